@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Fails when an include crosses base < sched < exec < host, when sched/ or base/
+# could look at anything but their arguments, or when a library exports more or
+# less than its headers declare.
+#
+#   check_layers.sh           check the sources in FS_SRCDIR and, if it is
+#                             there, the build in FS_BUILDDIR
+#   check_layers.sh --map     print libfastsched.map as the headers want it
+set -u
+export LC_ALL=C
+
+src=${FS_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+build=${FS_BUILDDIR:-$src}
+lib=$src/libfastsched
+failed=0
+
+complain() {
+    echo "check_layers: $*" >&2
+    failed=1
+}
+
+# Every include of the files given, as: FILE "name" or FILE <name>
+includes() {
+    for file in "$@"; do
+        [ -f "$file" ] || continue
+        sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*\(["<][^">]*[">]\).*/\1/p' "$file" |
+            while read -r name; do echo "${file#"$src"/} $name"; done
+    done
+}
+
+# LAYER ALLOWED-PATTERN FILE...: includes outside the pattern are complaints.
+allow() {
+    layer=$1 allowed=$2
+    shift 2
+    crossing=$(includes "$@" | grep -vE "^[^ ]+ ($allowed)$")
+    [ -z "$crossing" ] || complain "$layer may not include:
+$crossing"
+}
+
+# What the public headers declare: fs_NAME( outside comments, directives and
+# inline functions.
+declared() {
+    sed -e 's|//.*||' -e '/^[[:space:]]*#/d' "$lib"/fastsched*.h | tr '\n' ' ' |
+        sed -e 's|/\*[^*]*\*\**\([^/*][^*]*\*\**\)*/||g' -e 's/static inline[^{]*{[^}]*}//g' |
+        grep -oE '\bfs_[a-z0-9_]+ *\(' | tr -d ' (' | grep -v '_t$' | sort -u
+}
+
+in_map() { sed -n 's/^ *\(fs_[a-z0-9_]*\);.*/\1/p' "$lib/libfastsched.map" | sort -u; }
+
+# What a shared library defines for others.
+exported() { ${NM:-nm} -D --defined-only "$1" | awk '{ print $3 }' | sed 's/@.*//' | sort -u; }
+
+# WHAT LEFT RIGHT: complain about lines of LEFT that RIGHT lacks.
+lacks() {
+    missing=$(printf '%s\n' "$2" | while read -r name; do
+        [ -z "$name" ] || printf '%s\n' "$3" | grep -qx "$name" || echo "  $name"
+    done)
+    [ -z "$missing" ] || complain "$1:
+$missing"
+}
+
+if [ "${1-}" = --map ]; then
+    sed -n '1,/global:/p' "$lib/libfastsched.map"
+    declared | sed 's/.*/        &;/'
+    printf '    local:\n        *;\n};\n'
+    exit 0
+fi
+
+# ---- includes ----
+
+pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
+base='"(base/)?fs_(arena|arith|assert|digest|status).h"|"fastsched.h"'
+sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_pattern.h\""
+
+allow base "$pure|$base" "$lib"/base/*.[ch]
+allow sched "$pure|$sched" "$lib"/sched/*.[ch]
+allow 'a public header' "$pure|\"fastsched(_exec|_pattern)?.h\"" \
+    "$lib"/fastsched.h "$lib"/fastsched_exec.h "$lib"/fastsched_pattern.h
+
+for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
+    case $file in
+    */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
+    *) outside='mpi|ompi|opal|ucp|uct|ucs|cuda|hip' ;;
+    esac
+    crossing=$(includes "$file" | grep -E " [<\"]($outside)([/._].*)?[>\"]$")
+    [ -z "$crossing" ] || complain "only the UCX files and the host may include:
+$crossing"
+done
+
+crossing=$(includes "$lib"/*/*.[ch] "$lib"/*.h | grep -E '(coll_fast|osu_|\.\.)')
+[ -z "$crossing" ] || complain "libfastsched may not know its users:
+$crossing"
+
+# ---- every file is built and distributed ----
+
+for file in "$lib"/*/*.[ch] "$lib"/*.h; do
+    file=${file#"$lib"/}
+    grep -qF "$file" "$lib/Makefile.am" || complain "libfastsched/Makefile.am does not name $file"
+done
+
+# ---- base and sched are pure: nothing but their arguments ----
+
+impure='getenv|secure_getenv|clock.*|time|gettimeofday|nanosleep|usleep|rand.*|random|drand48|getpid|gethostname'
+impure="$impure|printf|fprintf|vprintf|puts|fopen|open|read|write|pthread_.*|exit"
+for object in "$build"/libfastsched/base/*.o "$build"/libfastsched/sched/*.o; do
+    [ -f "$object" ] || continue
+    calls=$(${NM:-nm} -u "$object" | awk '{ print $2 }' | sed 's/@.*//' | grep -xE "$impure")
+    [ -z "$calls" ] || complain "${object#"$build"/} is not pure, it calls:
+$calls"
+done
+
+# ---- exported symbols ----
+
+lacks 'declared in a public header but not in libfastsched.map' "$(declared)" "$(in_map)"
+lacks 'in libfastsched.map but in no public header' "$(in_map)" "$(declared)"
+
+library=$build/libfastsched/.libs/libfastsched.so
+if [ -e "$library" ]; then
+    lacks 'exported by libfastsched.so but not in its map' "$(exported "$library")" "$(in_map)"
+    # Without UCX, what fastsched_ucx.h declares is not there.
+    if [ -f "$build/libfastsched/exec/libfastsched_la-fs_transport_ucx.lo" ]; then
+        lacks 'in libfastsched.map but not defined' "$(in_map)" "$(exported "$library")"
+    fi
+fi
+
+component=$build/ompi_coll_fast/.libs/mca_coll_fast.so
+if [ -e "$component" ]; then
+    lacks 'exported by mca_coll_fast.so' "$(exported "$component")" mca_coll_fast_component
+fi
+
+[ $failed -eq 0 ] && echo "check_layers: ok"
+exit $failed
