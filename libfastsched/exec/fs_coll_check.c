@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parameter check: does every rank expect what is sent to it?
+ *
+ * For debugging: P x P counts cross the network, by the host MPI's allgather,
+ * so that a call whose counts disagree ends with the names of the two ranks
+ * instead of a hang or a truncated message.
+ */
+#include "exec/fs_coll.h"
+
+#include "sched/fs_topo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct disagreement {
+    uint32_t found;
+    uint32_t src;
+    uint64_t sent;
+    uint64_t expected;
+} disagreement_t;
+
+/* The lowest sender whose count for this rank is not what this rank expects.
+ * counts is [n_ranks x n_ranks]: every rank's send_bytes. */
+static disagreement_t find_disagreement(const fs_coll_t *coll,
+                                        const fs_call_t *call,
+                                        const uint64_t  *counts)
+{
+    size_t n = coll->topo->n_ranks;
+
+    for (uint32_t r = 0; r < n; ++r) {
+        uint64_t sent = counts[r * n + coll->rank];
+
+        if (sent != call->recv_bytes[r]) {
+            return (disagreement_t){1, r, sent, call->recv_bytes[r]};
+        }
+    }
+    return (disagreement_t){0};
+}
+
+fs_status_t fs_coll_check_counts(fs_coll_t *coll, const fs_call_t *call)
+{
+    const fs_host_t *host   = &coll->host;
+    size_t           n      = coll->topo->n_ranks;
+    uint64_t        *counts = calloc(n * n, sizeof(*counts));
+    disagreement_t  *all    = calloc(n, sizeof(*all));
+    fs_status_t      status = FS_ERR_NOMEM;
+    disagreement_t   mine;
+
+    if (counts != NULL && all != NULL) {
+        status = host->allgather(host->ctx, call->send_bytes,
+                                 n * sizeof(*counts), counts);
+    }
+    if (status == FS_OK) {
+        mine   = find_disagreement(coll, call, counts);
+        status = host->allgather(host->ctx, &mine, sizeof(mine), all);
+    }
+    for (uint32_t r = 0; r < n && status == FS_OK; ++r) {
+        if (all[r].found) {
+            snprintf(coll->error, sizeof(coll->error),
+                     "call %llu: rank %u sends %llu bytes to rank %u, which "
+                     "expects %llu",
+                     (unsigned long long)coll->stats.calls, all[r].src,
+                     (unsigned long long)all[r].sent, r,
+                     (unsigned long long)all[r].expected);
+            status = FS_ERR_MISMATCH;
+        }
+    }
+    free(counts);
+    free(all);
+    return status;
+}

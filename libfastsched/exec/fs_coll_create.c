@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A communicator gets its topology, transport, summary exchange and executor.
+ *
+ * Collective, by a few gathers of the host MPI. Whatever can fail on one rank
+ * alone happens between two gathers, and the second tells everybody.
+ */
+#include "exec/fs_coll.h"
+
+#include "base/fs_arith.h"
+#include "exec/fs_params.h"
+#include "sched/fs_topo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAGIC = 0x66730001 }; /* layout of what ranks tell each other */
+
+typedef struct card {
+    uint32_t magic;
+    uint32_t server_label;
+    uint64_t params;
+} card_t;
+
+typedef struct verdict {
+    int32_t  status; /* fs_status_t */
+    uint32_t peer;   /* that cannot be reached */
+} verdict_t;
+
+typedef struct creation {
+    fs_coll_t         *coll;
+    const fs_member_t *member;
+    card_t            *cards;    /* [n_ranks] */
+    fs_net_hello_t    *hellos;   /* [n_ranks] */
+    verdict_t         *verdicts; /* [n_ranks] */
+    uint32_t          *labels;   /* [n_ranks] */
+    uint8_t           *reach;    /* [n_ranks] */
+    char              *addresses; /* [n_ranks x stride] */
+    size_t             stride;
+    char              *why;
+    size_t             why_len;
+} creation_t;
+
+static bool creation_init(creation_t *c)
+{
+    size_t n = c->member->n_ranks;
+
+    c->cards    = calloc(n, sizeof(*c->cards));
+    c->hellos   = calloc(n, sizeof(*c->hellos));
+    c->verdicts = calloc(n, sizeof(*c->verdicts));
+    c->labels   = calloc(n, sizeof(*c->labels));
+    c->reach    = calloc(n, sizeof(*c->reach));
+    return c->cards != NULL && c->hellos != NULL && c->verdicts != NULL &&
+           c->labels != NULL && c->reach != NULL;
+}
+
+static void creation_fini(creation_t *c)
+{
+    free(c->cards);
+    free(c->hellos);
+    free(c->verdicts);
+    free(c->labels);
+    free(c->reach);
+    free(c->addresses);
+}
+
+static fs_status_t explain(creation_t *c, fs_status_t status, const char *text,
+                           uint32_t rank, uint32_t peer)
+{
+    snprintf(c->why, c->why_len, text, rank, peer);
+    return status;
+}
+
+static fs_status_t gather(creation_t *c, const void *mine, size_t len, void *all)
+{
+    const fs_host_t *host = &c->coll->host;
+
+    return host->allgather(host->ctx, mine, len, all) == FS_OK
+               ? FS_OK
+               : explain(c, FS_ERR_HOST, "an allgather of the MPI failed", 0,
+                         0);
+}
+
+/* One verdict from each rank: the first bad one is everybody's. */
+static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
+{
+    verdict_t mine = {status, peer};
+
+    status = gather(c, &mine, sizeof(mine), c->verdicts);
+    for (uint32_t r = 0; r < c->member->n_ranks && status == FS_OK; ++r) {
+        status = (fs_status_t)c->verdicts[r].status;
+        if (status == FS_ERR_UNREACHABLE) {
+            explain(c, status, "rank %u cannot reach rank %u", r,
+                    c->verdicts[r].peer);
+        } else if (status != FS_OK) {
+            explain(c, status, "rank %u could not set up its network", r, 0);
+        }
+    }
+    return status;
+}
+
+/* Everybody shows his card; servers follow from the cards. */
+static fs_status_t introduce(creation_t *c)
+{
+    fs_coll_t  *coll = c->coll;
+    uint32_t    n    = c->member->n_ranks;
+    card_t      mine = {MAGIC, c->member->server_label,
+                        fs_params_digest(&coll->params)};
+    fs_status_t status = gather(c, &mine, sizeof(mine), c->cards);
+
+    if (status != FS_OK) {
+        return status;
+    }
+    for (uint32_t r = 0; r < n; ++r) {
+        if (c->cards[r].magic != MAGIC) {
+            return explain(c, FS_ERR_MISMATCH,
+                           "rank %u runs another version of the library", r,
+                           0);
+        }
+        if (c->cards[r].params != c->cards[0].params) {
+            return explain(c, FS_ERR_MISMATCH,
+                           "parameters of rank %u differ from those of rank 0",
+                           r, 0);
+        }
+        c->labels[r] = c->cards[r].server_label;
+    }
+    status = fs_topo_create(n, c->labels, coll->params.lanes, &coll->topo);
+    return status == FS_OK ? FS_OK
+                           : explain(c, status, "out of memory", 0, 0);
+}
+
+/* Whom a rank talks to: its server, the proxies of its own lane. */
+static uint8_t reach(const fs_topo_t *topo, uint32_t rank, uint32_t peer)
+{
+    uint32_t lane = fs_topo_lane(topo, rank);
+
+    if (peer == rank) {
+        return FS_REACH_NONE;
+    }
+    if (fs_topo_server(topo, peer) == fs_topo_server(topo, rank)) {
+        return FS_REACH_LOCAL;
+    }
+    return lane != FS_NO_LANE && fs_topo_lane(topo, peer) == lane
+               ? FS_REACH_WIRE
+               : FS_REACH_NONE;
+}
+
+static fs_status_t connect_peers(creation_t *c, uint32_t *failed_p)
+{
+    fs_coll_t     *coll  = c->coll;
+    uint32_t       n     = c->member->n_ranks;
+    fs_net_group_t group = {.n_ranks = n,
+                            .rank    = coll->rank,
+                            .group   = c->hellos[coll->rank].group,
+                            .hello   = c->hellos,
+                            .address = c->addresses,
+                            .stride  = c->stride,
+                            .reach   = c->reach};
+    fs_status_t    status;
+
+    for (uint32_t r = 0; r < n; ++r) {
+        c->reach[r] = reach(coll->topo, coll->rank, r);
+    }
+    pthread_mutex_lock(&coll->net->lock);
+    status = coll->net->ops->connect(coll->net, &group, &coll->transport,
+                                     failed_p);
+    pthread_mutex_unlock(&coll->net->lock);
+    return status;
+}
+
+/* Everything that can fail on one rank alone, between two gathers. */
+static fs_status_t build(creation_t *c, uint32_t *failed_p)
+{
+    fs_coll_t  *coll   = c->coll;
+    fs_status_t status = connect_peers(c, failed_p);
+
+    if (status == FS_OK) {
+        status = fs_meta_create(coll->topo, coll->rank, coll->transport,
+                                &coll->meta);
+    }
+    if (status == FS_OK) {
+        status = fs_exec_create(coll->transport, c->member->n_ranks,
+                                &coll->exec);
+    }
+    return status;
+}
+
+static fs_status_t gather_addresses(creation_t *c, const void *address)
+{
+    size_t      len = c->hellos[c->coll->rank].address_len;
+    fs_status_t status;
+    char       *mine;
+
+    for (uint32_t r = 0; r < c->member->n_ranks; ++r) {
+        c->stride = fs_u64_max(c->stride, c->hellos[r].address_len);
+    }
+    mine         = calloc(1, c->stride);
+    c->addresses = malloc(c->stride * c->member->n_ranks);
+    if (mine == NULL || c->addresses == NULL) {
+        free(mine);
+        return explain(c, FS_ERR_NOMEM, "out of memory", 0, 0);
+    }
+    memcpy(mine, address, len);
+    status = gather(c, mine, c->stride, c->addresses);
+    free(mine);
+    return status;
+}
+
+static fs_status_t open_network(creation_t *c)
+{
+    fs_coll_t     *coll    = c->coll;
+    const void    *address = NULL;
+    fs_net_hello_t hello   = {0};
+    uint32_t       failed  = 0;
+    fs_status_t    status  = FS_ERR_UNREACHABLE;
+    bool           greeted;
+
+    coll->net = coll->host.net(coll->host.ctx);
+    if (coll->net != NULL) {
+        pthread_mutex_lock(&coll->net->lock);
+        status = coll->net->ops->hello(coll->net, &hello, &address);
+        pthread_mutex_unlock(&coll->net->lock);
+    }
+    greeted = status == FS_OK;
+    status  = agree_on(c, status, coll->rank);
+    if (status == FS_OK) {
+        status = gather(c, &hello, sizeof(hello), c->hellos);
+    }
+    if (status == FS_OK) {
+        status = gather_addresses(c, address);
+    }
+    if (status != FS_OK) {
+        if (greeted) {
+            coll->net->ops->forget(coll->net, hello.group);
+        }
+        return status;
+    }
+    status = build(c, &failed);
+    return agree_on(c, status, failed);
+}
+
+fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
+                           const fs_member_t *member, fs_coll_t **coll_p,
+                           char *why, size_t why_len)
+{
+    creation_t  c = {.coll    = calloc(1, sizeof(fs_coll_t)),
+                     .member  = member,
+                     .why     = why,
+                     .why_len = why_len};
+    fs_status_t status = FS_ERR_NOMEM;
+
+    if (c.coll != NULL && creation_init(&c)) {
+        c.coll->host   = *host;
+        c.coll->params = *params;
+        c.coll->rank   = member->rank;
+        status         = introduce(&c);
+        if (status == FS_OK && c.coll->topo->n_servers > 1) {
+            status = open_network(&c);
+        }
+    } else {
+        explain(&c, status, "out of memory", 0, 0);
+    }
+    creation_fini(&c);
+    if (status == FS_OK) {
+        *coll_p = c.coll;
+    } else {
+        fs_coll_destroy(c.coll);
+    }
+    return status;
+}
+
+/* The network may still write into a dead communicator: leave its memory. */
+void fs_coll_destroy(fs_coll_t *coll)
+{
+    if (coll == NULL || coll->dead) {
+        return;
+    }
+    if (coll->transport != NULL) {
+        pthread_mutex_lock(&coll->net->lock);
+        coll->transport->ops->destroy(coll->transport);
+        pthread_mutex_unlock(&coll->net->lock);
+    }
+    fs_exec_destroy(coll->exec);
+    fs_meta_destroy(coll->meta);
+    fs_topo_destroy(coll->topo);
+    free(coll);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state machine that walks a program.
+ *
+ * An operation becomes ready when all it waits for is done. Ready copies and
+ * messages inside the server run at once, in plan order. Wire messages need
+ * the receiver's word:
+ *
+ *   receiver  posts wire receives strictly in plan order, and after each post
+ *             grants the sender "all messages below n". The plan makes a
+ *             receive wait for earlier ones, so at most a window of chunks is
+ *             on its way to a lane, and a lane that lags holds its senders
+ *             back: no incast, and no barrier.
+ *   sender    sends strictly in plan order, up to the peer's grant, and turns
+ *             to the next peer when the last message to the one before is all
+ *             that is left: a NIC that serves two receivers at once makes both
+ *             of them late for everyone else.
+ *
+ * Grants count messages over the life of the communicator, so a grant that
+ * comes early, before this rank has even entered the call, is simply kept.
+ * After the last message of a call the receiver grants one more: the sender
+ * then knows that everything has arrived and may leave, although a "sent"
+ * message may sit in a buffer of the network until the next progress.
+ *
+ *   IDLE    start()                -> RUN
+ *   RUN     all done, all arrived  -> IDLE   (FS_OK)
+ *   RUN     an operation fails     -> DRAIN  keep the first error, post no more
+ *   DRAIN   nothing in flight      -> IDLE   (the error)
+ *
+ * done() callbacks of the transport only push the operation on a list; all
+ * transitions happen in start() and progress(), in one place.
+ */
+#include "exec/fs_exec.h"
+
+#include "base/fs_assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = UINT32_MAX, LAST_ONE = 1 };
+
+typedef enum state { IDLE, RUN, DRAIN } state_t;
+
+typedef struct op_state {
+    fs_xfer_t    xfer; /* first: done() finds the op by its address */
+    fs_exec_t   *exec;
+    uint32_t     n_wait;    /* operations still to come before it */
+    uint32_t     next_wire; /* the wire send or receive after this one */
+    fs_status_t  status;
+    bool         ready;
+    bool         in_flight;
+    uint64_t     len_bytes; /* as done() said */
+} op_state_t;
+
+/* Wire traffic with one peer. Counts of messages since creation. */
+typedef struct wire {
+    uint64_t granted_to_us; /* we may send messages numbered below */
+    uint64_t sent_before;   /* in earlier calls, arrival words included */
+    uint64_t received_before;
+    uint32_t n_sends; /* in this call */
+    uint32_t n_recvs;
+    uint32_t n_recvd;
+} wire_t;
+
+struct fs_exec {
+    fs_transport_t  *transport;
+    uint32_t         n_ranks;
+    wire_t          *wire; /* [n_ranks] */
+    state_t          state;
+    fs_status_t      status;
+    const fs_plan_t *plan;
+    const fs_call_t *call;
+    uint32_t         call_seq;
+    op_state_t      *ops; /* [max_ops] */
+    uint32_t        *ended; /* [max_ops] ops that have ended, in order */
+    uint32_t         n_ended;
+    uint32_t         n_reaped; /* of these, already followed up */
+    uint32_t         max_ops;
+    char            *staging;
+    uint64_t         staging_bytes;
+    uint32_t         n_done;
+    uint32_t         n_in_flight;
+    uint32_t         n_unconfirmed; /* peers whose arrival word is due */
+    uint32_t         next_recv;     /* wire receive whose turn it is, or NONE */
+    uint32_t         last_recv;
+    uint32_t         next_send; /* wire send whose turn it is, or NONE */
+    uint32_t         last_send;
+    uint32_t         n_sending; /* wire sends in flight */
+    uint32_t         receiver;  /* of the newest of them */
+    bool             new_grants; /* since the last look at push_sends() */
+};
+
+/* ---- what the network tells us: notes only ---- */
+
+static void op_ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
+{
+    op_state_t *op   = (op_state_t *)xfer;
+    fs_exec_t  *exec = op->exec;
+
+    op->status    = status;
+    op->len_bytes = len_bytes;
+    exec->ended[exec->n_ended++] = (uint32_t)(op - exec->ops);
+}
+
+static void granted(void *arg, uint32_t peer, uint64_t count)
+{
+    fs_exec_t *exec = arg;
+
+    if (count > exec->wire[peer].granted_to_us) {
+        exec->wire[peer].granted_to_us = count;
+        exec->new_grants               = true;
+    }
+}
+
+/* ---- life ---- */
+
+fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
+                           fs_exec_t **exec_p)
+{
+    fs_exec_t *exec = calloc(1, sizeof(*exec));
+
+    if (exec == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    exec->wire = calloc(n_ranks, sizeof(*exec->wire));
+    if (exec->wire == NULL) {
+        free(exec);
+        return FS_ERR_NOMEM;
+    }
+    exec->transport        = transport;
+    exec->n_ranks          = n_ranks;
+    transport->granted     = granted;
+    transport->granted_arg = exec;
+    *exec_p                = exec;
+    return FS_OK;
+}
+
+void fs_exec_destroy(fs_exec_t *exec)
+{
+    if (exec != NULL) {
+        free(exec->wire);
+        free(exec->ops);
+        free(exec->ended);
+        free(exec->staging);
+        free(exec);
+    }
+}
+
+static fs_status_t reserve_ops(fs_exec_t *exec, uint32_t n_ops)
+{
+    op_state_t *ops;
+    uint32_t   *ended;
+
+    if (n_ops <= exec->max_ops) {
+        return FS_OK;
+    }
+    ops   = malloc(n_ops * sizeof(*ops));
+    ended = malloc(n_ops * sizeof(*ended));
+    if (ops == NULL || ended == NULL) {
+        free(ops);
+        free(ended);
+        return FS_ERR_NOMEM;
+    }
+    free(exec->ops);
+    free(exec->ended);
+    exec->ops     = ops;
+    exec->ended   = ended;
+    exec->max_ops = n_ops;
+    return FS_OK;
+}
+
+fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan)
+{
+    char *staging;
+
+    if (plan->staging_bytes > exec->staging_bytes) {
+        staging = malloc(plan->staging_bytes);
+        if (staging == NULL) {
+            return FS_ERR_NOMEM;
+        }
+        free(exec->staging);
+        exec->staging       = staging;
+        exec->staging_bytes = plan->staging_bytes;
+    }
+    return reserve_ops(exec, plan->n_ops);
+}
+
+/* ---- places and copies ---- */
+
+/* Address of a place in contiguous memory; NULL if the MPI has to pack. */
+static char *address(const fs_exec_t *exec, const fs_place_t *place)
+{
+    const fs_call_t *call = exec->call;
+
+    switch ((fs_buffer_t)place->buffer) {
+    case FS_BUF_SEND:
+        /* Only ever read: sends and copies from it. */
+        return call->send_block == NULL
+                   ? NULL
+                   : (char *)(uintptr_t)call->send_block[place->block] +
+                         place->offset;
+    case FS_BUF_RECV:
+        return call->recv_block == NULL
+                   ? NULL
+                   : (char *)call->recv_block[place->block] + place->offset;
+    case FS_BUF_STAGING:
+        return exec->staging + place->offset;
+    }
+    return NULL;
+}
+
+static fs_status_t copy(const fs_exec_t *exec, const fs_op_t *op)
+{
+    const fs_call_t *call = exec->call;
+    char            *src  = address(exec, &op->src);
+    char            *dst  = address(exec, &op->dst);
+
+    if (src == NULL) {
+        return call->pack(call->ctx, op->src.block, op->src.offset,
+                          op->len_bytes, dst);
+    }
+    if (dst == NULL) {
+        return call->unpack(call->ctx, op->dst.block, op->dst.offset,
+                            op->len_bytes, src);
+    }
+    memcpy(dst, src, op->len_bytes);
+    return FS_OK;
+}
+
+/* ---- posting ---- */
+
+static void fail(fs_exec_t *exec, fs_status_t status)
+{
+    if (exec->state == RUN) {
+        exec->state  = DRAIN;
+        exec->status = status;
+        for (uint32_t k = 0; k < exec->plan->n_ops; ++k) {
+            if (exec->ops[k].in_flight &&
+                exec->plan->ops[k].kind == FS_OP_RECV) {
+                exec->transport->ops->cancel(exec->transport,
+                                             &exec->ops[k].xfer);
+            }
+        }
+    }
+}
+
+static bool post(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t  *op = &exec->plan->ops[id];
+    fs_transport_t *t  = exec->transport;
+    fs_xfer_t      *xfer = &exec->ops[id].xfer;
+    uint32_t        key = fs_key(op->channel, exec->call_seq, op->seq);
+    fs_status_t     status = FS_OK;
+
+    exec->ops[id].in_flight = true;
+    ++exec->n_in_flight;
+    switch ((fs_op_kind_t)op->kind) {
+    case FS_OP_COPY:
+        op_ended(xfer, copy(exec, op), op->len_bytes);
+        break;
+    case FS_OP_SEND:
+        status = t->ops->send(t, op->peer, key, address(exec, &op->src),
+                              op->len_bytes, xfer);
+        break;
+    case FS_OP_RECV:
+        status = t->ops->recv(t, op->peer, key, address(exec, &op->dst),
+                              op->len_bytes, xfer);
+        break;
+    }
+    if (status != FS_OK) {
+        exec->ops[id].in_flight = false;
+        --exec->n_in_flight;
+        fail(exec, status);
+        return false;
+    }
+    return true;
+}
+
+/* May the next wire send go out? */
+static bool may_send(const fs_exec_t *exec)
+{
+    const fs_op_t *op   = &exec->plan->ops[exec->next_send];
+    const wire_t  *wire = &exec->wire[op->peer];
+
+    return exec->ops[exec->next_send].ready &&
+           wire->sent_before + op->seq < wire->granted_to_us &&
+           (exec->n_sending <= LAST_ONE || exec->receiver == op->peer);
+}
+
+static void push_sends(fs_exec_t *exec)
+{
+    while (exec->state == RUN && exec->next_send != NONE && may_send(exec)) {
+        uint32_t id = exec->next_send;
+
+        exec->next_send = exec->ops[id].next_wire;
+        exec->receiver  = exec->plan->ops[id].peer;
+        ++exec->n_sending;
+        post(exec, id);
+    }
+}
+
+/* Post wire receives that are ready, in plan order, and grant them. */
+static void pull_recvs(fs_exec_t *exec)
+{
+    while (exec->state == RUN && exec->next_recv != NONE &&
+           exec->ops[exec->next_recv].ready) {
+        uint32_t       id = exec->next_recv;
+        const fs_op_t *op = &exec->plan->ops[id];
+        fs_status_t    status;
+
+        exec->next_recv = exec->ops[id].next_wire;
+        if (!post(exec, id)) {
+            return;
+        }
+        status = exec->transport->ops->grant(
+            exec->transport, op->peer,
+            exec->wire[op->peer].received_before + op->seq + 1);
+        if (status != FS_OK) {
+            fail(exec, status);
+        }
+    }
+}
+
+static void make_ready(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t *op = &exec->plan->ops[id];
+
+    exec->ops[id].ready = true;
+    if (op->kind == FS_OP_COPY || op->channel != FS_CH_WIRE) {
+        post(exec, id);
+    } else if (op->kind == FS_OP_SEND) {
+        push_sends(exec);
+    } else {
+        pull_recvs(exec);
+    }
+}
+
+/* ---- start ---- */
+
+static void queue_wire_op(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t *op   = &exec->plan->ops[id];
+    wire_t        *wire = &exec->wire[op->peer];
+    uint32_t      *first, *last;
+
+    if (op->kind == FS_OP_SEND) {
+        exec->n_unconfirmed += wire->n_sends++ == 0;
+        first = &exec->next_send;
+        last  = &exec->last_send;
+    } else {
+        ++wire->n_recvs;
+        first = &exec->next_recv;
+        last  = &exec->last_recv;
+    }
+    if (*first == NONE) {
+        *first = id;
+    } else {
+        exec->ops[*last].next_wire = id;
+    }
+    *last = id;
+}
+
+void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
+                   const fs_call_t *call, uint32_t call_seq)
+{
+    fs_assert(exec->state == IDLE);
+    exec->state       = RUN;
+    exec->status      = FS_OK;
+    exec->plan        = plan;
+    exec->call        = call;
+    exec->call_seq    = call_seq;
+    exec->n_ended = exec->n_reaped = 0;
+    exec->n_done = exec->n_in_flight = 0;
+    exec->next_recv   = exec->next_send = NONE;
+    exec->n_sending   = 0;
+    exec->n_unconfirmed = 0;
+    for (uint32_t r = 0; r < exec->n_ranks; ++r) {
+        exec->wire[r].n_sends = exec->wire[r].n_recvs = 0;
+        exec->wire[r].n_recvd = 0;
+    }
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        exec->ops[k] = (op_state_t){.xfer.done = op_ended,
+                                    .exec      = exec,
+                                    .n_wait    = plan->ops[k].n_after,
+                                    .next_wire = NONE};
+        if (plan->ops[k].kind != FS_OP_COPY &&
+            plan->ops[k].channel == FS_CH_WIRE) {
+            queue_wire_op(exec, k);
+        }
+    }
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        if (plan->ops[k].n_after == 0) {
+            make_ready(exec, k);
+        }
+    }
+}
+
+/* ---- progress ---- */
+
+/* After a peer's last message of the call: tell it that all have arrived. */
+static void confirm_arrival(fs_exec_t *exec, uint32_t peer)
+{
+    wire_t     *wire = &exec->wire[peer];
+    fs_status_t status;
+
+    if (++wire->n_recvd < wire->n_recvs) {
+        return;
+    }
+    status = exec->transport->ops->grant(
+        exec->transport, peer, wire->received_before + wire->n_recvs + 1);
+    if (status != FS_OK) {
+        fail(exec, status);
+    }
+}
+
+static void finish_op(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t *op    = &exec->plan->ops[id];
+    op_state_t    *state = &exec->ops[id];
+
+    state->in_flight = false;
+    --exec->n_in_flight;
+    ++exec->n_done;
+    if (state->status != FS_OK) {
+        fail(exec, state->status);
+    } else if (state->len_bytes != op->len_bytes) {
+        fail(exec, FS_ERR_TRUNCATE);
+    }
+    if (exec->state != RUN) {
+        return;
+    }
+    if (op->kind == FS_OP_RECV && op->channel == FS_CH_WIRE) {
+        confirm_arrival(exec, op->peer);
+    } else if (op->kind == FS_OP_SEND && op->channel == FS_CH_WIRE) {
+        --exec->n_sending;
+        push_sends(exec);
+    }
+    for (uint32_t k = 0; k < op->n_next; ++k) {
+        uint32_t next = exec->plan->next[op->next + k];
+
+        if (--exec->ops[next].n_wait == 0) {
+            make_ready(exec, next);
+        }
+    }
+}
+
+/* Peers that have not yet said that everything has arrived. */
+static uint32_t count_unconfirmed(const fs_exec_t *exec)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < exec->n_ranks; ++r) {
+        const wire_t *wire = &exec->wire[r];
+
+        n += wire->n_sends > 0 &&
+             wire->granted_to_us < wire->sent_before + wire->n_sends + 1;
+    }
+    return n;
+}
+
+/* The counts of this call become those of earlier calls. */
+static void close_books(fs_exec_t *exec)
+{
+    for (uint32_t r = 0; r < exec->n_ranks; ++r) {
+        wire_t *wire = &exec->wire[r];
+
+        wire->sent_before += wire->n_sends > 0 ? wire->n_sends + 1 : 0;
+        wire->received_before += wire->n_recvs > 0 ? wire->n_recvs + 1 : 0;
+    }
+}
+
+fs_status_t fs_exec_progress(fs_exec_t *exec)
+{
+    /* What ends meanwhile, a chain of copies say, waits for the next turn:
+     * the network comes first. */
+    for (uint32_t n = exec->n_ended; exec->n_reaped < n; ++exec->n_reaped) {
+        finish_op(exec, exec->ended[exec->n_reaped]);
+    }
+    if (exec->state == RUN) {
+        if (exec->new_grants) {
+            exec->new_grants    = false;
+            exec->n_unconfirmed = count_unconfirmed(exec);
+            push_sends(exec);
+        }
+        if (exec->n_done < exec->plan->n_ops || exec->n_unconfirmed > 0) {
+            return FS_INPROGRESS;
+        }
+        close_books(exec);
+    } else if (exec->n_in_flight > 0) {
+        return FS_INPROGRESS;
+    }
+    exec->state = IDLE;
+    return exec->status;
+}
+
+fs_status_t fs_exec_error(const fs_exec_t *exec)
+{
+    return exec->status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The summary exchange: what all ranks must know before they decide. */
+#ifndef FS_META_H
+#define FS_META_H
+
+#include "exec/fs_transport.h"
+
+enum { FS_FLAG_DECLINE = 1 }; /* this rank cannot run the call */
+
+/* What one rank says, and what all ranks hear. */
+typedef struct fs_meta_word {
+    uint64_t flags;     /* OR over all ranks */
+    uint64_t max_inter; /* maximum */
+    uint64_t sum[2];    /* sums modulo 2^64, of digests */
+} fs_meta_word_t;
+
+typedef struct fs_meta fs_meta_t;
+
+/*
+ * A round has three steps: local ranks to their leader (local rank of lane 0),
+ * leaders among each other, leaders to their local ranks. In a summary round
+ * the counts go along: P + P numbers inside the server, N numbers per leader
+ * and message on the slow network, never P x P.
+ *
+ * topo and transport are borrowed for life. FS_OK, FS_ERR_NOMEM.
+ */
+fs_status_t fs_meta_create(const fs_topo_t *topo, uint32_t rank,
+                           fs_transport_t *transport, fs_meta_t **meta_p);
+void        fs_meta_destroy(fs_meta_t *meta);
+
+/*
+ * Begin a summary round: mine and this rank's counts [n_ranks], copied.
+ * Under the net's lock, like fs_meta_progress().
+ */
+fs_status_t fs_meta_start_summary(fs_meta_t *meta, const fs_meta_word_t *mine,
+                                  const uint64_t *send, const uint64_t *recv);
+
+/* Begin a round of words only: do all ranks agree? */
+fs_status_t fs_meta_start_agree(fs_meta_t *meta, const fs_meta_word_t *mine);
+
+/* FS_INPROGRESS; FS_OK: the results below are set; an error of the transport,
+ * after which meta is dead. */
+fs_status_t fs_meta_progress(fs_meta_t *meta);
+
+/* Results, valid until the next start. Owned by meta. */
+const fs_meta_word_t *fs_meta_word(const fs_meta_t *meta);
+/* [N x N] bytes between servers; of a summary round. */
+uint64_t *fs_meta_matrix(const fs_meta_t *meta);
+/* [n_local x n_ranks] counts of this server's ranks; of a summary round. */
+const uint64_t *fs_meta_local_send(const fs_meta_t *meta);
+const uint64_t *fs_meta_local_recv(const fs_meta_t *meta);
+/* Bytes this rank has sent to other servers, all rounds. */
+uint64_t fs_meta_wire_bytes(const fs_meta_t *meta);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The public calls of a network: the table behind them, and the lock. */
+#include "exec/fs_transport.h"
+
+unsigned fs_net_progress(fs_net_t *net)
+{
+    unsigned events;
+
+    if (pthread_mutex_trylock(&net->lock) != 0) {
+        return 0;
+    }
+    events = net->ops->progress(net);
+    pthread_mutex_unlock(&net->lock);
+    return events;
+}
+
+void fs_net_close(fs_net_t *net, unsigned timeout_s)
+{
+    pthread_mutex_lock(&net->lock);
+    net->ops->close(net, timeout_s);
+    pthread_mutex_unlock(&net->lock);
+}
+
+void fs_net_destroy(fs_net_t *net)
+{
+    if (net != NULL) {
+        net->ops->destroy(net);
+    }
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parameters: one table, read by every wrapper, by the help texts and by
+ * the parser. A value that is not exactly what is allowed is refused with a
+ * line that says so; nothing is rounded, clipped or cut off.
+ */
+#include "exec/fs_params.h"
+
+#include "base/fs_arith.h"
+#include "base/fs_digest.h"
+#include "sched/fs_plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef enum type { WORD, NUMBER, BYTES, MILLI, RATE, TEXT } type_t;
+
+typedef struct row {
+    fs_param_info_t    info;
+    type_t             type;
+    size_t             offset; /* in fs_params_t; size follows from type */
+    uint64_t           min;
+    uint64_t           max;
+    const char *const *words; /* of a WORD, NULL at the end */
+    bool               all_equal;
+} row_t;
+
+static const char *const algorithm_words[] = {"auto", "staged", "off", NULL};
+static const char *const transport_words[] = {"auto", "ucx", NULL};
+static const char *const balance_words[]   = {"minmove", "equalize", NULL};
+static const char *const decompose_words[] = {"birkhoff", NULL};
+
+#define KIB UINT64_C(1024)
+#define GIB (KIB * KIB * KIB)
+#define AT(_field) offsetof(fs_params_t, _field)
+
+static const row_t rows[] = {
+    {{"algorithm", "auto", "auto, staged, off",
+      "What serves MPI_Alltoallv: auto (by size and skew), staged (whenever "
+      "bytes cross servers), off (the host MPI's own)",
+      FS_PARAM_USER},
+     WORD, AT(algorithm), 0, 0, algorithm_words, true},
+    {{"verbose", "0", "0 to 9",
+      "1: a line per call on rank 0 and a summary at the end",
+      FS_PARAM_USER},
+     NUMBER, AT(verbose), 0, 9, NULL, false},
+    {{"stats", "0", "0 or 1",
+      "1: every rank prints its counters when a communicator is freed",
+      FS_PARAM_USER},
+     NUMBER, AT(stats), 0, 1, NULL, false},
+    {{"check", "0", "0 or 1",
+      "1: compare every send count with its receive count before moving data, "
+      "and name the pair that disagrees (P x P counts on the network: slow)",
+      FS_PARAM_USER},
+     NUMBER, AT(check), 0, 1, NULL, true},
+    {{"nodes", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
+      "What is a server, by rank in MPI_COMM_WORLD: 4x4 (4 servers of 4 "
+      "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
+      "the MPI",
+      FS_PARAM_USER},
+     TEXT, AT(nodes), 0, FS_NODES_MAX - 1, NULL, true},
+    {{"rate", "0", "0 or a rate such as 50mbit, 100gbit",
+      "Rate of one NIC, to print the percentage of the lower bound; 0: unknown",
+      FS_PARAM_USER},
+     RATE, AT(rate), 0, UINT64_MAX, NULL, false},
+    {{"min_bytes", "64k", "0 to 1g",
+      "Calls with fewer bytes between servers, averaged over the ranks, go to "
+      "the host MPI's own algorithm",
+      FS_PARAM_TUNER},
+     BYTES, AT(min_bytes), 0, GIB, NULL, true},
+    {{"mtm_threshold", "2.2", "1 to 1000, up to three decimals",
+      "Max-to-mean ratio of the ranks' traffic between servers from which a "
+      "call counts as skewed (SABRE)",
+      FS_PARAM_TUNER},
+     MILLI, AT(mtm_threshold), 1000, 1000000, NULL, true},
+    {{"lanes", "0", "0 to 4096",
+      "Ranks of a server that talk to other servers; 0: all of them",
+      FS_PARAM_TUNER},
+     NUMBER, AT(lanes), 0, 4096, NULL, true},
+    {{"chunk", "64k", "4k to 64m",
+      "Bytes of one message between servers, at most", FS_PARAM_TUNER},
+     BYTES, AT(chunk), 4 * KIB, 64 * KIB * KIB, NULL, true},
+    {{"window", "4", "1 to 64",
+      "Messages a rank asks one sender for ahead of time", FS_PARAM_TUNER},
+     NUMBER, AT(window), 1, 64, NULL, true},
+    {{"staging_limit", "64m", "64k to 16g, and 12 chunks at least",
+      "Bytes of staging memory per rank, at most", FS_PARAM_TUNER},
+     BYTES, AT(staging_limit), 64 * KIB, 16 * GIB, NULL, true},
+    {{"transport", "auto", "auto, ucx",
+      "ucx: an error where UCX cannot reach a peer; auto: the host MPI's own "
+      "algorithm there",
+      FS_PARAM_TUNER},
+     WORD, AT(transport), 0, 0, transport_words, true},
+    {{"tcp_sndbuf", "64k", "4k to 64m",
+      "Send buffer of our own TCP connections: about the bandwidth-delay "
+      "product; more delays the next stage",
+      FS_PARAM_TUNER},
+     BYTES, AT(tcp_sndbuf), 4 * KIB, 64 * KIB * KIB, NULL, false},
+    {{"balance", "minmove", "minmove, equalize",
+      "How a tile becomes lane streams: minmove (fewest bytes moved inside "
+      "servers), equalize (FAST)",
+      FS_PARAM_DEVEL},
+     WORD, AT(balance), 0, 0, balance_words, true},
+    {{"decompose", "birkhoff", "birkhoff",
+      "How the server matrix becomes stages: birkhoff (exact)",
+      FS_PARAM_DEVEL},
+     WORD, AT(decompose), 0, 0, decompose_words, true},
+};
+
+enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* ---- reading values: true if text is a value and nothing else ---- */
+
+static bool read_digits(const char **p, uint64_t *value_p)
+{
+    const char *start = *p;
+
+    for (*value_p = 0; **p >= '0' && **p <= '9'; ++*p) {
+        if (!fs_u64_mul(*value_p, 10, value_p) ||
+            !fs_u64_add(*value_p, (uint64_t)(**p - '0'), value_p)) {
+            return false;
+        }
+    }
+    return *p != start;
+}
+
+static bool read_number(const char *text, uint64_t *value_p)
+{
+    return read_digits(&text, value_p) && *text == '\0';
+}
+
+/* Bytes with an optional k, m or g: powers of 1024. */
+static bool read_bytes(const char *text, uint64_t *value_p)
+{
+    static const char letters[] = "kmg";
+    uint64_t          factor    = 1;
+    const char       *letter;
+
+    if (!read_digits(&text, value_p)) {
+        return false;
+    }
+    if (*text != '\0') {
+        letter = strchr(letters, *text | 0x20);
+        if (letter == NULL || text[1] != '\0') {
+            return false;
+        }
+        factor = UINT64_C(1) << (10 * (letter - letters + 1));
+    }
+    return fs_u64_mul(*value_p, factor, value_p);
+}
+
+/* "2.2" is 2200. */
+static bool read_milli(const char *text, uint64_t *value_p)
+{
+    uint64_t unit = 100;
+
+    if (!read_digits(&text, value_p) || !fs_u64_mul(*value_p, 1000, value_p)) {
+        return false;
+    }
+    if (*text == '.') {
+        for (++text; *text >= '0' && *text <= '9' && unit > 0; ++text) {
+            *value_p += unit * (uint64_t)(*text - '0');
+            unit /= 10;
+        }
+    }
+    return *text == '\0';
+}
+
+/* "50mbit", "100gbit", "0"; powers of 1000, bits per second. */
+static bool read_rate(const char *text, uint64_t *value_p)
+{
+    static const struct {
+        const char *unit;
+        uint64_t    factor;
+    } units[] = {{"bit", 1},
+                 {"kbit", 1000},
+                 {"mbit", 1000000},
+                 {"gbit", 1000000000}};
+
+    if (!read_digits(&text, value_p)) {
+        return false;
+    }
+    if (*text == '\0') {
+        return *value_p == 0; /* a rate without a unit is a mistake */
+    }
+    for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); ++k) {
+        if (strcmp(text, units[k].unit) == 0) {
+            return fs_u64_mul(*value_p, units[k].factor, value_p);
+        }
+    }
+    return false;
+}
+
+static bool read_word(const char *text, const char *const *words,
+                      uint64_t *value_p)
+{
+    for (*value_p = 0; words[*value_p] != NULL; ++*value_p) {
+        if (strcmp(text, words[*value_p]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_value(const row_t *row, const char *text, uint64_t *value_p)
+{
+    switch (row->type) {
+    case WORD:
+        return read_word(text, row->words, value_p);
+    case NUMBER:
+        return read_number(text, value_p) && *value_p >= row->min &&
+               *value_p <= row->max;
+    case BYTES:
+        return read_bytes(text, value_p) && *value_p >= row->min &&
+               *value_p <= row->max;
+    case MILLI:
+        return read_milli(text, value_p) && *value_p >= row->min &&
+               *value_p <= row->max;
+    case RATE:
+        return read_rate(text, value_p);
+    case TEXT:
+        return strlen(text) <= row->max;
+    }
+    return false;
+}
+
+/* ---- storing them ---- */
+
+static void store(fs_params_t *params, const row_t *row, const char *text,
+                  uint64_t value)
+{
+    void *field = (char *)params + row->offset;
+
+    switch (row->type) {
+    case WORD:
+    case NUMBER:
+    case MILLI:
+        *(uint32_t *)field = (uint32_t)value;
+        break;
+    case BYTES:
+    case RATE:
+        *(uint64_t *)field = value;
+        break;
+    case TEXT:
+        memset(field, 0, row->max + 1);
+        memcpy(field, text, strlen(text));
+        break;
+    }
+}
+
+static size_t size_of(const row_t *row)
+{
+    switch (row->type) {
+    case WORD:
+    case NUMBER:
+    case MILLI:
+        return sizeof(uint32_t);
+    case BYTES:
+    case RATE:
+        return sizeof(uint64_t);
+    case TEXT:
+        return row->max + 1;
+    }
+    return 0;
+}
+
+const fs_param_info_t *fs_params_info(size_t k)
+{
+    return k < N_ROWS ? &rows[k].info : NULL;
+}
+
+void fs_params_init(fs_params_t *params)
+{
+    uint64_t value = 0;
+
+    memset(params, 0, sizeof(*params));
+    for (size_t k = 0; k < N_ROWS; ++k) {
+        read_value(&rows[k], rows[k].info.default_value, &value);
+        store(params, &rows[k], rows[k].info.default_value, value);
+    }
+}
+
+fs_status_t fs_params_set(fs_params_t *params, const char *name,
+                          const char *value, char *why, size_t why_len)
+{
+    uint64_t number = 0;
+
+    for (size_t k = 0; k < N_ROWS; ++k) {
+        if (strcmp(rows[k].info.name, name) != 0) {
+            continue;
+        }
+        if (!read_value(&rows[k], value, &number)) {
+            snprintf(why, why_len, "%s is \"%s\"; allowed: %s", name, value,
+                     rows[k].info.allowed);
+            return FS_ERR_INVAL;
+        }
+        store(params, &rows[k], value, number);
+        return FS_OK;
+    }
+    snprintf(why, why_len, "there is no parameter \"%s\"", name);
+    return FS_ERR_INVAL;
+}
+
+fs_status_t fs_params_check(const fs_params_t *params, char *why,
+                            size_t why_len)
+{
+    enum { CHUNKS = FS_STAGING_RINGS * FS_STAGING_MIN_SLOTS };
+
+    if (params->staging_limit / params->chunk < CHUNKS) {
+        snprintf(why, why_len,
+                 "staging_limit is %llu and chunk is %llu bytes; allowed: "
+                 "staging_limit of %d chunks at least",
+                 (unsigned long long)params->staging_limit,
+                 (unsigned long long)params->chunk, CHUNKS);
+        return FS_ERR_INVAL;
+    }
+    return FS_OK;
+}
+
+uint64_t fs_params_digest(const fs_params_t *params)
+{
+    uint64_t digest = N_ROWS;
+
+    for (size_t k = 0; k < N_ROWS; ++k) {
+        const unsigned char *field =
+            (const unsigned char *)params + rows[k].offset;
+
+        for (size_t b = 0; rows[k].all_equal && b < size_of(&rows[k]); ++b) {
+            digest = fs_digest_add(digest, field[b]);
+        }
+    }
+    return digest;
+}
+
+fs_plan_params_t fs_params_plan(const fs_params_t *params)
+{
+    return (fs_plan_params_t){
+        .algorithm = params->algorithm == FS_ALGORITHM_STAGED ? FS_ALG_STAGED
+                                                              : FS_ALG_HOST,
+        .force_algorithm     = params->algorithm != FS_ALGORITHM_AUTO,
+        .balance             = (fs_balance_t)params->balance,
+        .decompose           = (fs_decompose_t)params->decompose,
+        .mtm_threshold_milli = params->mtm_threshold,
+        .min_bytes           = params->min_bytes,
+        .chunk               = params->chunk,
+        .window              = params->window,
+        .staging_limit       = params->staging_limit,
+    };
+}

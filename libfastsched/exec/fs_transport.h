@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the executor asks of a network. Two tables: a net is one per process, a
+ * transport one per communicator. UCX implements them, and so does the
+ * in-process network of the tests.
+ *
+ * Rules:
+ *   - everything but fs_net_t.progress runs under the net's lock, callbacks
+ *     included: they must only take notes;
+ *   - a transfer ends with exactly one call of its done(), which may come from
+ *     inside send() or recv();
+ *   - messages match by (peer, key), all bits.
+ */
+#ifndef FS_TRANSPORT_H
+#define FS_TRANSPORT_H
+
+#include "fastsched_exec.h"
+
+#include <pthread.h>
+
+/* A message on its way. Owned by the caller until done(). */
+typedef struct fs_xfer fs_xfer_t;
+struct fs_xfer {
+    void (*done)(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes);
+    void    *request;   /* the rest is the transport's, while in flight */
+    uint64_t len_bytes; /* of a send */
+    uint8_t  reach;     /* of a receive, fs_reach_t */
+    bool     in_flight; /* of a receive */
+};
+
+/* Which peers a rank talks to, and how. */
+typedef enum fs_reach {
+    FS_REACH_NONE,
+    FS_REACH_LOCAL, /* same server */
+    FS_REACH_WIRE   /* other server */
+} fs_reach_t;
+
+typedef struct fs_transport fs_transport_t;
+
+typedef struct fs_transport_ops {
+    fs_status_t (*send)(fs_transport_t *transport, uint32_t peer, uint32_t key,
+                        const void *buf, uint64_t len_bytes, fs_xfer_t *xfer);
+    fs_status_t (*recv)(fs_transport_t *transport, uint32_t peer, uint32_t key,
+                        void *buf, uint64_t len_bytes, fs_xfer_t *xfer);
+    /* Try to take back a receive; done() still comes, now or later. */
+    void (*cancel)(fs_transport_t *transport, fs_xfer_t *xfer);
+    /* Tell a wire peer that it may send messages numbered below count. Never
+     * queues behind data. Counts only grow; a later one may stand in for an
+     * earlier one. */
+    fs_status_t (*grant)(fs_transport_t *transport, uint32_t peer,
+                         uint64_t count);
+    void (*destroy)(fs_transport_t *transport);
+} fs_transport_ops_t;
+
+struct fs_transport {
+    const fs_transport_ops_t *ops;
+    fs_net_t                 *net;
+    /* Set by the owner: a peer has granted. Under the lock. */
+    void (*granted)(void *arg, uint32_t peer, uint64_t count);
+    void *granted_arg;
+};
+
+/* What a rank tells the others before they can talk to it. */
+typedef struct fs_net_hello {
+    uint64_t process[2]; /* identity of the process, random */
+    uint32_t group;      /* its name for this communicator */
+    uint32_t address_len;
+} fs_net_hello_t;
+
+/* A communicator in the making. */
+typedef struct fs_net_group {
+    uint32_t              n_ranks;
+    uint32_t              rank;
+    uint32_t              group;   /* from hello() */
+    const fs_net_hello_t *hello;   /* [n_ranks] */
+    const char           *address; /* [n_ranks x stride] bytes */
+    size_t                stride;
+    const uint8_t        *reach;   /* [n_ranks] fs_reach_t */
+} fs_net_group_t;
+
+typedef struct fs_net_ops {
+    /* Start a communicator: what to tell the others. The address is the net's
+     * and lives as long. */
+    fs_status_t (*hello)(fs_net_t *net, fs_net_hello_t *hello,
+                         const void **address);
+    /* Give back a group for which connect() was not called. */
+    void (*forget)(fs_net_t *net, uint32_t group);
+    /* Make a transport to the peers in reach. On FS_ERR_UNREACHABLE
+     * *failed_p is the first peer that cannot be reached. */
+    fs_status_t (*connect)(fs_net_t *net, const fs_net_group_t *group,
+                           fs_transport_t **transport_p, uint32_t *failed_p);
+    unsigned (*progress)(fs_net_t *net);
+    void (*close)(fs_net_t *net, unsigned timeout_s);
+    void (*destroy)(fs_net_t *net);
+} fs_net_ops_t;
+
+struct fs_net {
+    const fs_net_ops_t *ops;
+    pthread_mutex_t     lock;
+};
+
+/* Keys: channel, call or round, number. */
+static inline uint32_t fs_key(uint32_t channel, uint32_t call, uint32_t seq)
+{
+    return channel << 28 | (call & 15) << 24 | seq;
+}
+
+#endif

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * UCX in this process: contexts, workers, and the endpoints that communicators
+ * share.
+ *
+ * Two contexts, because up to UCX 1.16 a context has one rendezvous threshold:
+ * inside a server rendezvous saves a copy, but on TCP a mutual exchange by
+ * rendezvous runs at half speed (each side's "ready to receive" waits in the
+ * socket behind the other direction's data), while eager runs at line rate.
+ * Where the wire is RDMA, rendezvous is left to UCX.
+ *
+ * On TCP the send buffer of our connections is bounded: a megabyte in the
+ * kernel's buffer is a stage that is not over, and its tail collides with the
+ * next sender's first bytes at the receiver.
+ */
+#include "fastsched_ucx.h"
+
+#include "exec/fs_ucx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* ---- contexts ---- */
+
+typedef struct reason {
+    char  *text;
+    size_t len;
+} reason_t;
+
+static fs_status_t refuse(const reason_t *why, const char *call,
+                          ucs_status_t status)
+{
+    snprintf(why->text, why->len, "%s: %s", call, ucs_status_string(status));
+    return FS_ERR_TRANSPORT;
+}
+
+/* UCX 1.17 renamed the fields that belong to a transport. */
+static const char *sndbuf_field(void)
+{
+    unsigned major, minor, release;
+
+    ucp_get_version(&major, &minor, &release);
+    return major > 1 || minor >= 17 ? "TCP_SNDBUF" : "SNDBUF";
+}
+
+static ucs_status_t modify_for_wire(ucp_config_t *config, bool rdma,
+                                    uint64_t tcp_sndbuf)
+{
+    char         bytes[32];
+    ucs_status_t status;
+
+    status = ucp_config_modify(config, "MAX_RNDV_RAILS", "1");
+    if (status != UCS_OK || rdma) {
+        return status;
+    }
+    status = ucp_config_modify(config, "RNDV_THRESH", "inf");
+    if (status == UCS_OK && getenv("UCX_TCP_SNDBUF") == NULL) {
+        snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)tcp_sndbuf);
+        status = ucp_config_modify(config, sndbuf_field(), bytes);
+    }
+    return status;
+}
+
+static fs_status_t open_context(ucx_context_t *c, const char *name,
+                                ucp_config_t *config, const reason_t *why)
+{
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES |
+                      UCP_PARAM_FIELD_TAG_SENDER_MASK | UCP_PARAM_FIELD_NAME,
+        .features        = UCP_FEATURE_TAG | UCP_FEATURE_AM,
+        .tag_sender_mask = UCX_MAX_RANKS - 1,
+        .name            = name,
+    };
+    ucp_worker_params_t worker_params = {
+        .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    ucs_status_t status;
+
+    status = ucp_init(&params, config, &c->context);
+    if (status != UCS_OK) {
+        return refuse(why, "ucp_init", status);
+    }
+    status = ucp_worker_create(c->context, &worker_params, &c->worker);
+    if (status != UCS_OK) {
+        return refuse(why, "ucp_worker_create", status);
+    }
+    status = ucp_worker_get_address(c->worker, &c->address, &c->address_len);
+    if (status != UCS_OK) {
+        return refuse(why, "ucp_worker_get_address", status);
+    }
+    return FS_OK;
+}
+
+/* Do the context's resources include an RDMA transport? UCX has no call for it;
+ * its own listing does tell. */
+static bool has_rdma(ucp_context_h context)
+{
+    static const char *const names[] = {"rc_", "dc_", "ud_", "gni", "ugni"};
+    char  *text  = NULL;
+    size_t len   = 0;
+    FILE  *file  = open_memstream(&text, &len);
+    bool   found = false;
+
+    if (file == NULL) {
+        return false;
+    }
+    ucp_context_print_info(context, file);
+    fclose(file);
+    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k) {
+        found = found || (text != NULL && strstr(text, names[k]) != NULL);
+    }
+    free(text);
+    return found;
+}
+
+static fs_status_t open_contexts(ucx_net_t *net, uint64_t tcp_sndbuf,
+                                 const reason_t *why)
+{
+    ucp_config_t *config = NULL;
+    fs_status_t   status;
+    ucs_status_t  ucs;
+
+    ucs = ucp_config_read("FASTSCHED", NULL, &config);
+    if (ucs != UCS_OK) {
+        return refuse(why, "ucp_config_read", ucs);
+    }
+    status = open_context(&net->local, "fastsched-local", config, why);
+    if (status == FS_OK) {
+        ucs = modify_for_wire(config, has_rdma(net->local.context), tcp_sndbuf);
+        if (ucs != UCS_OK) {
+            status = refuse(why, "ucp_config_modify", ucs);
+        }
+    }
+    if (status == FS_OK) {
+        status = open_context(&net->wire, "fastsched-wire", config, why);
+    }
+    ucp_config_release(config);
+    return status;
+}
+
+static void close_context(ucx_context_t *c)
+{
+    if (c->address != NULL) {
+        ucp_worker_release_address(c->worker, c->address);
+    }
+    if (c->worker != NULL) {
+        ucp_worker_destroy(c->worker);
+    }
+    if (c->context != NULL) {
+        ucp_cleanup(c->context);
+    }
+}
+
+/* ---- address: both workers' in one blob ---- */
+
+static fs_status_t make_address(ucx_net_t *net)
+{
+    uint64_t local_len = net->local.address_len;
+    char    *p;
+
+    net->address_len = sizeof(local_len) + net->local.address_len +
+                       net->wire.address_len;
+    net->address = malloc(net->address_len);
+    if (net->address == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    p = net->address;
+    memcpy(p, &local_len, sizeof(local_len));
+    p += sizeof(local_len);
+    memcpy(p, net->local.address, net->local.address_len);
+    p += net->local.address_len;
+    memcpy(p, net->wire.address, net->wire.address_len);
+    return FS_OK;
+}
+
+static const ucp_address_t *local_address(const char *blob)
+{
+    return (const ucp_address_t *)(blob + sizeof(uint64_t));
+}
+
+static const ucp_address_t *wire_address(const char *blob)
+{
+    uint64_t local_len;
+
+    memcpy(&local_len, blob, sizeof(local_len));
+    return (const ucp_address_t *)(blob + sizeof(local_len) + local_len);
+}
+
+/* ---- peers ---- */
+
+static ucx_peer_t **find_slot(ucx_peer_t **peers, size_t max,
+                              const uint64_t process[2])
+{
+    size_t k = process[0] & (max - 1); /* ids are random: no hash needed */
+
+    while (peers[k] != NULL && (peers[k]->process[0] != process[0] ||
+                                peers[k]->process[1] != process[1])) {
+        k = (k + 1) & (max - 1);
+    }
+    return &peers[k];
+}
+
+static bool grow_peers(ucx_net_t *net)
+{
+    size_t       max   = net->max_peers == 0 ? 64 : 2 * net->max_peers;
+    ucx_peer_t **peers = calloc(max, sizeof(*peers));
+
+    if (peers == NULL) {
+        return false;
+    }
+    for (size_t k = 0; k < net->max_peers; ++k) {
+        if (net->peers[k] != NULL) {
+            *find_slot(peers, max, net->peers[k]->process) = net->peers[k];
+        }
+    }
+    free(net->peers);
+    net->peers     = peers;
+    net->max_peers = max;
+    return true;
+}
+
+static ucx_peer_t *get_peer(ucx_net_t *net, const uint64_t process[2])
+{
+    ucx_peer_t **slot;
+
+    if (2 * net->n_peers >= net->max_peers && !grow_peers(net)) {
+        return NULL;
+    }
+    slot = find_slot(net->peers, net->max_peers, process);
+    if (*slot == NULL) {
+        *slot = calloc(1, sizeof(**slot));
+        if (*slot == NULL) {
+            return NULL;
+        }
+        memcpy((*slot)->process, process, sizeof((*slot)->process));
+        ++net->n_peers;
+    }
+    return *slot;
+}
+
+static fs_status_t make_ep(const ucx_context_t *c, const ucp_address_t *address,
+                           ucp_ep_h *ep_p)
+{
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+        .address    = address,
+    };
+
+    return *ep_p != NULL ? FS_OK
+                         : fs_ucx_status(ucp_ep_create(c->worker, &params,
+                                                       ep_p));
+}
+
+/* Both ends create data, then ctrl: UCX pairs the n-th endpoints of a pair. */
+static fs_status_t connect_peer(ucx_net_t *net, ucx_peer_t *peer,
+                                uint8_t reach, const char *blob)
+{
+    fs_status_t status;
+
+    if (reach == FS_REACH_LOCAL) {
+        return make_ep(&net->local, local_address(blob), &peer->local);
+    }
+    status = make_ep(&net->wire, wire_address(blob), &peer->data);
+    if (status == FS_OK) {
+        status = make_ep(&net->wire, wire_address(blob), &peer->ctrl);
+    }
+    return status;
+}
+
+/* ---- communicators ---- */
+
+/* A name is used again only after all others: late messages find nobody. */
+static fs_status_t ucx_hello(fs_net_t *super, fs_net_hello_t *hello,
+                             const void **address)
+{
+    ucx_net_t   *net = (ucx_net_t *)super;
+    ucx_group_t *group;
+    uint32_t     tries = 0;
+
+    while (net->groups[net->next_group] != NULL) {
+        net->next_group = (net->next_group + 1) % UCX_MAX_GROUPS;
+        if (++tries == UCX_MAX_GROUPS) {
+            return FS_ERR_UNSUPPORTED;
+        }
+    }
+    group = calloc(1, sizeof(*group));
+    if (group == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    group->name              = net->next_group;
+    net->groups[group->name] = group;
+    net->next_group          = (net->next_group + 1) % UCX_MAX_GROUPS;
+    memcpy(hello->process, net->process, sizeof(hello->process));
+    hello->group       = group->name;
+    hello->address_len = (uint32_t)net->address_len;
+    *address           = net->address;
+    return FS_OK;
+}
+
+static void ucx_forget(fs_net_t *super, uint32_t name)
+{
+    ucx_net_t *net = (ucx_net_t *)super;
+
+    free(net->groups[name]);
+    net->groups[name] = NULL;
+}
+
+static fs_status_t link_peers(ucx_net_t *net, ucx_group_t *group,
+                              const fs_net_group_t *spec, uint32_t *failed_p)
+{
+    fs_status_t status = FS_OK;
+
+    for (uint32_t r = 0; r < spec->n_ranks && status == FS_OK; ++r) {
+        ucx_link_t *link = &group->links[r];
+
+        link->owner = group;
+        link->group = spec->hello[r].group;
+        link->reach = spec->reach[r];
+        if (link->reach == FS_REACH_NONE) {
+            continue;
+        }
+        link->peer = get_peer(net, spec->hello[r].process);
+        status     = link->peer == NULL
+                         ? FS_ERR_NOMEM
+                         : connect_peer(net, link->peer, link->reach,
+                                        spec->address + r * spec->stride);
+        *failed_p  = r;
+    }
+    return status;
+}
+
+static fs_status_t ucx_connect(fs_net_t *super, const fs_net_group_t *spec,
+                               fs_transport_t **transport_p, uint32_t *failed_p)
+{
+    ucx_net_t   *net   = (ucx_net_t *)super;
+    ucx_group_t *group = net->groups[spec->group];
+    fs_status_t  status = FS_ERR_UNSUPPORTED;
+
+    if (spec->n_ranks <= UCX_MAX_RANKS) {
+        group->links = calloc(spec->n_ranks, sizeof(*group->links));
+        status       = group->links == NULL
+                           ? FS_ERR_NOMEM
+                           : link_peers(net, group, spec, failed_p);
+    }
+    if (status != FS_OK) {
+        free(group->links);
+        ucx_forget(super, spec->group);
+        return status;
+    }
+    group->super.ops = &fs_ucx_transport_ops;
+    group->super.net = super;
+    group->rank      = spec->rank;
+    group->n_ranks   = spec->n_ranks;
+    *transport_p     = &group->super;
+    return FS_OK;
+}
+
+static unsigned ucx_progress(fs_net_t *super)
+{
+    ucx_net_t *net = (ucx_net_t *)super;
+
+    return ucp_worker_progress(net->wire.worker) +
+           ucp_worker_progress(net->local.worker);
+}
+
+/* ---- the end ---- */
+
+/* Closing flushes, and on TCP the flush is answered by the peer's progress. */
+static void start_close(ucp_ep_h *ep, void **requests, size_t *n_p)
+{
+    ucp_request_param_t param   = {0};
+    ucs_status_ptr_t    request = NULL;
+
+    if (*ep != NULL) {
+        request = ucp_ep_close_nbx(*ep, &param);
+        *ep     = NULL;
+    }
+    if (UCS_PTR_IS_PTR(request)) {
+        requests[(*n_p)++] = request;
+    }
+}
+
+static size_t reap(void **requests, size_t n)
+{
+    size_t left = 0;
+
+    for (size_t k = 0; k < n; ++k) {
+        if (ucp_request_check_status(requests[k]) == UCS_INPROGRESS) {
+            requests[left++] = requests[k];
+        } else {
+            ucp_request_free(requests[k]);
+        }
+    }
+    return left;
+}
+
+static void ucx_close(fs_net_t *super, unsigned timeout_s)
+{
+    ucx_net_t *net      = (ucx_net_t *)super;
+    time_t     deadline = time(NULL) + (time_t)timeout_s;
+    void     **requests = calloc(3 * net->n_peers + 1, sizeof(*requests));
+    size_t     n        = 0;
+
+    if (requests == NULL) {
+        return;
+    }
+    for (size_t k = 0; k < net->max_peers; ++k) {
+        if (net->peers[k] != NULL) {
+            start_close(&net->peers[k]->data, requests, &n);
+            start_close(&net->peers[k]->ctrl, requests, &n);
+            start_close(&net->peers[k]->local, requests, &n);
+        }
+    }
+    while (n > 0 && time(NULL) < deadline) {
+        if (ucx_progress(super) == 0) {
+            nanosleep(&(struct timespec){0, 100000}, NULL);
+        }
+        n = reap(requests, n);
+    }
+    free(requests);
+}
+
+static void ucx_free(fs_net_t *super)
+{
+    ucx_net_t *net = (ucx_net_t *)super;
+
+    close_context(&net->wire);
+    close_context(&net->local);
+    for (size_t k = 0; k < net->max_peers; ++k) {
+        free(net->peers[k]);
+    }
+    for (uint32_t k = 0; net->groups != NULL && k < UCX_MAX_GROUPS; ++k) {
+        if (net->groups[k] != NULL) {
+            free(net->groups[k]->links);
+            free(net->groups[k]);
+        }
+    }
+    free(net->groups);
+    free(net->peers);
+    free(net->address);
+    pthread_mutex_destroy(&net->super.lock);
+    free(net);
+}
+
+static const fs_net_ops_t net_ops = {
+    .hello    = ucx_hello,
+    .forget   = ucx_forget,
+    .connect  = ucx_connect,
+    .progress = ucx_progress,
+    .close    = ucx_close,
+    .destroy  = ucx_free,
+};
+
+static fs_status_t set_grant_handler(ucx_net_t *net, const reason_t *why)
+{
+    ucp_am_handler_param_t param = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id  = UCX_AM_GRANT,
+        .cb  = fs_ucx_on_grant,
+        .arg = net,
+    };
+    ucs_status_t status = ucp_worker_set_am_recv_handler(net->wire.worker,
+                                                         &param);
+
+    return status == UCS_OK
+               ? FS_OK
+               : refuse(why, "ucp_worker_set_am_recv_handler", status);
+}
+
+fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, fs_net_t **net_p, char *why,
+                          size_t why_len)
+{
+    ucx_net_t  *net    = calloc(1, sizeof(*net));
+    reason_t    reason = {why, why_len};
+    fs_status_t status = FS_ERR_NOMEM;
+
+    snprintf(why, why_len, "out of memory");
+    if (net == NULL) {
+        return status;
+    }
+    net->super.ops = &net_ops;
+    pthread_mutex_init(&net->super.lock, NULL);
+    net->groups = calloc(UCX_MAX_GROUPS, sizeof(*net->groups));
+    if (net->groups != NULL &&
+        getrandom(net->process, sizeof(net->process), 0) ==
+            sizeof(net->process)) {
+        status = open_contexts(net, tcp_sndbuf, &reason);
+    }
+    if (status == FS_OK) {
+        status = set_grant_handler(net, &reason);
+    }
+    if (status == FS_OK) {
+        status = make_address(net);
+    }
+    if (status != FS_OK) {
+        ucx_free(&net->super);
+        return status;
+    }
+    *net_p = &net->super;
+    return FS_OK;
+}

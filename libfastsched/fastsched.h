@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * libfastsched, the scheduling core: topology, traffic, selection, plans.
+ *
+ * From the byte counts of one all-to-all(v) and the servers of its ranks it
+ * makes one program per rank: a list of sends, receives and copies with
+ * dependencies. Nothing here moves a byte, reads a clock or knows MPI or UCX;
+ * fastsched_exec.h runs the programs.
+ *
+ * All calls are pure: equal inputs give byte-for-byte equal outputs on every
+ * rank. All may be called from several threads at once on different objects.
+ */
+#ifndef FASTSCHED_H
+#define FASTSCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status ---- */
+
+#define FS_STATUS_MAP(X)                                                    \
+    X(FS_OK, 0, "success")                                                  \
+    X(FS_INPROGRESS, 1, "operation in progress")                            \
+    X(FS_ERR_INVAL, -1, "invalid argument")                                 \
+    X(FS_ERR_NOMEM, -2, "out of memory")                                    \
+    X(FS_ERR_OVERFLOW, -3, "a byte count does not fit in 64 bits")          \
+    X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")                   \
+    X(FS_ERR_TRUNCATE, -5, "a message has not the planned length")          \
+    X(FS_ERR_TRANSPORT, -6, "the transport failed")                         \
+    X(FS_ERR_HOST, -7, "a call into the host MPI failed")                   \
+    X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")              \
+    X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")
+
+typedef enum fs_status {
+#define X(_name, _value, _text) _name = (_value),
+    FS_STATUS_MAP(X)
+#undef X
+} fs_status_t;
+
+/** One sentence for a status; "unknown status" for a value not in the map. */
+const char *fs_strerror(fs_status_t status);
+
+/* ---- topology: which rank sits on which server ---- */
+
+/**
+ * Who sits where. Opaque, immutable, owned by the caller of create.
+ *
+ * Servers are numbered in the order of their lowest rank, local ranks inside a
+ * server in rank order. A lane is one sender/receiver slot on the slow network,
+ * served by one proxy rank of the server.
+ */
+typedef struct fs_topo fs_topo_t;
+
+/**
+ * @param[in]  n_ranks    1 or more.
+ * @param[in]  server_of  [n_ranks] any label; equal labels share a server.
+ * @param[in]  max_lanes  Lanes per server, at most; 0: one per local rank.
+ * @param[out] topo_p     fs_topo_destroy() frees it.
+ * @return FS_OK, FS_ERR_INVAL (no ranks), FS_ERR_NOMEM
+ */
+fs_status_t fs_topo_create(uint32_t n_ranks, const uint32_t *server_of,
+                           uint32_t max_lanes, fs_topo_t **topo_p);
+
+/** NULL is fine. */
+void fs_topo_destroy(fs_topo_t *topo);
+
+/**
+ * Read a description of the servers: "4x4" (4 servers of 4 consecutive ranks),
+ * "4+4+2+1" (uneven), "@0,1,0,1" (the server of each rank).
+ *
+ * @param[in]  text       See above.
+ * @param[in]  n_ranks    What the description must add up to.
+ * @param[out] server_of  [n_ranks]
+ * @param[out] why        On FS_ERR_INVAL: one line that names text and says
+ *                        what is wrong and what is allowed.
+ * @param[in]  why_len    Bytes at why.
+ * @return FS_OK, FS_ERR_INVAL
+ */
+fs_status_t fs_topo_parse(const char *text, uint32_t n_ranks,
+                          uint32_t *server_of, char *why, size_t why_len);
+
+uint32_t fs_topo_n_ranks(const fs_topo_t *topo);
+uint32_t fs_topo_n_servers(const fs_topo_t *topo);
+/** Index of the server of a rank. */
+uint32_t fs_topo_server(const fs_topo_t *topo, uint32_t rank);
+/** Position of a rank inside its server. */
+uint32_t fs_topo_local(const fs_topo_t *topo, uint32_t rank);
+/** Ranks on a server. */
+uint32_t fs_topo_n_local(const fs_topo_t *topo, uint32_t server);
+/** The rank at a position of a server. */
+uint32_t fs_topo_rank(const fs_topo_t *topo, uint32_t server, uint32_t local);
+/** Lanes of a server, 1 to its number of ranks. */
+uint32_t fs_topo_n_lanes(const fs_topo_t *topo, uint32_t server);
+/** Position inside the server of the rank that serves a lane. */
+uint32_t fs_topo_proxy(const fs_topo_t *topo, uint32_t server, uint32_t lane);
+/** The lane a rank serves, FS_NO_LANE if it serves none. */
+uint32_t fs_topo_lane(const fs_topo_t *topo, uint32_t rank);
+#define FS_NO_LANE UINT32_MAX
+
+/* ---- traffic: what every rank knows of one call ---- */
+
+/**
+ * The summary of one call, equal on every rank (DESIGN: N x N numbers cross
+ * the slow network, never P x P).
+ */
+typedef struct fs_traffic {
+    uint32_t  n_servers;
+    uint64_t *bytes;       /**< [n_servers x n_servers], [src][dst], bytes */
+    uint64_t  inter_bytes; /**< sum off the diagonal */
+    uint64_t  total_bytes; /**< sum of everything */
+    uint64_t  max_inter;   /**< largest inter-server volume of one rank, sent
+                                or received, bytes */
+} fs_traffic_t;
+
+/**
+ * Fill the sums of a traffic whose bytes[] and max_inter are set.
+ * @return FS_OK; FS_ERR_OVERFLOW: a sum passes 2^62, the largest we plan.
+ */
+fs_status_t fs_traffic_sum(fs_traffic_t *traffic);
+
+/**
+ * Lower bound of the slow network (FAST Theorem 1): the busiest server's
+ * bytes, sent or received, over its lanes, rounded up. Bytes per lane.
+ */
+uint64_t fs_traffic_lower_bound(const fs_topo_t *topo,
+                                const fs_traffic_t *traffic);
+
+/**
+ * Max-to-mean ratio of the ranks' inter-server bytes (SABRE §4), in
+ * thousandths, rounded down: n_ranks * max / sum. 0 if nothing is sent.
+ */
+uint64_t fs_traffic_mtm_milli(const fs_topo_t *topo,
+                              const fs_traffic_t *traffic);
+
+/* ---- selection ---- */
+
+typedef enum fs_alg {
+    FS_ALG_HOST,  /**< the host MPI's own algorithm */
+    FS_ALG_STAGED /**< balance, one-to-one server stages, redistribute */
+} fs_alg_t;
+
+typedef enum fs_balance {
+    FS_BALANCE_MINMOVE, /**< fewest bytes moved inside servers (ours) */
+    FS_BALANCE_EQUALIZE /**< equal row sums, merged peer transfer, FAST §4.1 */
+} fs_balance_t;
+
+typedef enum fs_decompose {
+    FS_DECOMPOSE_BIRKHOFF /**< exact, FAST §4.2 */
+} fs_decompose_t;
+
+/** What a plan depends on besides the traffic; equal on every rank. */
+typedef struct fs_plan_params {
+    fs_alg_t       algorithm;        /**< only when force_algorithm */
+    bool           force_algorithm;
+    fs_balance_t   balance;
+    fs_decompose_t decompose;
+    uint32_t       mtm_threshold_milli; /**< SABRE's 2.2 is 2200 */
+    uint64_t       min_bytes;        /**< smaller average inter-server bytes
+                                          per rank: host */
+    uint64_t       chunk;            /**< bytes of one message, at most */
+    uint32_t       window;           /**< messages in flight per lane */
+    uint64_t       staging_limit;    /**< bytes of staging per rank */
+} fs_plan_params_t;
+
+/** A decision and its reason, a static string for people. */
+typedef struct fs_choice {
+    fs_alg_t    alg;
+    bool        skewed; /**< MTM at or above the threshold */
+    const char *reason;
+} fs_choice_t;
+
+/** The word users type for an algorithm: "host", "staged". */
+const char *fs_alg_name(fs_alg_t alg);
+
+/** Pick the algorithm of one call (SABRE §4). Integers only. */
+fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,
+                      const fs_plan_params_t *params);
+
+/* ---- plan: the program of one rank ---- */
+
+typedef enum fs_op_kind {
+    FS_OP_COPY, /**< src to dst, on this rank */
+    FS_OP_SEND, /**< src to a peer */
+    FS_OP_RECV  /**< from a peer to dst */
+} fs_op_kind_t;
+
+typedef enum fs_buffer {
+    FS_BUF_SEND,   /**< the user's send buffer: offset in the block of a peer */
+    FS_BUF_RECV,   /**< the user's receive buffer, likewise */
+    FS_BUF_STAGING /**< this rank's staging pool, offset from its start */
+} fs_buffer_t;
+
+/** A range of bytes. */
+typedef struct fs_place {
+    uint32_t buffer; /**< fs_buffer_t */
+    uint32_t block;  /**< peer whose block it is; 0 for staging */
+    uint64_t offset; /**< bytes from the start of the packed block */
+} fs_place_t;
+
+/** What a message is for; messages of one kind between two ranks are numbered
+ *  in plan order, equally on both. */
+typedef enum fs_channel {
+    FS_CH_WIRE,   /**< lane to lane between servers; needs a grant */
+    FS_CH_GATHER, /**< to the proxy that will send it */
+    FS_CH_REDIST, /**< from the proxy that received it */
+    FS_CH_INTRA,  /**< server-internal traffic of the collective */
+    FS_CH_LAST
+} fs_channel_t;
+
+/** One operation. Runs once all operations it waits for are done. */
+typedef struct fs_op {
+    uint8_t    kind;    /**< fs_op_kind_t */
+    uint8_t    channel; /**< fs_channel_t, of a send or receive */
+    uint32_t   n_after; /**< operations it waits for */
+    uint32_t   peer;    /**< rank, of a send or receive */
+    uint32_t   seq;     /**< number of the message in (channel, peer) */
+    uint32_t   next;    /**< first of its successors in fs_plan_t.next */
+    uint32_t   n_next;
+    uint64_t   len_bytes;
+    fs_place_t src;
+    fs_place_t dst;
+} fs_op_t;
+
+/** The program of one rank. Read-only; everything lives in one block. */
+typedef struct fs_plan {
+    uint32_t  n_ops;
+    uint32_t  n_next;
+    fs_op_t  *ops;            /**< [n_ops], in plan order */
+    uint32_t *next;           /**< [n_next] op indexes waiting for an op */
+    uint64_t  staging_bytes;  /**< size of FS_BUF_STAGING */
+    uint32_t  n_stages;
+    uint64_t  total_per_lane; /**< sum of the stages, bytes per lane */
+    uint64_t  moved_gather;   /**< bytes this rank sends to proxies */
+    uint64_t  moved_redist;   /**< bytes this rank forwards as a proxy */
+    uint64_t  digest;         /**< of the stages: equal on every rank */
+} fs_plan_t;
+
+/** One rank's view of the traffic, beyond the summary. */
+typedef struct fs_local_traffic {
+    /** [n_local x n_ranks] bytes that local rank i sends to each rank. */
+    const uint64_t *send;
+    /** [n_local x n_ranks] bytes that local rank i receives from each rank. */
+    const uint64_t *recv;
+    bool send_packed; /**< this rank's send blocks are contiguous */
+    bool recv_packed; /**< this rank's receive blocks are contiguous */
+} fs_local_traffic_t;
+
+/**
+ * Plan one exchange for one rank with the staged algorithm: balance inside
+ * servers, stages in which each server sends to at most one server and
+ * receives from at most one, redistribute (FAST §4).
+ *
+ * @param[in]  topo, traffic, params  Equal on every rank. Borrowed during the
+ *                                    call only.
+ * @param[in]  rank    Whose program.
+ * @param[in]  local   Counts of all ranks of rank's server.
+ * @param[out] plan_p  Set on FS_OK only; fs_plan_destroy() frees it.
+ * @return FS_OK; FS_ERR_INVAL (params out of range); FS_ERR_MISMATCH (local
+ *         does not add up to traffic); FS_ERR_OVERFLOW (more than 2^24
+ *         messages between two ranks: use a larger chunk); FS_ERR_NOMEM
+ *
+ * Cost: O(N^3.5) for N servers at worst, plus the operations of this rank.
+ */
+fs_status_t fs_plan_create(const fs_topo_t *topo, const fs_traffic_t *traffic,
+                           const fs_plan_params_t *params, uint32_t rank,
+                           const fs_local_traffic_t *local, fs_plan_t **plan_p);
+
+/** NULL is fine. */
+void fs_plan_destroy(fs_plan_t *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

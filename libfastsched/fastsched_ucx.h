@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * libfastsched over UCX. The one public header that belongs to UCX; it needs
+ * none of UCX's own.
+ */
+#ifndef FASTSCHED_UCX_H
+#define FASTSCHED_UCX_H
+
+#include "fastsched_exec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Open UCX for this process: two contexts of our own, whatever the host MPI
+ * uses. "Local" carries traffic inside servers with UCX's defaults. "Wire"
+ * carries traffic between servers, one rail, eager and with a bounded send
+ * buffer where the network is TCP. Both obey UCX's environment; FASTSCHED_UCX_*
+ * overrides UCX_* for us alone.
+ *
+ * @param[in]  tcp_sndbuf  Send buffer of TCP connections, bytes.
+ * @param[out] net_p       fs_net_destroy() frees it.
+ * @param[out] why         On an error: one line for people.
+ * @return FS_OK, FS_ERR_TRANSPORT (UCX refuses), FS_ERR_NOMEM
+ */
+fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, fs_net_t **net_p, char *why,
+                          size_t why_len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Augmenting paths over bit rows: the columns that a row can still reach are
+ * one AND per 64 columns, so a search costs about n^2/64 word operations.
+ */
+#include "sched/fs_matching.h"
+
+#include <string.h>
+
+fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
+                             fs_arena_t *arena)
+{
+    uint32_t words = (n + 63) / 64;
+
+    *matching = (fs_matching_t){
+        .n         = n,
+        .n_words   = words,
+        .edge      = fs_arena_calloc(arena, (size_t)n * words, 8),
+        .col_of    = fs_arena_calloc(arena, n, sizeof(uint32_t)),
+        .row_of    = fs_arena_calloc(arena, n, sizeof(uint32_t)),
+        .unseen    = fs_arena_calloc(arena, words, 8),
+        .came_from = fs_arena_calloc(arena, n, sizeof(uint32_t)),
+        .queue     = fs_arena_calloc(arena, n, sizeof(uint32_t)),
+    };
+    if (matching->edge == NULL || matching->col_of == NULL ||
+        matching->row_of == NULL || matching->unseen == NULL ||
+        matching->came_from == NULL || matching->queue == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < n; ++i) {
+        matching->col_of[i] = FS_UNMATCHED;
+        matching->row_of[i] = FS_UNMATCHED;
+    }
+    return FS_OK;
+}
+
+void fs_matching_add_edge(fs_matching_t *matching, uint32_t row, uint32_t col)
+{
+    matching->edge[(size_t)row * matching->n_words + col / 64] |=
+        UINT64_C(1) << col % 64;
+}
+
+void fs_matching_remove_edge(fs_matching_t *matching, uint32_t row,
+                             uint32_t col)
+{
+    matching->edge[(size_t)row * matching->n_words + col / 64] &=
+        ~(UINT64_C(1) << col % 64);
+    if (matching->col_of[row] == col) {
+        matching->col_of[row] = FS_UNMATCHED;
+        matching->row_of[col] = FS_UNMATCHED;
+    }
+}
+
+/* Give col to the row that reached it; that row's old column goes to the row
+ * that reached that one, and so on to the root. */
+static void flip_path(fs_matching_t *matching, uint32_t root, uint32_t col)
+{
+    for (;;) {
+        uint32_t row = matching->came_from[col];
+        uint32_t old = matching->col_of[row];
+
+        matching->row_of[col] = row;
+        matching->col_of[row] = col;
+        if (row == root) {
+            return;
+        }
+        col = old;
+    }
+}
+
+/* Breadth first from an unmatched row to any unmatched column. */
+static bool augment(fs_matching_t *matching, uint32_t root)
+{
+    uint32_t head = 0, tail = 0;
+
+    memset(matching->unseen, 0xff, matching->n_words * sizeof(uint64_t));
+    matching->queue[tail++] = root;
+    while (head < tail) {
+        uint32_t        row  = matching->queue[head++];
+        const uint64_t *edge = matching->edge +
+                               (size_t)row * matching->n_words;
+
+        for (uint32_t w = 0; w < matching->n_words; ++w) {
+            uint64_t hits = edge[w] & matching->unseen[w];
+
+            matching->unseen[w] &= ~hits;
+            for (; hits != 0; hits &= hits - 1) {
+                uint32_t col = w * 64 + (uint32_t)__builtin_ctzll(hits);
+
+                matching->came_from[col] = row;
+                if (matching->row_of[col] == FS_UNMATCHED) {
+                    flip_path(matching, root, col);
+                    return true;
+                }
+                matching->queue[tail++] = matching->row_of[col];
+            }
+        }
+    }
+    return false;
+}
+
+bool fs_matching_complete(fs_matching_t *matching)
+{
+    for (uint32_t row = 0; row < matching->n; ++row) {
+        if (matching->col_of[row] == FS_UNMATCHED && !augment(matching, row)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A perfect matching of senders and receivers, repaired rather than redone. */
+#ifndef FS_MATCHING_H
+#define FS_MATCHING_H
+
+#include "base/fs_arena.h"
+#include "fastsched.h"
+
+enum { FS_UNMATCHED = UINT32_MAX };
+
+/*
+ * n senders (rows), n receivers (columns), an edge wherever a bit is set.
+ * Rows keep their partner while edges come and go; only rows that lost theirs
+ * are matched anew.
+ */
+typedef struct fs_matching {
+    uint32_t  n;
+    uint32_t  n_words;   /* 64-bit words per row */
+    uint64_t *edge;      /* [n x n_words] bit j of row i */
+    uint32_t *col_of;    /* [n] partner of a row or FS_UNMATCHED */
+    uint32_t *row_of;    /* [n] partner of a column or FS_UNMATCHED */
+    uint64_t *unseen;    /* [n_words] scratch of the search */
+    uint32_t *came_from; /* [n] scratch: row that reached a column */
+    uint32_t *queue;     /* [n] scratch */
+} fs_matching_t;
+
+/* No edges, nothing matched. FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
+                             fs_arena_t *arena);
+
+void fs_matching_add_edge(fs_matching_t *matching, uint32_t row, uint32_t col);
+
+/* Also parts the two if they were partners. */
+void fs_matching_remove_edge(fs_matching_t *matching, uint32_t row,
+                             uint32_t col);
+
+/*
+ * Find a partner for every row, by shortest augmenting paths, lowest index
+ * first. False if there is no perfect matching; what is matched stays so.
+ * Cost: O(n * n_words) per row without a partner.
+ */
+bool fs_matching_complete(fs_matching_t *matching);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of sched/ and exec/ see of a topology. */
+#ifndef FS_TOPO_H
+#define FS_TOPO_H
+
+#include "fastsched.h"
+
+struct fs_topo {
+    uint32_t  n_ranks;
+    uint32_t  n_servers;
+    uint32_t *server;    /* [n_ranks] */
+    uint32_t *local;     /* [n_ranks] */
+    uint32_t *first;     /* [n_servers + 1] index into ranks */
+    uint32_t *ranks;     /* [n_ranks] grouped by server, ascending inside */
+    uint32_t *n_lanes;   /* [n_servers] */
+};
+
+/* Lanes that serve the tile from server u to server w, both ends. */
+uint32_t fs_topo_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
+
+#endif
