@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fast coll component: translates between Open MPI and libfastsched.
+ */
+#ifndef MCA_COLL_FAST_H
+#define MCA_COLL_FAST_H
+
+#include "ompi_config.h"
+
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/mca.h"
+#include "opal/mca/base/mca_base_pvar.h"
+#include "opal/mca/base/mca_base_var.h"
+#include "opal/util/output.h"
+
+#include "fastsched_exec.h"
+
+/* The one block that knows the versions of the coll interface. */
+#if defined(MCA_COLL_BASE_VERSION_3_0_0) /* Open MPI 6 */
+#    define FAST_COLL_VERSION   MCA_COLL_BASE_VERSION_3_0_0
+#    define FAST_COUNTS         ompi_count_array_t
+#    define FAST_DISPLS         ompi_disp_array_t
+#    define FAST_COUNT(_a, _i)  ompi_count_array_get((_a), (_i))
+#    define FAST_DISPL(_a, _i)  ompi_disp_array_get((_a), (_i))
+#else /* 4.1, 5.0 */
+#    if defined(MCA_COLL_BASE_VERSION_2_4_0)
+#        define FAST_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#    else
+#        define FAST_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
+#    endif
+#    define FAST_COUNTS         const int *
+#    define FAST_DISPLS         const int *
+#    define FAST_COUNT(_a, _i)  ((size_t) (_a)[_i])
+#    define FAST_DISPL(_a, _i)  ((ptrdiff_t) (_a)[_i])
+#endif
+
+#define FAST_HELP_FILE "help-coll-fast.txt"
+
+enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
+
+typedef struct mca_coll_fast_component_t {
+    mca_coll_base_component_t super;
+    int priority;                      /* as the user set it */
+    char *fallback;                    /* helpers under "--mca coll fast" */
+    char *value[FAST_MAX_PARAMS];      /* of fs_params_info(k), as typed */
+    fs_params_t params;                /* parsed */
+    char bad_value[512];               /* why they cannot be used, or "" */
+    uint32_t *world_server;            /* parameter nodes, by world rank */
+    fs_net_t *net;                     /* made at the first need */
+    int last_algorithm;                /* pvar: fs_alg_t */
+    unsigned long long calls;          /* pvar */
+    unsigned long long calls_staged;   /* pvar */
+    unsigned long long inter_bytes;    /* pvar */
+} mca_coll_fast_component_t;
+
+OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
+
+typedef enum fast_state {
+    FAST_UNTRIED, /* before the first alltoallv */
+    FAST_READY,
+    FAST_OFF      /* every call goes to the previous module */
+} fast_state_t;
+
+/* One per communicator, which owns it. */
+typedef struct mca_coll_fast_module_t {
+    mca_coll_base_module_t super;
+    ompi_communicator_t *comm;
+    fast_state_t state;
+    fs_coll_t *coll;
+    struct fast_scratch *scratch;
+    mca_coll_base_module_allgather_fn_t previous_allgather;
+    mca_coll_base_module_t *previous_allgather_module;
+    mca_coll_base_module_alltoallv_fn_t previous_alltoallv;
+    mca_coll_base_module_t *previous_alltoallv_module;
+} mca_coll_fast_module_t;
+
+OBJ_CLASS_DECLARATION(mca_coll_fast_module_t);
+
+/* coll_fast_module.c */
+int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
+mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority);
+
+/* coll_fast_fallback.c */
+bool mca_coll_fast_is_named(void);
+int mca_coll_fast_add_helpers(void);
+
+/* coll_fast_host.c: set up a communicator at its first call, collectively */
+int mca_coll_fast_setup(mca_coll_fast_module_t *module);
+void mca_coll_fast_teardown(mca_coll_fast_module_t *module);
+void mca_coll_fast_close_network(void);
+void mca_coll_fast_complain(const char *topic, const char *text);
+int mca_coll_fast_error(fs_status_t status);
+
+/* coll_fast_dtype.c: MPI's arguments as byte ranges */
+typedef struct fast_args {
+    const void *sbuf;
+    FAST_COUNTS scounts;
+    FAST_DISPLS sdispls;
+    ompi_datatype_t *sdtype;
+    void *rbuf;
+    FAST_COUNTS rcounts;
+    FAST_DISPLS rdispls;
+    ompi_datatype_t *rdtype;
+} fast_args_t;
+
+struct fast_scratch *mca_coll_fast_scratch_new(int size);
+void mca_coll_fast_scratch_free(struct fast_scratch *scratch);
+/* Valid until the next call with the same scratch, or mca_coll_fast_call_end(). */
+const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *scratch, const fast_args_t *args);
+void mca_coll_fast_call_end(struct fast_scratch *scratch);
+
+/* coll_fast_alltoallv.c */
+int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
+                            ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
+                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
+                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+#endif

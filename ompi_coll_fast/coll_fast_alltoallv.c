@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Alltoallv, blocking. */
+#include "coll_fast.h"
+
+/* One true line per call, on rank 0 of the communicator. */
+static void report(const mca_coll_fast_module_t *module)
+{
+    char line[512];
+
+    if (mca_coll_fast_component.params.verbose > 0 && 0 == ompi_comm_rank(module->comm)) {
+        fs_coll_describe(module->coll, module->comm->c_name, line, sizeof(line));
+        opal_output(0, "coll fast: %s", line);
+    }
+}
+
+static void count_call(const mca_coll_fast_module_t *module, uint64_t inter_bytes_before)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    fs_coll_stats_t stats;
+
+    fs_coll_get_stats(module->coll, &stats);
+    c->last_algorithm = fs_coll_last_alg(module->coll);
+    c->calls_staged += FS_ALG_STAGED == c->last_algorithm;
+    c->inter_bytes += stats.inter_bytes - inter_bytes_before;
+}
+
+static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ran)
+{
+    const fs_call_t *call = mca_coll_fast_call_begin(module->scratch, args);
+    fs_coll_stats_t before;
+    fs_status_t status;
+
+    fs_coll_get_stats(module->coll, &before);
+    status = fs_coll_alltoallv(module->coll, call, ran);
+    mca_coll_fast_call_end(module->scratch);
+    if (FS_OK != status) {
+        mca_coll_fast_complain("call failed", fs_coll_error(module->coll));
+        return mca_coll_fast_error(status);
+    }
+    count_call(module, before.inter_bytes);
+    report(module);
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
+                            ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
+                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
+                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
+    fast_args_t args = {sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype};
+    bool ran = false;
+    int rc = OMPI_SUCCESS;
+
+    ++mca_coll_fast_component.calls;
+    mca_coll_fast_component.last_algorithm = FS_ALG_HOST;
+    if (FAST_UNTRIED == module->state) {
+        rc = mca_coll_fast_setup(module);
+    }
+    if (OMPI_SUCCESS == rc && FAST_READY == module->state) {
+        rc = run(module, &args, &ran);
+    }
+    if (OMPI_SUCCESS != rc || ran) {
+        return rc;
+    }
+    return module->previous_alltoallv(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls,
+                                      rdtype, comm, module->previous_alltoallv_module);
+}

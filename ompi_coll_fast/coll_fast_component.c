@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Component: parameters, open, close.
+ *
+ * The parameters are libfastsched's, registered as strings and parsed there:
+ * Open MPI's own integer parser ignores what follows a number ("1.5G" is 1),
+ * and an unknown word would only be a warning.
+ */
+#include "coll_fast.h"
+
+#include "opal/mca/base/mca_base_var_enum.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/show_help.h"
+
+const char *mca_coll_fast_component_version_string = "fast coll component " PACKAGE_VERSION;
+
+static int fast_register(void);
+static int fast_open(void);
+static int fast_close(void);
+
+mca_coll_fast_component_t mca_coll_fast_component = {
+    .super = {
+        .collm_version = {
+            FAST_COLL_VERSION,
+            .mca_component_name = "fast",
+            MCA_BASE_MAKE_VERSION(component, FAST_MAJOR, FAST_MINOR, FAST_RELEASE),
+            .mca_open_component = fast_open,
+            .mca_close_component = fast_close,
+            .mca_register_component_params = fast_register,
+        },
+        .collm_data = { MCA_BASE_METADATA_PARAM_NONE },
+        .collm_init_query = mca_coll_fast_init_query,
+        .collm_comm_query = mca_coll_fast_comm_query,
+    },
+};
+
+static const mca_base_component_t *component(void)
+{
+    return &mca_coll_fast_component.super.collm_version;
+}
+
+static int info_level(fs_param_level_t level)
+{
+    switch (level) {
+    case FS_PARAM_USER:
+        return OPAL_INFO_LVL_3;
+    case FS_PARAM_TUNER:
+        return OPAL_INFO_LVL_5;
+    case FS_PARAM_DEVEL:
+        return OPAL_INFO_LVL_8;
+    }
+    return OPAL_INFO_LVL_9;
+}
+
+static void register_library_params(void)
+{
+    const fs_param_info_t *info;
+
+    for (size_t k = 0; NULL != (info = fs_params_info(k)) && k < FAST_MAX_PARAMS; ++k) {
+        char help[512];
+
+        snprintf(help, sizeof(help), "%s (allowed: %s)", info->help, info->allowed);
+        mca_coll_fast_component.value[k] = (char *) info->default_value;
+        (void) mca_base_component_var_register(component(), info->name, help,
+                                               MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+                                               info_level(info->level),
+                                               MCA_BASE_VAR_SCOPE_READONLY,
+                                               &mca_coll_fast_component.value[k]);
+    }
+}
+
+static void register_counter(const char *name, const char *help, unsigned long long *storage)
+{
+    (void) mca_base_component_pvar_register(component(), name, help, OPAL_INFO_LVL_4,
+                                            MCA_BASE_PVAR_CLASS_COUNTER,
+                                            MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
+                                            MCA_BASE_VAR_BIND_NO_OBJECT,
+                                            MCA_BASE_PVAR_FLAG_READONLY
+                                                | MCA_BASE_PVAR_FLAG_CONTINUOUS,
+                                            NULL, NULL, NULL, storage);
+}
+
+static void register_pvars(void)
+{
+    static mca_base_var_enum_value_t algorithms[] = {
+        {FS_ALG_HOST, "host"}, {FS_ALG_STAGED, "staged"}, {0, NULL}};
+    mca_base_var_enum_t *names = NULL;
+
+    register_counter("calls", "MPI_Alltoallv calls seen", &mca_coll_fast_component.calls);
+    register_counter("calls_staged", "of these, staged", &mca_coll_fast_component.calls_staged);
+    register_counter("inter_bytes", "Bytes between servers in staged calls, all ranks",
+                     &mca_coll_fast_component.inter_bytes);
+    if (OPAL_SUCCESS == mca_base_var_enum_create("coll_fast_algorithms", algorithms, &names)) {
+        (void) mca_base_component_pvar_register(component(), "last_algorithm",
+                                                "What served the last MPI_Alltoallv",
+                                                OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_STATE,
+                                                MCA_BASE_VAR_TYPE_INT, names,
+                                                MCA_BASE_VAR_BIND_NO_OBJECT,
+                                                MCA_BASE_PVAR_FLAG_READONLY
+                                                    | MCA_BASE_PVAR_FLAG_CONTINUOUS,
+                                                NULL, NULL, NULL,
+                                                &mca_coll_fast_component.last_algorithm);
+        OBJ_RELEASE(names);
+    }
+}
+
+/* May run alone (ompi_info, MPI_T): parameters only, no resources. */
+static int fast_register(void)
+{
+    mca_coll_fast_component.priority = -1;
+    (void) mca_base_component_var_register(component(), "priority",
+        "Selection priority, 0 to 100; -1: 90 if the list of coll components names fast, "
+        "otherwise not used",
+        MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
+        &mca_coll_fast_component.priority);
+    mca_coll_fast_component.fallback = "tuned,libnbc,basic,inter,self,ftagree";
+    (void) mca_base_component_var_register(component(), "fallback",
+        "Components that serve the other collectives when the list of coll components names "
+        "fast but not them (empty: none)",
+        MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
+        &mca_coll_fast_component.fallback);
+    register_library_params();
+    register_pvars();
+    return OMPI_SUCCESS;
+}
+
+/* All parameters, or in bad_value the reason why not. */
+static void parse_params(void)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    fs_status_t status = FS_OK;
+
+    c->bad_value[0] = '\0';
+    fs_params_init(&c->params);
+    for (size_t k = 0; FS_OK == status && NULL != fs_params_info(k); ++k) {
+        status = fs_params_set(&c->params, fs_params_info(k)->name,
+                               NULL == c->value[k] ? "" : c->value[k], c->bad_value,
+                               sizeof(c->bad_value));
+    }
+    if (FS_OK == status) {
+        (void) fs_params_check(&c->params, c->bad_value, sizeof(c->bad_value));
+    }
+}
+
+static int fast_open(void)
+{
+    mca_coll_fast_component.net = NULL;
+    mca_coll_fast_component.world_server = NULL;
+    parse_params();
+    opal_show_help_add_dir(FAST_HELP_DIR);
+    return mca_coll_fast_add_helpers();
+}
+
+static int fast_close(void)
+{
+    mca_coll_fast_close_network();
+    free(mca_coll_fast_component.world_server);
+    mca_coll_fast_component.world_server = NULL;
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counts, displacements and datatypes become byte counts and block addresses;
+ * types that are not contiguous are packed and unpacked by Open MPI's own
+ * convertor, range by range. int and MPI_Datatype stop in this file.
+ */
+#include "coll_fast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/proc/proc.h"
+#include "opal/datatype/opal_convertor.h"
+
+/* One side of a call. */
+typedef struct side {
+    ompi_datatype_t *dtype;
+    FAST_COUNTS counts;
+    FAST_DISPLS displs;
+    char *buf;
+    ptrdiff_t extent;
+    bool contiguous;
+} side_t;
+
+struct fast_scratch {
+    int size;
+    fs_call_t call;
+    side_t send; /* in place: the receive side */
+    side_t recv;
+    uint64_t *send_bytes;
+    uint64_t *recv_bytes;
+    const void **send_block;
+    void **recv_block;
+    char *in_place; /* copy of the blocks, while a call runs in place */
+};
+
+struct fast_scratch *mca_coll_fast_scratch_new(int size)
+{
+    struct fast_scratch *s = calloc(1, sizeof(*s));
+
+    if (NULL == s) {
+        return NULL;
+    }
+    s->size = size;
+    s->send_bytes = calloc(size, sizeof(*s->send_bytes));
+    s->recv_bytes = calloc(size, sizeof(*s->recv_bytes));
+    s->send_block = calloc(size, sizeof(*s->send_block));
+    s->recv_block = calloc(size, sizeof(*s->recv_block));
+    if (NULL == s->send_bytes || NULL == s->recv_bytes || NULL == s->send_block
+        || NULL == s->recv_block) {
+        mca_coll_fast_scratch_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void mca_coll_fast_scratch_free(struct fast_scratch *s)
+{
+    if (NULL != s) {
+        free(s->send_bytes);
+        free(s->recv_bytes);
+        free(s->send_block);
+        free(s->recv_block);
+        free(s->in_place);
+        free(s);
+    }
+}
+
+/* Fill a side and its byte counts. */
+static void describe_side(side_t *side, int size, void *buf, FAST_COUNTS counts,
+                          FAST_DISPLS displs, ompi_datatype_t *dtype, uint64_t *bytes)
+{
+    ptrdiff_t lb;
+    size_t type_size, most = 0;
+
+    ompi_datatype_type_size(dtype, &type_size);
+    for (int r = 0; r < size; ++r) {
+        size_t count = FAST_COUNT(counts, r);
+
+        bytes[r] = (uint64_t) count * type_size;
+        most = count > most ? count : most;
+    }
+    *side = (side_t){.dtype = dtype, .counts = counts, .displs = displs, .buf = buf};
+    ompi_datatype_get_extent(dtype, &lb, &side->extent);
+    /* Predefined types have gaps, too (MPI_SHORT_INT); two elements tell. */
+    side->contiguous = ompi_datatype_is_contiguous_memory_layout(dtype, most > 1 ? 2 : 1);
+}
+
+static char *block_start(const side_t *side, int r)
+{
+    return side->buf + FAST_DISPL(side->displs, r) * side->extent;
+}
+
+static void *block_bytes(const side_t *side, int r)
+{
+    return block_start(side, r) + side->dtype->super.true_lb;
+}
+
+/* ---- ranges of blocks that are not contiguous ---- */
+
+static fs_status_t move_range(const side_t *side, uint32_t block, uint64_t offset,
+                              uint64_t len_bytes, void *packed, bool pack)
+{
+    opal_convertor_t convertor;
+    struct iovec iov = {.iov_base = packed, .iov_len = len_bytes};
+    uint32_t n_iov = 1;
+    size_t position = offset, moved = len_bytes;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    if (pack) {
+        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &side->dtype->super,
+                                                 FAST_COUNT(side->counts, block),
+                                                 block_start(side, block), 0, &convertor);
+    } else {
+        opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &side->dtype->super,
+                                                 FAST_COUNT(side->counts, block),
+                                                 block_start(side, block), 0, &convertor);
+    }
+    opal_convertor_set_position(&convertor, &position);
+    if (pack) {
+        opal_convertor_pack(&convertor, &iov, &n_iov, &moved);
+    } else {
+        opal_convertor_unpack(&convertor, &iov, &n_iov, &moved);
+    }
+    OBJ_DESTRUCT(&convertor);
+    return position == offset && moved == len_bytes ? FS_OK : FS_ERR_HOST;
+}
+
+static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes, void *dst)
+{
+    struct fast_scratch *s = ctx;
+
+    return move_range(&s->send, block, offset, len_bytes, dst, true);
+}
+
+static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
+                          const void *src)
+{
+    struct fast_scratch *s = ctx;
+
+    return move_range(&s->recv, block, offset, len_bytes, (void *) src, false);
+}
+
+/* ---- in place: what we send is what will be overwritten ---- */
+
+static fs_status_t copy_blocks(void *ctx)
+{
+    struct fast_scratch *s = ctx;
+    size_t total = 0, at = 0;
+    fs_status_t status = FS_OK;
+
+    for (int r = 0; r < s->size; ++r) {
+        total += s->send_bytes[r];
+    }
+    s->in_place = malloc(total > 0 ? total : 1);
+    if (NULL == s->in_place) {
+        return FS_ERR_NOMEM;
+    }
+    for (int r = 0; r < s->size && FS_OK == status; ++r) {
+        s->send_block[r] = s->in_place + at;
+        if (s->send_bytes[r] > 0 && s->send.contiguous) {
+            memcpy(s->in_place + at, block_bytes(&s->send, r), s->send_bytes[r]);
+        } else if (s->send_bytes[r] > 0) {
+            status = pack(s, r, 0, s->send_bytes[r], s->in_place + at);
+        }
+        at += s->send_bytes[r];
+    }
+    return status;
+}
+
+/* ---- a call ---- */
+
+const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *s, const fast_args_t *a)
+{
+    bool in_place = MPI_IN_PLACE == a->sbuf;
+
+    describe_side(&s->recv, s->size, a->rbuf, a->rcounts, a->rdispls, a->rdtype, s->recv_bytes);
+    if (in_place) {
+        /* The send arguments are undefined then. */
+        s->send = s->recv;
+        memcpy(s->send_bytes, s->recv_bytes, s->size * sizeof(*s->send_bytes));
+    } else {
+        describe_side(&s->send, s->size, (void *) a->sbuf, a->scounts, a->sdispls, a->sdtype,
+                      s->send_bytes);
+    }
+    for (int r = 0; r < s->size; ++r) {
+        s->send_block[r] = block_bytes(&s->send, r);
+        s->recv_block[r] = block_bytes(&s->recv, r);
+    }
+    s->call = (fs_call_t){
+        .send_bytes = s->send_bytes,
+        .recv_bytes = s->recv_bytes,
+        .send_block = s->send.contiguous || in_place ? s->send_block : NULL,
+        .recv_block = s->recv.contiguous ? s->recv_block : NULL,
+        .ctx = s,
+        .pack = pack,
+        .unpack = unpack,
+        .prepare = in_place ? copy_blocks : NULL,
+    };
+    return &s->call;
+}
+
+void mca_coll_fast_call_end(struct fast_scratch *s)
+{
+    free(s->in_place);
+    s->in_place = NULL;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What libfastsched asks of Open MPI: who is where, a gather, progress; and
+ * what happens at both ends of a communicator's and of the process's life.
+ */
+#include "coll_fast.h"
+
+#include <stdlib.h>
+
+#include "ompi/proc/proc.h"
+#include "opal/mca/hwloc/base/base.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/show_help.h"
+
+#include "fastsched_ucx.h"
+
+enum { CLOSE_SECONDS = 10 };
+
+void mca_coll_fast_complain(const char *topic, const char *text)
+{
+#if defined(MCA_COLL_BASE_VERSION_3_0_0)
+    /* Open MPI 6 compiles its help texts in and reads no file of ours. */
+    opal_output(0, "coll fast: %s: %s", topic, text);
+#else
+    opal_show_help(FAST_HELP_FILE, topic, true, text);
+#endif
+}
+
+int mca_coll_fast_error(fs_status_t status)
+{
+    switch (status) {
+    case FS_OK:
+        return MPI_SUCCESS;
+    case FS_ERR_NOMEM:
+        return MPI_ERR_NO_MEM;
+    case FS_ERR_MISMATCH:
+    case FS_ERR_TRUNCATE:
+        return MPI_ERR_TRUNCATE;
+    default:
+        return MPI_ERR_OTHER;
+    }
+}
+
+/* ---- the network of the process ---- */
+
+static int progress(void)
+{
+    return (int) fs_net_progress(mca_coll_fast_component.net);
+}
+
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else:
+ * the peers are still there, and answer from the finalize fence at the latest.
+ * Our progress stays registered until the component is closed, for theirs. */
+static int say_goodbye(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+
+    (void) comm;
+    (void) keyval;
+    (void) value;
+    (void) extra;
+    if (c->params.verbose > 0 && 0 == ompi_comm_rank(&ompi_mpi_comm_world.comm)) {
+        opal_output(0, "coll fast: summary: %llu calls, %llu staged, %llu bytes between servers",
+                    c->calls, c->calls_staged, c->inter_bytes);
+    }
+    if (NULL != c->net) {
+        fs_net_close(c->net, CLOSE_SECONDS);
+    }
+    return MPI_SUCCESS;
+}
+
+static void arrange_goodbye(void)
+{
+    static bool arranged = false;
+    int keyval;
+
+    if (!arranged
+        && MPI_SUCCESS == MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, say_goodbye, &keyval, NULL)) {
+        (void) MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+        (void) MPI_Comm_free_keyval(&keyval); /* lives on until the attribute goes */
+        arranged = true;
+    }
+}
+
+static fs_net_t *get_net(void *ctx)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    char why[256];
+
+    (void) ctx;
+    if (NULL == c->net) {
+        if (FS_OK != fs_ucx_create(c->params.tcp_sndbuf, &c->net, why, sizeof(why))) {
+            mca_coll_fast_complain("no network", why);
+            return NULL;
+        }
+        opal_progress_register(progress);
+    }
+    return c->net;
+}
+
+void mca_coll_fast_close_network(void)
+{
+    if (NULL != mca_coll_fast_component.net) {
+        opal_progress_unregister(progress);
+        fs_net_destroy(mca_coll_fast_component.net);
+        mca_coll_fast_component.net = NULL;
+    }
+}
+
+/* ---- a communicator ---- */
+
+static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
+{
+    mca_coll_fast_module_t *module = ctx;
+    int rc = module->previous_allgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE,
+                                        module->comm, module->previous_allgather_module);
+
+    return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_HOST;
+}
+
+static void host_progress(void *ctx)
+{
+    (void) ctx;
+    opal_progress();
+}
+
+/* The lowest rank of the communicator on this rank's node, or what parameter
+ * nodes says. */
+static uint32_t server_label(ompi_communicator_t *comm)
+{
+    int me = ompi_comm_rank(comm);
+
+    if (NULL != mca_coll_fast_component.world_server) {
+        return mca_coll_fast_component
+            .world_server[ompi_comm_rank(&ompi_mpi_comm_world.comm)];
+    }
+    for (int r = 0; r < me; ++r) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
+
+        if (OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags)) {
+            return (uint32_t) r;
+        }
+    }
+    return (uint32_t) me;
+}
+
+/* Whatever goes wrong goes wrong on every rank: fs_coll_create() agrees. */
+static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, const char *why)
+{
+    module->state = FAST_OFF;
+    if (FS_ERR_UNREACHABLE == status
+        && FS_TRANSPORT_UCX == mca_coll_fast_component.params.transport) {
+        mca_coll_fast_complain("unreachable", why);
+        return mca_coll_fast_error(status);
+    }
+    mca_coll_fast_complain("off", why);
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_fast_setup(mca_coll_fast_module_t *module)
+{
+    fs_host_t host = {.ctx = module,
+                      .allgather = allgather,
+                      .progress = host_progress,
+                      .net = get_net};
+    fs_member_t member = {.n_ranks = (uint32_t) ompi_comm_size(module->comm),
+                          .rank = (uint32_t) ompi_comm_rank(module->comm),
+                          .server_label = server_label(module->comm)};
+    char why[256] = "";
+    fs_status_t status;
+
+    arrange_goodbye();
+    module->scratch = mca_coll_fast_scratch_new(ompi_comm_size(module->comm));
+    status = NULL == module->scratch
+                 ? FS_ERR_NOMEM
+                 : fs_coll_create(&host, &mca_coll_fast_component.params, &member,
+                                  &module->coll, why, sizeof(why));
+    if (FS_OK != status) {
+        return setup_failed(module, status, why);
+    }
+    module->state = fs_coll_active(module->coll) ? FAST_READY : FAST_OFF;
+    return OMPI_SUCCESS;
+}
+
+static void print_stats(const mca_coll_fast_module_t *module)
+{
+    fs_coll_stats_t s;
+
+    fs_coll_get_stats(module->coll, &s);
+    opal_output(0,
+                "coll fast: stats: %s rank %d: %llu calls, %llu staged; summaries %.6f s, "
+                "%llu bytes to other servers; plans %.6f s; runs %.6f s; %llu bytes moved inside "
+                "the server; peak staging %llu bytes of %llu",
+                module->comm->c_name, ompi_comm_rank(module->comm), (unsigned long long) s.calls,
+                (unsigned long long) s.calls_staged, (double) s.summary_ns * 1e-9,
+                (unsigned long long) s.meta_bytes, (double) s.plan_ns * 1e-9,
+                (double) s.run_ns * 1e-9, (unsigned long long) s.moved_bytes,
+                (unsigned long long) s.peak_staging,
+                (unsigned long long) mca_coll_fast_component.params.staging_limit);
+}
+
+/* Local, and called more than once. */
+void mca_coll_fast_teardown(mca_coll_fast_module_t *module)
+{
+    if (NULL != module->coll && mca_coll_fast_component.params.stats) {
+        print_stats(module);
+    }
+    fs_coll_destroy(module->coll);
+    mca_coll_fast_scratch_free(module->scratch);
+    module->coll = NULL;
+    module->scratch = NULL;
+    module->state = FAST_OFF;
+}
