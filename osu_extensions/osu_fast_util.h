@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the benchmarks of this directory share: OSU's options and some of ours,
+ * the servers behind the ranks, the lower bound, order statistics, and the
+ * name of the algorithm that ran. Plain MPI-3; the look is that of the OSU
+ * micro-benchmarks 7, the code is ours. */
+#ifndef OSU_FAST_UTIL_H
+#define OSU_FAST_UTIL_H
+
+#include "fastsched.h"
+#include "fastsched_pattern.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define OSU_MAX_TAILS 5   /* as many as OSU's -z takes */
+#define OSU_WHY_LEN   512 /* one line that says what is wrong */
+#define OSU_NAME_LEN  64
+
+/* ---- options ---- */
+
+typedef struct osu_options {
+    uint64_t     min_size, max_size; /* bytes per pair on average */
+    uint64_t     iterations[2];      /* [0] up to OSU_LARGE_SIZE, [1] above */
+    uint64_t     warmup[2];
+    uint64_t     mem_limit;          /* bytes per rank */
+    uint64_t     seed;
+    double       rate;               /* bits per second and rank, 0: unknown */
+    fs_pattern_t pattern;
+    const char  *pattern_text;
+    const char  *nodes;              /* NULL: the real hosts */
+    const char  *impl;               /* NULL: named after the MPI in use */
+    bool         validate, full, json, dynamic, ceiling;
+    unsigned     n_tails;
+    unsigned     tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */
+} osu_options_t;
+
+#define OSU_LARGE_SIZE 8192 /* bytes; larger messages run fewer iterations */
+
+typedef enum osu_verdict {
+    OSU_RUN,
+    OSU_HELP,
+    OSU_VERSION,
+    OSU_BAD /* why says what and what is allowed */
+} osu_verdict_t;
+
+/* Strings in *options point into argv. Same arguments, same verdict: no rank
+ * has to ask another. */
+osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
+                                char why[OSU_WHY_LEN]);
+
+void osu_usage(FILE *out, const char *program);
+
+/* ---- the servers behind the ranks ---- */
+
+typedef struct osu_cluster {
+    uint32_t   n_ranks;
+    uint32_t  *server_of; /* [n_ranks] any label */
+    fs_topo_t *topo;
+    bool       even;      /* servers have the same number of ranks */
+    char      *shape;     /* "4", or "4+4+2+1" if uneven: ranks per server */
+} osu_cluster_t;
+
+/* Collective. nodes as in fs_topo_parse(); NULL: ranks that can share memory
+ * share a server. FS_ERR_INVAL sets why, on every rank. */
+fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes,
+                             osu_cluster_t *cluster, char why[OSU_WHY_LEN]);
+void osu_cluster_fini(osu_cluster_t *cluster);
+
+/* What no algorithm can beat: the slow links of the busiest server. */
+typedef struct osu_bound {
+    double mtm;            /* SABRE §4: max-to-mean of inter-server bytes of
+                              ranks, sent or received; 0 if there are none */
+    double bytes_per_link; /* of the busiest server's ranks, sent or received */
+} osu_bound_t;
+
+/* bytes: [n_ranks x n_ranks], [src][dst]. sums: [4 x n_ranks] scratch. */
+osu_bound_t osu_bound(const osu_cluster_t *cluster, const uint64_t *bytes,
+                      uint64_t *sums);
+
+/* Collective. Mbit/s of a plain stream from each rank to the rank with the same
+ * local index on the next server, all at once, each rank sending and
+ * receiving: what the links themselves allow. 0 with one server. */
+double osu_ceiling_mbit(MPI_Comm comm, const osu_cluster_t *cluster);
+
+/* ---- order statistics ---- */
+
+void osu_sort(double *values, size_t n);
+
+/* Interpolates linearly between neighbours, so that 50 is the usual median.
+ * sorted: [n], ascending; n is not 0. */
+double osu_percentile(const double *sorted, size_t n, double percent);
+
+/* ---- which algorithm ran ---- */
+
+/* The performance variable that coll/fast exports through MPI_T. */
+typedef struct osu_algorithm {
+    MPI_Comm            comm; /* the handle points here if it is bound to one */
+    MPI_T_pvar_session  session;
+    MPI_T_pvar_handle   handle;
+    MPI_T_enum          names;
+    MPI_Datatype        type;
+    bool                found;
+} osu_algorithm_t;
+
+/* Call after MPI_Init and, for fini, before MPI_Finalize: Open MPI 4.1 crashes
+ * if MPI_T starts before or outlives MPI. The structure must not move. */
+void osu_algorithm_init(MPI_Comm comm, osu_algorithm_t *algorithm);
+/* Name of the algorithm of the last call; "-" if nobody says. */
+void osu_algorithm_last(const osu_algorithm_t *algorithm,
+                        char name[OSU_NAME_LEN]);
+void osu_algorithm_fini(osu_algorithm_t *algorithm);
+
+#endif
