@@ -119,12 +119,11 @@ typedef struct fs_host {
 unsigned fs_net_progress(fs_net_t *net);
 
 /**
- * Say goodbye to every peer: what was sent is delivered, connections close.
- * Local; peers must still call fs_net_progress(). Bounded by timeout_s.
+ * Free the network. No fs_coll_t may use it any more, and every peer must have
+ * ended its last call (MPI_Finalize's own barrier is proof of that): an
+ * alltoallv ends only when its receivers have said that all has arrived, so
+ * there is nothing left to flush. NULL is fine.
  */
-void fs_net_close(fs_net_t *net, unsigned timeout_s);
-
-/** Free the network. No fs_coll_t may use it any more. NULL is fine. */
 void fs_net_destroy(fs_net_t *net);
 
 /* ---- alltoallv on one communicator ---- */

@@ -51,6 +51,7 @@ typedef struct mca_coll_fast_component_t {
     char bad_value[512];               /* why they cannot be used, or "" */
     uint32_t *world_server;            /* parameter nodes, by world rank */
     fs_net_t *net;                     /* made at the first need */
+    bool on_world_rank_0;              /* prints for all */
     int last_algorithm;                /* pvar: fs_alg_t */
     unsigned long long calls;          /* pvar */
     unsigned long long calls_staged;   /* pvar */

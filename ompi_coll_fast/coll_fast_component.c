@@ -8,11 +8,12 @@
  */
 #include "coll_fast.h"
 
+#include <stdlib.h>
+
 #include "opal/mca/base/mca_base_var_enum.h"
-#include "opal/runtime/opal_progress.h"
 #include "opal/util/show_help.h"
 
-const char *mca_coll_fast_component_version_string = "fast coll component " PACKAGE_VERSION;
+const char *mca_coll_fast_component_version_string = "fast coll component " FS_VERSION;
 
 static int fast_register(void);
 static int fast_open(void);
@@ -144,15 +145,28 @@ static void parse_params(void)
 
 static int fast_open(void)
 {
+    const char *help_dir = getenv("FASTSCHED_HELP_DIR"); /* of a build that is not installed */
+
     mca_coll_fast_component.net = NULL;
     mca_coll_fast_component.world_server = NULL;
     parse_params();
-    opal_show_help_add_dir(FAST_HELP_DIR);
+    opal_show_help_add_dir(NULL == help_dir ? FAST_HELP_DIR : help_dir);
     return mca_coll_fast_add_helpers();
+}
+
+static void print_summary(void)
+{
+    const mca_coll_fast_component_t *c = &mca_coll_fast_component;
+
+    if (c->params.verbose > 0 && c->calls > 0 && c->on_world_rank_0) {
+        opal_output(0, "coll fast: summary: %llu calls, %llu staged, %llu bytes between servers",
+                    c->calls, c->calls_staged, c->inter_bytes);
+    }
 }
 
 static int fast_close(void)
 {
+    print_summary();
     mca_coll_fast_close_network();
     free(mca_coll_fast_component.world_server);
     mca_coll_fast_component.world_server = NULL;

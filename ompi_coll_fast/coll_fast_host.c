@@ -14,8 +14,6 @@
 
 #include "fastsched_ucx.h"
 
-enum { CLOSE_SECONDS = 10 };
-
 void mca_coll_fast_complain(const char *topic, const char *text)
 {
 #if defined(MCA_COLL_BASE_VERSION_3_0_0)
@@ -48,40 +46,6 @@ static int progress(void)
     return (int) fs_net_progress(mca_coll_fast_component.net);
 }
 
-/* MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else:
- * the peers are still there, and answer from the finalize fence at the latest.
- * Our progress stays registered until the component is closed, for theirs. */
-static int say_goodbye(MPI_Comm comm, int keyval, void *value, void *extra)
-{
-    mca_coll_fast_component_t *c = &mca_coll_fast_component;
-
-    (void) comm;
-    (void) keyval;
-    (void) value;
-    (void) extra;
-    if (c->params.verbose > 0 && 0 == ompi_comm_rank(&ompi_mpi_comm_world.comm)) {
-        opal_output(0, "coll fast: summary: %llu calls, %llu staged, %llu bytes between servers",
-                    c->calls, c->calls_staged, c->inter_bytes);
-    }
-    if (NULL != c->net) {
-        fs_net_close(c->net, CLOSE_SECONDS);
-    }
-    return MPI_SUCCESS;
-}
-
-static void arrange_goodbye(void)
-{
-    static bool arranged = false;
-    int keyval;
-
-    if (!arranged
-        && MPI_SUCCESS == MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, say_goodbye, &keyval, NULL)) {
-        (void) MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
-        (void) MPI_Comm_free_keyval(&keyval); /* lives on until the attribute goes */
-        arranged = true;
-    }
-}
-
 static fs_net_t *get_net(void *ctx)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
@@ -98,6 +62,8 @@ static fs_net_t *get_net(void *ctx)
     return c->net;
 }
 
+/* After MPI_Finalize's fence: every rank has ended its last call. Until then
+ * our progress stays registered, for the peers. */
 void mca_coll_fast_close_network(void)
 {
     if (NULL != mca_coll_fast_component.net) {
@@ -169,7 +135,6 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     char why[256] = "";
     fs_status_t status;
 
-    arrange_goodbye();
     module->scratch = mca_coll_fast_scratch_new(ompi_comm_size(module->comm));
     status = NULL == module->scratch
                  ? FS_ERR_NOMEM

@@ -115,6 +115,7 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
         return NULL;
     }
     if (&ompi_mpi_comm_world.comm == comm) {
+        mca_coll_fast_component.on_world_rank_0 = 0 == ompi_comm_rank(comm);
         read_nodes(comm);
         if ('\0' != mca_coll_fast_component.bad_value[0]) {
             mca_coll_fast_complain("bad value", mca_coll_fast_component.bad_value);

@@ -14,13 +14,6 @@ unsigned fs_net_progress(fs_net_t *net)
     return events;
 }
 
-void fs_net_close(fs_net_t *net, unsigned timeout_s)
-{
-    pthread_mutex_lock(&net->lock);
-    net->ops->close(net, timeout_s);
-    pthread_mutex_unlock(&net->lock);
-}
-
 void fs_net_destroy(fs_net_t *net)
 {
     if (net != NULL) {

@@ -90,7 +90,6 @@ typedef struct fs_net_ops {
     fs_status_t (*connect)(fs_net_t *net, const fs_net_group_t *group,
                            fs_transport_t **transport_p, uint32_t *failed_p);
     unsigned (*progress)(fs_net_t *net);
-    void (*close)(fs_net_t *net, unsigned timeout_s);
     void (*destroy)(fs_net_t *net);
 } fs_net_ops_t;
 

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 /* ---- contexts ---- */
 
@@ -369,61 +368,8 @@ static unsigned ucx_progress(fs_net_t *super)
 
 /* ---- the end ---- */
 
-/* Closing flushes, and on TCP the flush is answered by the peer's progress. */
-static void start_close(ucp_ep_h *ep, void **requests, size_t *n_p)
-{
-    ucp_request_param_t param   = {0};
-    ucs_status_ptr_t    request = NULL;
-
-    if (*ep != NULL) {
-        request = ucp_ep_close_nbx(*ep, &param);
-        *ep     = NULL;
-    }
-    if (UCS_PTR_IS_PTR(request)) {
-        requests[(*n_p)++] = request;
-    }
-}
-
-static size_t reap(void **requests, size_t n)
-{
-    size_t left = 0;
-
-    for (size_t k = 0; k < n; ++k) {
-        if (ucp_request_check_status(requests[k]) == UCS_INPROGRESS) {
-            requests[left++] = requests[k];
-        } else {
-            ucp_request_free(requests[k]);
-        }
-    }
-    return left;
-}
-
-static void ucx_close(fs_net_t *super, unsigned timeout_s)
-{
-    ucx_net_t *net      = (ucx_net_t *)super;
-    time_t     deadline = time(NULL) + (time_t)timeout_s;
-    void     **requests = calloc(3 * net->n_peers + 1, sizeof(*requests));
-    size_t     n        = 0;
-
-    if (requests == NULL) {
-        return;
-    }
-    for (size_t k = 0; k < net->max_peers; ++k) {
-        if (net->peers[k] != NULL) {
-            start_close(&net->peers[k]->data, requests, &n);
-            start_close(&net->peers[k]->ctrl, requests, &n);
-            start_close(&net->peers[k]->local, requests, &n);
-        }
-    }
-    while (n > 0 && time(NULL) < deadline) {
-        if (ucx_progress(super) == 0) {
-            nanosleep(&(struct timespec){0, 100000}, NULL);
-        }
-        n = reap(requests, n);
-    }
-    free(requests);
-}
-
+/* Endpoints go with their workers. Closing them one by one would flush, and on
+ * TCP a flush waits for an answer of the peer, who may be gone. */
 static void ucx_free(fs_net_t *super)
 {
     ucx_net_t *net = (ucx_net_t *)super;
@@ -451,7 +397,6 @@ static const fs_net_ops_t net_ops = {
     .forget   = ucx_forget,
     .connect  = ucx_connect,
     .progress = ucx_progress,
-    .close    = ucx_close,
     .destroy  = ucx_free,
 };
 
