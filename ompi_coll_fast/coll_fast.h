@@ -38,8 +38,6 @@
 #    define FAST_DISPL(_a, _i)  ((ptrdiff_t) (_a)[_i])
 #endif
 
-#define FAST_HELP_FILE "help-coll-fast.txt"
-
 enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
 typedef struct mca_coll_fast_component_t {
@@ -52,7 +50,7 @@ typedef struct mca_coll_fast_component_t {
     uint32_t *world_server;            /* parameter nodes, by world rank */
     fs_net_t *net;                     /* made at the first need */
     bool on_world_rank_0;              /* prints for all */
-    int last_algorithm;                /* pvar: fs_alg_t */
+    unsigned last_algorithm;           /* pvar: fs_alg_t */
     unsigned long long calls;          /* pvar */
     unsigned long long calls_staged;   /* pvar */
     unsigned long long inter_bytes;    /* pvar */
@@ -93,7 +91,7 @@ int mca_coll_fast_add_helpers(void);
 int mca_coll_fast_setup(mca_coll_fast_module_t *module);
 void mca_coll_fast_teardown(mca_coll_fast_module_t *module);
 void mca_coll_fast_close_network(void);
-void mca_coll_fast_complain(const char *topic, const char *text);
+void mca_coll_fast_complain(const char *format, ...) __opal_attribute_format__(__printf__, 1, 2);
 int mca_coll_fast_error(fs_status_t status);
 
 /* coll_fast_dtype.c: MPI's arguments as byte ranges */

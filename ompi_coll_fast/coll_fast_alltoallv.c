@@ -34,7 +34,8 @@ static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ra
     status = fs_coll_alltoallv(module->coll, call, ran);
     mca_coll_fast_call_end(module->scratch);
     if (FS_OK != status) {
-        mca_coll_fast_complain("call failed", fs_coll_error(module->coll));
+        mca_coll_fast_complain("MPI_Alltoallv failed on %s: %s", module->comm->c_name,
+                               fs_coll_error(module->coll));
         return mca_coll_fast_error(status);
     }
     count_call(module, before.inter_bytes);

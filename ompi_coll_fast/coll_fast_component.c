@@ -10,9 +10,6 @@
 
 #include <stdlib.h>
 
-#include "opal/mca/base/mca_base_var_enum.h"
-#include "opal/util/show_help.h"
-
 const char *mca_coll_fast_component_version_string = "fast coll component " FS_VERSION;
 
 static int fast_register(void);
@@ -70,12 +67,10 @@ static void register_library_params(void)
     }
 }
 
-static void register_counter(const char *name, const char *help, unsigned long long *storage)
+static void register_pvar(const char *name, const char *help, int class, int type, void *storage)
 {
-    (void) mca_base_component_pvar_register(component(), name, help, OPAL_INFO_LVL_4,
-                                            MCA_BASE_PVAR_CLASS_COUNTER,
-                                            MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
-                                            MCA_BASE_VAR_BIND_NO_OBJECT,
+    (void) mca_base_component_pvar_register(component(), name, help, OPAL_INFO_LVL_4, class, type,
+                                            NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
                                             MCA_BASE_PVAR_FLAG_READONLY
                                                 | MCA_BASE_PVAR_FLAG_CONTINUOUS,
                                             NULL, NULL, NULL, storage);
@@ -83,26 +78,19 @@ static void register_counter(const char *name, const char *help, unsigned long l
 
 static void register_pvars(void)
 {
-    static mca_base_var_enum_value_t algorithms[] = {
-        {FS_ALG_HOST, "host"}, {FS_ALG_STAGED, "staged"}, {0, NULL}};
-    mca_base_var_enum_t *names = NULL;
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
 
-    register_counter("calls", "MPI_Alltoallv calls seen", &mca_coll_fast_component.calls);
-    register_counter("calls_staged", "of these, staged", &mca_coll_fast_component.calls_staged);
-    register_counter("inter_bytes", "Bytes between servers in staged calls, all ranks",
-                     &mca_coll_fast_component.inter_bytes);
-    if (OPAL_SUCCESS == mca_base_var_enum_create("coll_fast_algorithms", algorithms, &names)) {
-        (void) mca_base_component_pvar_register(component(), "last_algorithm",
-                                                "What served the last MPI_Alltoallv",
-                                                OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_STATE,
-                                                MCA_BASE_VAR_TYPE_INT, names,
-                                                MCA_BASE_VAR_BIND_NO_OBJECT,
-                                                MCA_BASE_PVAR_FLAG_READONLY
-                                                    | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-                                                NULL, NULL, NULL,
-                                                &mca_coll_fast_component.last_algorithm);
-        OBJ_RELEASE(names);
-    }
+    register_pvar("calls", "MPI_Alltoallv calls seen", MCA_BASE_PVAR_CLASS_COUNTER,
+                  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &c->calls);
+    register_pvar("calls_staged", "of these, staged", MCA_BASE_PVAR_CLASS_COUNTER,
+                  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &c->calls_staged);
+    register_pvar("inter_bytes", "Bytes between servers in staged calls, all ranks",
+                  MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
+                  &c->inter_bytes);
+    /* A level, not a state: ompi_info 4.1.4 crashes when it prints the names of
+     * a state's values. */
+    register_pvar("last_algorithm", "What served the last MPI_Alltoallv: 0 host, 1 staged",
+                  MCA_BASE_PVAR_CLASS_LEVEL, MCA_BASE_VAR_TYPE_UNSIGNED_INT, &c->last_algorithm);
 }
 
 /* May run alone (ompi_info, MPI_T): parameters only, no resources. */
@@ -145,12 +133,9 @@ static void parse_params(void)
 
 static int fast_open(void)
 {
-    const char *help_dir = getenv("FASTSCHED_HELP_DIR"); /* of a build that is not installed */
-
     mca_coll_fast_component.net = NULL;
     mca_coll_fast_component.world_server = NULL;
     parse_params();
-    opal_show_help_add_dir(NULL == help_dir ? FAST_HELP_DIR : help_dir);
     return mca_coll_fast_add_helpers();
 }
 

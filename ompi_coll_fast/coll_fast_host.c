@@ -5,23 +5,27 @@
  */
 #include "coll_fast.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "ompi/proc/proc.h"
 #include "opal/mca/hwloc/base/base.h"
 #include "opal/runtime/opal_progress.h"
-#include "opal/util/show_help.h"
+#include "opal/threads/mutex.h"
 
 #include "fastsched_ucx.h"
 
-void mca_coll_fast_complain(const char *topic, const char *text)
+/* Not opal_show_help(): mpirun may drop its text when the job ends at once, and
+ * Open MPI 6 reads no help files of others. Every rank speaks for itself. */
+void mca_coll_fast_complain(const char *format, ...)
 {
-#if defined(MCA_COLL_BASE_VERSION_3_0_0)
-    /* Open MPI 6 compiles its help texts in and reads no file of ours. */
-    opal_output(0, "coll fast: %s: %s", topic, text);
-#else
-    opal_show_help(FAST_HELP_FILE, topic, true, text);
-#endif
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    opal_output(0, "coll fast: %s", text);
 }
 
 int mca_coll_fast_error(fs_status_t status)
@@ -46,19 +50,24 @@ static int progress(void)
     return (int) fs_net_progress(mca_coll_fast_component.net);
 }
 
+/* Two threads may set up two communicators at once. */
+static opal_mutex_t net_lock = OPAL_MUTEX_STATIC_INIT;
+
 static fs_net_t *get_net(void *ctx)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
     char why[256];
 
     (void) ctx;
+    OPAL_THREAD_LOCK(&net_lock);
     if (NULL == c->net) {
         if (FS_OK != fs_ucx_create(c->params.tcp_sndbuf, &c->net, why, sizeof(why))) {
-            mca_coll_fast_complain("no network", why);
-            return NULL;
+            mca_coll_fast_complain("UCX cannot be used: %s", why);
+        } else {
+            opal_progress_register(progress);
         }
-        opal_progress_register(progress);
     }
+    OPAL_THREAD_UNLOCK(&net_lock);
     return c->net;
 }
 
@@ -116,10 +125,11 @@ static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, cons
     module->state = FAST_OFF;
     if (FS_ERR_UNREACHABLE == status
         && FS_TRANSPORT_UCX == mca_coll_fast_component.params.transport) {
-        mca_coll_fast_complain("unreachable", why);
+        mca_coll_fast_complain("MPI_Alltoallv fails on %s: %s, and coll_fast_transport is \"ucx\"",
+                               module->comm->c_name, why);
         return mca_coll_fast_error(status);
     }
-    mca_coll_fast_complain("off", why);
+    mca_coll_fast_complain("not used on %s: %s", module->comm->c_name, why);
     return OMPI_SUCCESS;
 }
 

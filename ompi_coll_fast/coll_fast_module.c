@@ -48,7 +48,9 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
 
     if (NULL == comm->c_coll->coll_allgather || NULL == comm->c_coll->coll_alltoallv) {
-        mca_coll_fast_complain("no previous", comm->c_name);
+        mca_coll_fast_complain("nobody else serves allgather and alltoallv on %s: an include list "
+                               "in MCA parameter \"coll\" must name a component that does, such as "
+                               "tuned", comm->c_name);
         return OMPI_ERR_NOT_FOUND;
     }
     module->comm = comm;
@@ -102,7 +104,7 @@ static void read_nodes(ompi_communicator_t *world)
         snprintf(c->bad_value, sizeof(c->bad_value), "nodes: out of memory");
     } else if (FS_OK != fs_topo_parse(c->params.nodes, ompi_comm_size(world), c->world_server,
                                       why, sizeof(why))) {
-        snprintf(c->bad_value, sizeof(c->bad_value), "nodes is %s", why);
+        snprintf(c->bad_value, sizeof(c->bad_value), "nodes: %s", why);
     }
 }
 
@@ -118,7 +120,8 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
         mca_coll_fast_component.on_world_rank_0 = 0 == ompi_comm_rank(comm);
         read_nodes(comm);
         if ('\0' != mca_coll_fast_component.bad_value[0]) {
-            mca_coll_fast_complain("bad value", mca_coll_fast_component.bad_value);
+            mca_coll_fast_complain("parameter coll_fast_%s; the job stops here",
+                                   mca_coll_fast_component.bad_value);
             (void) ompi_mpi_abort(comm, MPI_ERR_ARG);
             return NULL;
         }
