@@ -13,15 +13,22 @@ static void report(const mca_coll_fast_module_t *module)
     }
 }
 
+/* Threads may be in calls on other communicators. */
+static void add(unsigned long long *counter, unsigned long long n)
+{
+    (void) __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
 static void count_call(const mca_coll_fast_module_t *module, uint64_t inter_bytes_before)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    fs_alg_t alg = fs_coll_last_alg(module->coll);
     fs_coll_stats_t stats;
 
     fs_coll_get_stats(module->coll, &stats);
-    c->last_algorithm = fs_coll_last_alg(module->coll);
-    c->calls_staged += FS_ALG_STAGED == c->last_algorithm;
-    c->inter_bytes += stats.inter_bytes - inter_bytes_before;
+    __atomic_store_n(&c->last_algorithm, (unsigned) alg, __ATOMIC_RELAXED);
+    add(&c->calls_staged, FS_ALG_STAGED == alg);
+    add(&c->inter_bytes, stats.inter_bytes - inter_bytes_before);
 }
 
 static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ran)
@@ -53,8 +60,9 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
     bool ran = false;
     int rc = OMPI_SUCCESS;
 
-    ++mca_coll_fast_component.calls;
-    mca_coll_fast_component.last_algorithm = FS_ALG_HOST;
+    add(&mca_coll_fast_component.calls, 1);
+    __atomic_store_n(&mca_coll_fast_component.last_algorithm, (unsigned) FS_ALG_HOST,
+                     __ATOMIC_RELAXED);
     if (FAST_UNTRIED == module->state) {
         rc = mca_coll_fast_setup(module);
     }

@@ -96,12 +96,12 @@ static void register_pvars(void)
 /* May run alone (ompi_info, MPI_T): parameters only, no resources. */
 static int fast_register(void)
 {
-    mca_coll_fast_component.priority = -1;
+    mca_coll_fast_component.priority_text = "-1";
     (void) mca_base_component_var_register(component(), "priority",
-        "Selection priority, 0 to 100; -1: 90 if the list of coll components names fast, "
-        "otherwise not used",
-        MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
-        &mca_coll_fast_component.priority);
+        "Selection priority (allowed: -1 to 100); -1: 90 if the list of coll components names "
+        "fast, otherwise not used; above those of all other components, so 90 is good",
+        MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
+        &mca_coll_fast_component.priority_text);
     mca_coll_fast_component.fallback = "tuned,libnbc,basic,inter,self,ftagree";
     (void) mca_base_component_var_register(component(), "fallback",
         "Components that serve the other collectives when the list of coll components names "
@@ -113,13 +113,31 @@ static int fast_register(void)
     return OMPI_SUCCESS;
 }
 
+/* A wrong value counts as a wish to be used: then it is refused like any other. */
+static fs_status_t parse_priority(mca_coll_fast_component_t *c)
+{
+    const char *text = NULL == c->priority_text ? "" : c->priority_text;
+    char *end;
+    long priority = strtol(text, &end, 10);
+
+    if (end == text || '\0' != *end || priority < -1 || priority > 100) {
+        snprintf(c->bad_value, sizeof(c->bad_value),
+                 "priority is \"%s\"; allowed: -1 to 100", text);
+        c->priority = FAST_PRIORITY_WHEN_NAMED;
+        return FS_ERR_INVAL;
+    }
+    c->priority = (int) priority;
+    return FS_OK;
+}
+
 /* All parameters, or in bad_value the reason why not. */
 static void parse_params(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    fs_status_t status = FS_OK;
+    fs_status_t status;
 
     c->bad_value[0] = '\0';
+    status = parse_priority(c);
     fs_params_init(&c->params);
     for (size_t k = 0; FS_OK == status && NULL != fs_params_info(k); ++k) {
         status = fs_params_set(&c->params, fs_params_info(k)->name,
@@ -134,6 +152,7 @@ static void parse_params(void)
 static int fast_open(void)
 {
     mca_coll_fast_component.net = NULL;
+    mca_coll_fast_component.no_net = false;
     mca_coll_fast_component.world_server = NULL;
     parse_params();
     return mca_coll_fast_add_helpers();

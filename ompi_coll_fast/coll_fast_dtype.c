@@ -98,39 +98,76 @@ static void *block_bytes(const side_t *side, int r)
 
 /* ---- ranges of blocks that are not contiguous ---- */
 
-static fs_status_t move_range(const side_t *side, uint32_t block, uint64_t offset,
-                              uint64_t len_bytes, void *packed, bool pack)
+/* Longer than any basic type: what a convertor cannot split. */
+enum { SPLIT = 64 };
+
+/* A convertor packs whole basic types only, from the start of one: what a range
+ * begins or ends in the middle of goes through a few bytes of our own. */
+static size_t pack_some(opal_convertor_t *convertor, uint64_t offset, char *dst, uint64_t len)
+{
+    char split[SPLIT];
+    size_t position = offset, skip, moved;
+    struct iovec iov;
+    uint32_t n_iov = 1;
+
+    opal_convertor_set_position(convertor, &position);
+    skip = offset - position;
+    if (0 == skip && len >= SPLIT) {
+        iov = (struct iovec){.iov_base = dst, .iov_len = len};
+    } else {
+        iov = (struct iovec){.iov_base = split, .iov_len = SPLIT};
+    }
+    moved = iov.iov_len;
+    opal_convertor_pack(convertor, &iov, &n_iov, &moved);
+    if (iov.iov_base != split) {
+        return moved;
+    }
+    moved = moved > skip ? moved - skip : 0;
+    moved = moved < len ? moved : len;
+    memcpy(dst, split + skip, moved);
+    return moved;
+}
+
+static fs_status_t pack_range(const side_t *side, uint32_t block, uint64_t offset, uint64_t len,
+                              char *dst)
 {
     opal_convertor_t convertor;
-    struct iovec iov = {.iov_base = packed, .iov_len = len_bytes};
-    uint32_t n_iov = 1;
-    size_t position = offset, moved = len_bytes;
+    size_t moved = 1;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    if (pack) {
-        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &side->dtype->super,
-                                                 FAST_COUNT(side->counts, block),
-                                                 block_start(side, block), 0, &convertor);
-    } else {
-        opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &side->dtype->super,
-                                                 FAST_COUNT(side->counts, block),
-                                                 block_start(side, block), 0, &convertor);
-    }
-    opal_convertor_set_position(&convertor, &position);
-    if (pack) {
-        opal_convertor_pack(&convertor, &iov, &n_iov, &moved);
-    } else {
-        opal_convertor_unpack(&convertor, &iov, &n_iov, &moved);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &side->dtype->super,
+                                             FAST_COUNT(side->counts, block),
+                                             block_start(side, block), 0, &convertor);
+    for (; len > 0 && moved > 0; offset += moved, dst += moved, len -= moved) {
+        moved = pack_some(&convertor, offset, dst, len);
     }
     OBJ_DESTRUCT(&convertor);
-    return position == offset && moved == len_bytes ? FS_OK : FS_ERR_HOST;
+    return 0 == len ? FS_OK : FS_ERR_HOST;
+}
+
+static fs_status_t unpack_range(const side_t *side, uint32_t block, uint64_t offset, uint64_t len,
+                                const void *src)
+{
+    opal_convertor_t convertor;
+    struct iovec iov = {.iov_base = (void *) src, .iov_len = len};
+    uint32_t n_iov = 1;
+    size_t position = offset, moved = len;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &side->dtype->super,
+                                             FAST_COUNT(side->counts, block),
+                                             block_start(side, block), 0, &convertor);
+    opal_convertor_set_position(&convertor, &position);
+    opal_convertor_unpack(&convertor, &iov, &n_iov, &moved);
+    OBJ_DESTRUCT(&convertor);
+    return position == offset && moved == len ? FS_OK : FS_ERR_HOST;
 }
 
 static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes, void *dst)
 {
     struct fast_scratch *s = ctx;
 
-    return move_range(&s->send, block, offset, len_bytes, dst, true);
+    return pack_range(&s->send, block, offset, len_bytes, dst);
 }
 
 static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
@@ -138,7 +175,7 @@ static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t l
 {
     struct fast_scratch *s = ctx;
 
-    return move_range(&s->recv, block, offset, len_bytes, (void *) src, false);
+    return unpack_range(&s->recv, block, offset, len_bytes, src);
 }
 
 /* ---- in place: what we send is what will be overwritten ---- */

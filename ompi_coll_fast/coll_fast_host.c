@@ -60,9 +60,10 @@ static fs_net_t *get_net(void *ctx)
 
     (void) ctx;
     OPAL_THREAD_LOCK(&net_lock);
-    if (NULL == c->net) {
+    if (NULL == c->net && !c->no_net) {
         if (FS_OK != fs_ucx_create(c->params.tcp_sndbuf, &c->net, why, sizeof(why))) {
             mca_coll_fast_complain("UCX cannot be used: %s", why);
+            c->no_net = true;
         } else {
             opal_progress_register(progress);
         }
@@ -129,7 +130,9 @@ static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, cons
                                module->comm->c_name, why);
         return mca_coll_fast_error(status);
     }
-    mca_coll_fast_complain("not used on %s: %s", module->comm->c_name, why);
+    if (0 == ompi_comm_rank(module->comm)) {
+        mca_coll_fast_complain("not used on %s: %s", module->comm->c_name, why);
+    }
     return OMPI_SUCCESS;
 }
 
@@ -162,6 +165,9 @@ static void print_stats(const mca_coll_fast_module_t *module)
     fs_coll_stats_t s;
 
     fs_coll_get_stats(module->coll, &s);
+    if (0 == s.calls) {
+        return;
+    }
     opal_output(0,
                 "coll fast: stats: %s rank %d: %llu calls, %llu staged; summaries %.6f s, "
                 "%llu bytes to other servers; plans %.6f s; runs %.6f s; %llu bytes moved inside "

@@ -48,9 +48,11 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
 
     if (NULL == comm->c_coll->coll_allgather || NULL == comm->c_coll->coll_alltoallv) {
-        mca_coll_fast_complain("nobody else serves allgather and alltoallv on %s: an include list "
-                               "in MCA parameter \"coll\" must name a component that does, such as "
-                               "tuned", comm->c_name);
+        if (0 == ompi_comm_rank(comm)) {
+            mca_coll_fast_complain("not used on %s: coll_fast_priority %d must be above that of the "
+                                   "components that serve allgather and alltoallv",
+                                   comm->c_name, mca_coll_fast_component.priority);
+        }
         return OMPI_ERR_NOT_FOUND;
     }
     module->comm = comm;

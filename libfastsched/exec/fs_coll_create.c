@@ -25,7 +25,7 @@ typedef struct card {
 
 typedef struct verdict {
     int32_t  status; /* fs_status_t */
-    uint32_t peer;   /* that cannot be reached */
+    uint32_t peer;   /* that cannot be reached; the rank itself: no network */
 } verdict_t;
 
 typedef struct creation {
@@ -90,7 +90,9 @@ static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
     status = gather(c, &mine, sizeof(mine), c->verdicts);
     for (uint32_t r = 0; r < c->member->n_ranks && status == FS_OK; ++r) {
         status = (fs_status_t)c->verdicts[r].status;
-        if (status == FS_ERR_UNREACHABLE) {
+        if (status == FS_ERR_UNREACHABLE && c->verdicts[r].peer == r) {
+            explain(c, status, "rank %u has no network", r, 0);
+        } else if (status == FS_ERR_UNREACHABLE) {
             explain(c, status, "rank %u cannot reach rank %u", r,
                     c->verdicts[r].peer);
         } else if (status != FS_OK) {
