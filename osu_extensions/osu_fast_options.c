@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* OSU's options and ours. Everything is read on every rank from the same
+ * arguments: same verdict, no messages. */
+#include "osu_fast_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_SEED = 256, OPT_RATE, OPT_NODES, OPT_JSON, OPT_IMPL, OPT_DYNAMIC,
+       OPT_CEILING };
+
+static const struct option long_options[] = {
+    { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, 'v' },
+    { "full", no_argument, NULL, 'f' },
+    { "message-size", required_argument, NULL, 'm' },
+    { "iterations", required_argument, NULL, 'i' },
+    { "warmup", required_argument, NULL, 'x' },
+    { "mem-limit", required_argument, NULL, 'M' },
+    { "validation", no_argument, NULL, 'c' },
+    { "tail-lat", optional_argument, NULL, 'z' },
+    { "pattern", required_argument, NULL, 'p' },
+    { "seed", required_argument, NULL, OPT_SEED },
+    { "rate", required_argument, NULL, OPT_RATE },
+    { "nodes", required_argument, NULL, OPT_NODES },
+    { "json", no_argument, NULL, OPT_JSON },
+    { "impl", required_argument, NULL, OPT_IMPL },
+    { "dynamic", optional_argument, NULL, OPT_DYNAMIC },
+    { "ceiling", no_argument, NULL, OPT_CEILING },
+    { NULL, 0, NULL, 0 },
+};
+
+/* clang-format off */
+void osu_usage(FILE *out, const char *program)
+{
+    fprintf(out,
+        "Usage: %s [options]\n\n"
+        "  -m, --message-size [MIN:]MAX\n"
+        "                       average bytes per pair, doubling from MIN\n"
+        "                       to MAX (1:1048576); suffixes k, m, g\n"
+        "  -i, --iterations N   timed calls per size (1000; above 8k: 100)\n"
+        "  -x, --warmup N       calls before them (100; above 8k: 10)\n"
+        "  -f, --full           also the minimum and the number of iterations\n"
+        "  -z, --tail-lat[=P,..]  up to 5 more percentiles (50,90,99)\n"
+        "  -c, --validation     check every byte of every call\n"
+        "  -M, --mem-limit N    bytes of memory per rank (2g)\n"
+        "  -p, --pattern NAME   default random; allowed:\n"
+        "                       %s\n"
+        "      --seed N         of the pattern (1)\n"
+        "      --dynamic[=yes|no]  a new matrix each iteration (moe: yes;\n"
+        "                       others: no)\n"
+        "      --rate RATE      of one rank's slow link, for the lower bound:\n"
+        "                       50mbit, 2.5gbit (unknown)\n"
+        "      --nodes SPEC     what is a server, for pattern and bound: 4x4,\n"
+        "                       4+4+2+1, @0,1,0,1 (the real hosts)\n"
+        "      --ceiling        first measure a plain stream per link\n"
+        "      --json           one JSON object per size, and nothing else\n"
+        "      --impl NAME      label in the JSON (the MPI in use)\n"
+        "  -h, --help   -v, --version\n",
+        program, FS_PATTERN_ALLOWED);
+}
+/* clang-format on */
+
+static osu_verdict_t bad(char *why, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, OSU_WHY_LEN, format, args);
+    va_end(args);
+    return OSU_BAD;
+}
+
+/* A whole number with an optional suffix k, m or g. *end_p: what follows. */
+static bool read_number(const char *text, uint64_t *value_p, const char **end_p)
+{
+    static const char suffixes[] = "kmg";
+    const char       *suffix;
+    char             *end;
+
+    errno    = 0;
+    *value_p = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
+    if (!isdigit((unsigned char)*text) || errno != 0) {
+        return false;
+    }
+    suffix = *end == '\0' ? NULL
+                          : strchr(suffixes, tolower((unsigned char)*end));
+    if (suffix != NULL) {
+        unsigned shift = 10 * (unsigned)(suffix - suffixes + 1);
+
+        if (*value_p > UINT64_MAX >> shift) {
+            return false;
+        }
+        *value_p <<= shift;
+        end++;
+    }
+    *end_p = end;
+    return true;
+}
+
+static osu_verdict_t parse_count(const char *option, const char *text,
+                                 uint64_t min, uint64_t max, uint64_t *value_p,
+                                 char *why)
+{
+    const char *end;
+
+    if (!read_number(text, value_p, &end) || *end != '\0' || *value_p < min ||
+        *value_p > max) {
+        return bad(why, "%s \"%s\": allowed: %llu to %llu", option, text,
+                   (unsigned long long)min, (unsigned long long)max);
+    }
+    return OSU_RUN;
+}
+
+/* "MAX", "MIN:MAX" or "MIN:". */
+static osu_verdict_t parse_sizes(const char *text, osu_options_t *options,
+                                 char *why)
+{
+    const char *end;
+    uint64_t    first;
+    bool        ok = read_number(text, &first, &end);
+
+    if (ok && *end == '\0') {
+        options->max_size = first;
+    } else if (ok && *end == ':') {
+        options->min_size = first;
+        ok = end[1] == '\0' ||
+             (read_number(end + 1, &options->max_size, &end) && *end == '\0');
+    } else {
+        ok = false;
+    }
+    if (!ok || options->min_size == 0 ||
+        options->min_size > options->max_size ||
+        options->max_size > UINT64_C(1) << 40) {
+        return bad(why, "-m \"%s\": allowed: MAX, MIN: or MIN:MAX in bytes, "
+                        "1 <= MIN <= MAX <= 1024g", text);
+    }
+    return OSU_RUN;
+}
+
+static osu_verdict_t parse_rate(const char *text, double *rate_p, char *why)
+{
+    static const struct {
+        const char *unit;
+        double      factor;
+    } units[] = { { "bit", 1 },    { "kbit", 1e3 },  { "mbit", 1e6 },
+                  { "gbit", 1e9 }, { "tbit", 1e12 } };
+    char  *end;
+    double value = strtod(text, &end);
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); ++i) {
+        if (isdigit((unsigned char)*text) && strcmp(end, units[i].unit) == 0 &&
+            isfinite(value) && value > 0) {
+            *rate_p = value * units[i].factor;
+            return OSU_RUN;
+        }
+    }
+    return bad(why, "--rate \"%s\": allowed: a number above 0 and a unit of "
+                    "bit, kbit, mbit, gbit or tbit, as in 50mbit", text);
+}
+
+static osu_verdict_t parse_tails(const char *text, osu_options_t *options,
+                                 char *why)
+{
+    const char *p = text == NULL ? "50,90,99" : text;
+    uint64_t    value;
+
+    options->n_tails = 0;
+    for (; options->n_tails < OSU_MAX_TAILS; ++p) {
+        if (!read_number(p, &value, &p) || value < 1 || value > 99 ||
+            (*p != ',' && *p != '\0')) {
+            break;
+        }
+        options->tails[options->n_tails++] = (unsigned)value;
+        if (*p == '\0') {
+            return OSU_RUN;
+        }
+    }
+    return bad(why, "-z \"%s\": allowed: 1 to %d percentiles from 1 to 99, as "
+                    "in -z50,90,99", text == NULL ? "" : text, OSU_MAX_TAILS);
+}
+
+static osu_verdict_t parse_yes_no(const char *text, bool *value_p, char *why)
+{
+    *value_p = text == NULL || strcmp(text, "yes") == 0;
+    if (!*value_p && strcmp(text, "no") != 0) {
+        return bad(why, "--dynamic \"%s\": allowed: yes, no", text);
+    }
+    return OSU_RUN;
+}
+
+/* The label goes into JSON as it is. */
+static osu_verdict_t check_label(const char *text, char *why)
+{
+    for (const char *p = text; *p != '\0'; ++p) {
+        if ((unsigned char)*p < ' ' || *p == '"' || *p == '\\') {
+            return bad(why, "--impl \"%s\": allowed: no quotes, backslashes or "
+                            "control characters", text);
+        }
+    }
+    return OSU_RUN;
+}
+
+/* Everything that has an argument of its own. */
+static osu_verdict_t parse_value(int option, const char *value,
+                                 osu_options_t *options, char *why)
+{
+    osu_verdict_t verdict;
+
+    switch (option) {
+    case 'm':
+        return parse_sizes(value, options, why);
+    case 'i':
+        verdict = parse_count("-i", value, 1, 100000000,
+                              &options->iterations[0], why);
+        options->iterations[1] = options->iterations[0];
+        return verdict;
+    case 'x':
+        verdict = parse_count("-x", value, 0, 100000000, &options->warmup[0],
+                              why);
+        options->warmup[1] = options->warmup[0];
+        return verdict;
+    case 'M':
+        return parse_count("-M", value, 1, UINT64_MAX, &options->mem_limit,
+                           why);
+    case 'z':
+        return parse_tails(value, options, why);
+    case 'p':
+        options->pattern_text = value;
+        return fs_pattern_parse(value, &options->pattern, why, OSU_WHY_LEN) ==
+                       FS_OK ? OSU_RUN : OSU_BAD;
+    case OPT_SEED:
+        return parse_count("--seed", value, 0, UINT64_MAX, &options->seed, why);
+    case OPT_RATE:
+        return parse_rate(value, &options->rate, why);
+    case OPT_NODES:
+        options->nodes = value;
+        return OSU_RUN;
+    default:
+        options->impl = value;
+        return check_label(value, why);
+    }
+}
+
+osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
+                                char why[OSU_WHY_LEN])
+{
+    osu_verdict_t verdict     = OSU_RUN;
+    const char   *dynamic     = NULL;
+    bool          has_dynamic = false;
+    int           option;
+
+    *options = (osu_options_t){
+        .min_size = 1, .max_size = 1 << 20, .iterations = { 1000, 100 },
+        .warmup = { 100, 10 }, .mem_limit = UINT64_C(2) << 30, .seed = 1,
+        .pattern = { FS_PATTERN_RANDOM, 0 }, .pattern_text = "random",
+    };
+    opterr = 0; /* rank 0 alone complains */
+    while (verdict == OSU_RUN &&
+           (option = getopt_long(argc, argv, "+:hvfm:i:x:M:cz::p:",
+                                 long_options, NULL)) != -1) {
+        switch (option) {
+        case 'h':
+            return OSU_HELP;
+        case 'v':
+            return OSU_VERSION;
+        case 'f':
+            options->full = true;
+            break;
+        case 'c':
+            options->validate = true;
+            break;
+        case OPT_JSON:
+            options->json = true;
+            break;
+        case OPT_CEILING:
+            options->ceiling = true;
+            break;
+        case OPT_DYNAMIC:
+            has_dynamic = true;
+            dynamic     = optarg;
+            break;
+        case ':':
+            return bad(why, "option \"%s\" needs a value; -h lists all",
+                       argv[optind - 1]);
+        case '?':
+            if (strncmp(argv[optind - 1], "--", 2) == 0) {
+                return bad(why, "unknown option \"%s\"; -h lists all",
+                           argv[optind - 1]);
+            }
+            return bad(why, "unknown option \"-%c\"; -h lists all", optopt);
+        default:
+            verdict = parse_value(option, optarg, options, why);
+        }
+    }
+    if (verdict != OSU_RUN) {
+        return verdict;
+    }
+    if (optind < argc) {
+        return bad(why, "unexpected argument \"%s\"; -h lists the options",
+                   argv[optind]);
+    }
+    if (!has_dynamic) {
+        options->dynamic = options->pattern.kind == FS_PATTERN_MOE;
+        return OSU_RUN;
+    }
+    return parse_yes_no(dynamic, &options->dynamic, why);
+}

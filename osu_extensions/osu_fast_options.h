@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* OSU's options and some of ours. */
+#ifndef OSU_FAST_OPTIONS_H
+#define OSU_FAST_OPTIONS_H
+
+#include "fastsched_pattern.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define OSU_MAX_TAILS 5   /* as many as OSU's -z takes */
+#define OSU_WHY_LEN   512 /* one line that says what is wrong */
+#define OSU_NAME_LEN  64
+
+typedef struct osu_options {
+    uint64_t     min_size, max_size; /* bytes per pair on average */
+    uint64_t     iterations[2];      /* [0] up to OSU_LARGE_SIZE, [1] above */
+    uint64_t     warmup[2];
+    uint64_t     mem_limit;          /* bytes per rank */
+    uint64_t     seed;
+    double       rate;               /* bits per second and rank, 0: unknown */
+    fs_pattern_t pattern;
+    const char  *pattern_text;
+    const char  *nodes;              /* NULL: the real hosts */
+    const char  *impl;               /* NULL: named after the MPI in use */
+    bool         validate, full, json, dynamic, ceiling;
+    unsigned     n_tails;
+    unsigned     tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */
+} osu_options_t;
+
+#define OSU_LARGE_SIZE 8192 /* bytes; larger messages run fewer iterations */
+
+typedef enum osu_verdict {
+    OSU_RUN,
+    OSU_HELP,
+    OSU_VERSION,
+    OSU_BAD /* why says what and what is allowed */
+} osu_verdict_t;
+
+/* Strings in *options point into argv. Same arguments, same verdict: no rank
+ * has to ask another. */
+osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
+                                char why[OSU_WHY_LEN]);
+
+void osu_usage(FILE *out, const char *program);
+
+#endif

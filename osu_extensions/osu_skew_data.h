@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The traffic of a run: matrix, layout, buffers, and what must be in them. */
+#ifndef OSU_SKEW_DATA_H
+#define OSU_SKEW_DATA_H
+
+#include "osu_fast_util.h"
+
+#define OSU_SKEW_PROGRAM "osu_alltoallv_skew"
+
+typedef struct bench {
+    const osu_options_t *options;
+    osu_cluster_t        cluster;
+    osu_algorithm_t      algorithm;
+    MPI_Comm             comm;
+    uint32_t             rank, n;
+    uint64_t            *matrix; /* [n x n] bytes of the current call */
+    uint64_t            *sums;   /* [4 x n] scratch */
+    int                 *ints;   /* [4 x n] the four below */
+    int                 *send_counts, *send_displs, *recv_counts, *recv_displs;
+    unsigned char       *send, *recv;
+    uint64_t             send_size, recv_size; /* bytes allocated */
+    double              *times;  /* [iterations] seconds, slowest rank */
+    double              *mtms, *links; /* [iterations] osu_bound() of each */
+    uint64_t             n_calls; /* so far; makes each call's bytes unique */
+    bool                 wrong;   /* this rank got a wrong byte */
+    double               ceiling_mbit; /* 0: not measured */
+} bench_t;
+
+/* Draw the matrix of an iteration at an average size, bytes per pair. FS_OK or
+ * what fs_pattern_fill() says. */
+fs_status_t osu_skew_draw(bench_t *b, uint64_t size, uint64_t iteration);
+
+/* Counts and displacements of this rank from the matrix; osu_skew_claim() made
+ * sure that they fit. */
+void osu_skew_lay_out(bench_t *b);
+
+/* Collective. Allocate what all sizes need. False, and why, on every rank if it
+ * is too much. */
+bool osu_skew_claim(bench_t *b, char *why);
+void osu_skew_release(bench_t *b);
+
+/* Before a call: bytes that tell where they are from, canaries and poison. */
+void osu_skew_fill(bench_t *b);
+
+/* After it: every byte and every canary. Sets b->wrong and tells stderr of the
+ * first mistake. */
+void osu_skew_check(bench_t *b);
+
+#endif
