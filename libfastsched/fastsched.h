@@ -163,7 +163,7 @@ typedef struct fs_plan_params {
     uint64_t       min_bytes;        /**< smaller average inter-server bytes
                                           per rank: host */
     uint64_t       chunk;            /**< bytes of one message, at most */
-    uint32_t       window;           /**< messages in flight per lane */
+    uint32_t       window;           /**< messages on their way to a lane */
     uint64_t       staging_limit;    /**< bytes of staging per rank */
 } fs_plan_params_t;
 
@@ -216,6 +216,7 @@ typedef enum fs_channel {
 typedef struct fs_op {
     uint8_t    kind;    /**< fs_op_kind_t */
     uint8_t    channel; /**< fs_channel_t, of a send or receive */
+    uint16_t   unused;  /**< 0: plans are compared byte by byte */
     uint32_t   n_after; /**< operations it waits for */
     uint32_t   peer;    /**< rank, of a send or receive */
     uint32_t   seq;     /**< number of the message in (channel, peer) */
@@ -233,6 +234,7 @@ typedef struct fs_plan {
     fs_op_t  *ops;            /**< [n_ops], in plan order */
     uint32_t *next;           /**< [n_next] op indexes waiting for an op */
     uint64_t  staging_bytes;  /**< size of FS_BUF_STAGING */
+    uint32_t  window;         /**< wire receives posted at a time, at most */
     uint32_t  n_stages;
     uint64_t  total_per_lane; /**< sum of the stages, bytes per lane */
     uint64_t  moved_gather;   /**< bytes this rank sends to proxies */

@@ -6,11 +6,10 @@
  * messages inside the server run at once, in plan order. Wire messages need
  * the receiver's word:
  *
- *   receiver  posts wire receives strictly in plan order, and after each post
- *             grants the sender "all messages below n". The plan makes a
- *             receive wait for earlier ones, so at most a window of chunks is
- *             on its way to a lane, and a lane that lags holds its senders
- *             back: no incast, and no barrier.
+ *   receiver  posts wire receives strictly in plan order, a window of them at
+ *             a time, and after each post grants the sender "all messages below
+ *             n". A lane that lags holds its senders back: no incast, and no
+ *             barrier.
  *   sender    sends strictly in plan order, up to the peer's grant, and turns
  *             to the next peer when the last message to the one before is all
  *             that is left: a NIC that serves two receivers at once makes both
@@ -85,8 +84,9 @@ struct fs_exec {
     uint32_t         last_recv;
     uint32_t         next_send; /* wire send whose turn it is, or NONE */
     uint32_t         last_send;
-    uint32_t         n_sending; /* wire sends in flight */
-    uint32_t         receiver;  /* of the newest of them */
+    uint32_t         n_receiving; /* wire receives in flight */
+    uint32_t         n_sending;   /* wire sends in flight */
+    uint32_t         receiver;    /* of the newest of them */
     bool             new_grants; /* since the last look at push_sends() */
 };
 
@@ -303,12 +303,14 @@ static void push_sends(fs_exec_t *exec)
 static void pull_recvs(fs_exec_t *exec)
 {
     while (exec->state == RUN && exec->next_recv != NONE &&
-           exec->ops[exec->next_recv].ready) {
+           exec->ops[exec->next_recv].ready &&
+           exec->n_receiving < exec->plan->window) {
         uint32_t       id = exec->next_recv;
         const fs_op_t *op = &exec->plan->ops[id];
         fs_status_t    status;
 
         exec->next_recv = exec->ops[id].next_wire;
+        ++exec->n_receiving;
         if (!post(exec, id)) {
             return;
         }
@@ -372,7 +374,7 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     exec->n_ended = exec->n_reaped = 0;
     exec->n_done = exec->n_in_flight = 0;
     exec->next_recv   = exec->next_send = NONE;
-    exec->n_sending   = 0;
+    exec->n_sending = exec->n_receiving = 0;
     exec->n_unconfirmed = 0;
     for (uint32_t r = 0; r < exec->n_ranks; ++r) {
         exec->wire[r].n_sends = exec->wire[r].n_recvs = 0;
@@ -430,7 +432,9 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
         return;
     }
     if (op->kind == FS_OP_RECV && op->channel == FS_CH_WIRE) {
+        --exec->n_receiving;
         confirm_arrival(exec, op->peer);
+        pull_recvs(exec);
     } else if (op->kind == FS_OP_SEND && op->channel == FS_CH_WIRE) {
         --exec->n_sending;
         push_sends(exec);

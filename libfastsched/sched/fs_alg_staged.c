@@ -206,24 +206,16 @@ static void give_chunk(staged_t *st, fs_chunk_t *chunk, uint32_t w)
 
 /* ---- a chunk, seen from the receiving server ---- */
 
-/* A wire receive is posted, and so granted, in order: at most a window of
- * chunks at a time, and of the stages before only the last LOOK_AHEAD. */
+/* Wire receives are posted, and so granted, in plan order. The first of a stage
+ * waits until only the last chunks of the stages before are on their way. */
 static void order_wire_recv(staged_t *st, uint32_t recv, uint32_t stage_first)
 {
-    uint32_t n = st->n_wire_recvs, window = st->request->params->window;
-    uint32_t n_done = 0; /* receives that end before this one is posted */
-
     if (recv == FS_NO_OP) {
         return;
     }
-    if (n >= window) {
-        n_done = n - window + 1;
-    }
-    if (stage_first >= LOOK_AHEAD && stage_first - LOOK_AHEAD >= n_done) {
-        n_done = stage_first - LOOK_AHEAD + 1;
-    }
-    if (n_done > 0) {
-        fs_program_after(st->program, recv, st->wire_recvs[n_done - 1]);
+    if (st->n_wire_recvs == stage_first && stage_first >= LOOK_AHEAD) {
+        fs_program_after(st->program, recv,
+                         st->wire_recvs[stage_first - LOOK_AHEAD]);
     }
     st->wire_recvs[st->n_wire_recvs++] = recv;
 }
@@ -566,6 +558,7 @@ fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
         }
         emit_intra(&st);
         emit_self(&st);
+        plan->window         = request->params->window;
         plan->n_stages       = stages.n;
         plan->total_per_lane = stages.total;
         plan->digest         = digest_stages(&stages, topo->n_servers);

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The programs of all ranks, run with real bytes on a network that delivers in
+ * any order: every byte of every block must land where MPI says, once. */
+#include "exec/fs_exec.h"
+#include "fs_test_util.h"
+#include "fs_transport_loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 32, GUARD_BYTE = 0x5c, MAX_TURNS = 20000000 };
+
+/* One rank: executor, buffers, plan of the running call. */
+typedef struct actor {
+    fs_net_t       *net;
+    fs_transport_t *transport;
+    fs_exec_t      *exec;
+    fs_plan_t      *plan;
+    fs_call_t       call;
+    bool            send_packed;
+    bool            recv_packed;
+    unsigned char  *send; /* blocks, each between guards */
+    unsigned char  *recv;
+    size_t          send_len;
+    size_t          recv_len;
+    void          **send_block;
+    void          **recv_block;
+    fs_status_t     status;
+} actor_t;
+
+typedef struct stage_play {
+    fs_test_case_t tc;
+    fs_loop_t     *loop;
+    actor_t       *actors;
+    uint32_t       call_seq;
+} play_t;
+
+static unsigned char byte_of(uint32_t src, uint32_t dst, uint64_t offset,
+                             uint32_t call)
+{
+    uint64_t x = ((uint64_t)src << 48 ^ (uint64_t)dst << 32 ^
+                  (uint64_t)call << 56 ^ offset) *
+                 0x9e3779b97f4a7c15ull;
+
+    return (unsigned char)(x >> 53);
+}
+
+/* ---- blocks that are not contiguous: every other byte of their range ---- */
+
+static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset,
+                        uint64_t len_bytes, void *dst)
+{
+    const actor_t       *a   = ctx;
+    const unsigned char *src = a->send_block[block];
+
+    for (uint64_t k = 0; k < len_bytes; ++k) {
+        ((unsigned char *)dst)[k] = src[2 * (offset + k)];
+    }
+    return FS_OK;
+}
+
+static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset,
+                          uint64_t len_bytes, const void *src)
+{
+    actor_t       *a   = ctx;
+    unsigned char *dst = a->recv_block[block];
+
+    for (uint64_t k = 0; k < len_bytes; ++k) {
+        dst[2 * (offset + k)] = ((const unsigned char *)src)[k];
+    }
+    return FS_OK;
+}
+
+/* ---- buffers ---- */
+
+/* Lay out blocks of bytes[0], bytes[step], ... behind each other. */
+static size_t lay_out(unsigned char **buf_p, void **block, const uint64_t *bytes,
+                      size_t step, uint32_t n, bool packed)
+{
+    size_t len = GUARD, stride = packed ? 1 : 2;
+
+    for (uint32_t r = 0; r < n; ++r) {
+        len += bytes[r * step] * stride + GUARD;
+    }
+    *buf_p = fs_test_alloc(len, 1);
+    memset(*buf_p, GUARD_BYTE, len);
+    for (uint32_t r = 0, at = GUARD; r < n; ++r) {
+        block[r] = *buf_p + at;
+        at += (uint32_t)(bytes[r * step] * stride) + GUARD;
+    }
+    return len;
+}
+
+static void make_buffers(play_t *play, uint32_t me)
+{
+    actor_t        *a      = &play->actors[me];
+    const uint64_t *counts = play->tc.counts;
+    uint32_t        n      = play->tc.n_ranks;
+    size_t          stride = a->send_packed ? 1 : 2;
+
+    a->send_len = lay_out(&a->send, a->send_block, counts + (size_t)me * n, 1,
+                          n, a->send_packed);
+    a->recv_len = lay_out(&a->recv, a->recv_block, counts + me, n, n,
+                          a->recv_packed);
+    for (uint32_t r = 0; r < n; ++r) {
+        unsigned char *p = a->send_block[r];
+
+        for (uint64_t k = 0; k < counts[(size_t)me * n + r]; ++k) {
+            p[stride * k] = byte_of(me, r, k, play->call_seq);
+        }
+    }
+    a->call = (fs_call_t){
+        .send_block = a->send_packed ? (const void *const *)a->send_block : NULL,
+        .recv_block = a->recv_packed ? a->recv_block : NULL,
+        .ctx        = a,
+        .pack       = pack,
+        .unpack     = unpack,
+    };
+}
+
+/* Blocks hold what was sent, everything else is untouched. */
+static void check_buffers(const play_t *play, uint32_t me)
+{
+    const actor_t *a      = &play->actors[me];
+    uint32_t       n      = play->tc.n_ranks;
+    size_t         stride = a->recv_packed ? 1 : 2;
+    unsigned char *want   = fs_test_alloc(a->recv_len, 1);
+
+    memset(want, GUARD_BYTE, a->recv_len);
+    for (uint32_t r = 0; r < n; ++r) {
+        size_t at = (size_t)((unsigned char *)a->recv_block[r] - a->recv);
+
+        for (uint64_t k = 0; k < play->tc.counts[(size_t)r * n + me]; ++k) {
+            want[at + stride * k] = byte_of(r, me, k, play->call_seq);
+        }
+    }
+    for (size_t k = 0; k < a->recv_len; ++k) { /* an assertion costs more */
+        if (a->recv[k] != want[k]) {
+            ck_abort_msg("rank %u, byte %zu of its buffer: got %02x, want %02x",
+                         me, k, a->recv[k], want[k]);
+        }
+    }
+    free(want);
+}
+
+/* ---- the play ---- */
+
+static void play_init(play_t *play, uint64_t seed)
+{
+    uint32_t n;
+
+    memset(play, 0, sizeof(*play));
+    fs_test_case_init(&play->tc, seed);
+    n            = play->tc.n_ranks;
+    play->loop   = fs_loop_create(n, seed);
+    play->actors = fs_test_alloc(n, sizeof(*play->actors));
+    for (uint32_t r = 0; r < n; ++r) {
+        actor_t *a = &play->actors[r];
+
+        a->net        = fs_loop_net(play->loop, r);
+        a->transport  = fs_loop_transport(play->loop, r, 0);
+        a->send_block = fs_test_alloc(n, sizeof(void *));
+        a->recv_block = fs_test_alloc(n, sizeof(void *));
+        ck_assert_int_eq(fs_exec_create(a->transport, n, &a->exec), FS_OK);
+    }
+}
+
+static void play_fini(play_t *play)
+{
+    for (uint32_t r = 0; r < play->tc.n_ranks; ++r) {
+        actor_t *a = &play->actors[r];
+
+        a->transport->ops->destroy(a->transport);
+        fs_exec_destroy(a->exec);
+        free(a->send_block);
+        free(a->recv_block);
+    }
+    free(play->actors);
+    fs_loop_destroy(play->loop);
+    fs_test_case_fini(&play->tc);
+}
+
+static void begin_call(play_t *play)
+{
+    ++play->call_seq;
+    for (uint32_t r = 0; r < play->tc.n_ranks; ++r) {
+        actor_t *a = &play->actors[r];
+
+        a->send_packed = fs_rng_below(&play->tc.rng, 3) != 0;
+        a->recv_packed = fs_rng_below(&play->tc.rng, 3) != 0;
+        a->status      = FS_INPROGRESS;
+        make_buffers(play, r);
+        ck_assert_int_eq(fs_test_plan(&play->tc, r, a->send_packed,
+                                      a->recv_packed, &a->plan),
+                         FS_OK);
+        ck_assert_uint_le(a->plan->staging_bytes,
+                          play->tc.params.staging_limit);
+        ck_assert_int_eq(fs_exec_reserve(a->exec, a->plan), FS_OK);
+    }
+}
+
+static void start(play_t *play, uint32_t r)
+{
+    actor_t *a = &play->actors[r];
+
+    fs_exec_start(a->exec, a->plan, &a->call, play->call_seq);
+}
+
+/* One turn of a rank; true while it is busy. */
+static bool turn(play_t *play, uint32_t r)
+{
+    actor_t *a = &play->actors[r];
+
+    a->net->ops->progress(a->net);
+    if (a->status == FS_INPROGRESS) {
+        a->status = fs_exec_progress(a->exec);
+    }
+    return a->status == FS_INPROGRESS;
+}
+
+static void end_call(play_t *play)
+{
+    for (uint32_t r = 0; r < play->tc.n_ranks; ++r) {
+        actor_t *a = &play->actors[r];
+
+        free(a->send);
+        free(a->recv);
+        fs_plan_destroy(a->plan);
+    }
+}
+
+/* Turns in random order until nobody is busy. */
+static void run_all(play_t *play)
+{
+    uint32_t n = play->tc.n_ranks, n_busy = n;
+    bool    *busy = fs_test_alloc(n, sizeof(*busy));
+
+    memset(busy, true, n);
+    for (uint32_t k = 0; n_busy > 0; ++k) {
+        uint32_t r = (uint32_t)fs_rng_below(&play->tc.rng, n);
+        bool     was = busy[r];
+
+        if (k == MAX_TURNS) {
+            ck_abort_msg("%u ranks wait for ever", n_busy);
+        }
+        busy[r] = turn(play, r);
+        n_busy -= was && !busy[r];
+    }
+    free(busy);
+}
+
+static void run_call(play_t *play)
+{
+    begin_call(play);
+    for (uint32_t r = 0; r < play->tc.n_ranks; ++r) {
+        start(play, r);
+    }
+    run_all(play);
+    for (uint32_t r = 0; r < play->tc.n_ranks; ++r) {
+        ck_assert_int_eq(play->actors[r].status, FS_OK);
+        check_buffers(play, r);
+    }
+    end_call(play);
+}
+
+/* What a real network would forgive, the loop has counted. */
+static void check_seen(play_t *play)
+{
+    fs_loop_seen_t seen = fs_loop_take_seen(play->loop);
+
+    ck_assert_uint_le(seen.max_wire_recvs, play->tc.params.window);
+    ck_assert_uint_le(seen.max_wire_senders, play->tc.params.window);
+    ck_assert_uint_le(seen.max_wire_receivers, 2);
+    ck_assert_uint_eq(seen.ungranted, 0);
+    ck_assert_uint_eq(seen.twins, 0);
+    ck_assert_uint_eq(seen.shrunk_grants, 0);
+}
+
+/* Several calls over the same executors, sizes and layouts changing. */
+START_TEST(prop_every_byte_lands_once)
+{
+    play_t play;
+
+    play_init(&play, (uint64_t)_i);
+    for (int call = 0; call < 3; ++call) {
+        run_call(&play);
+        check_seen(&play);
+        fs_test_case_redraw(&play.tc);
+    }
+    play_fini(&play);
+}
+END_TEST
+
+/* One rank enters when all others have done all they can without it. */
+START_TEST(prop_late_rank)
+{
+    play_t   play;
+    uint32_t late;
+
+    play_init(&play, 1000 + (uint64_t)_i);
+    late = (uint32_t)fs_rng_below(&play.tc.rng, play.tc.n_ranks);
+    begin_call(&play);
+    for (uint32_t r = 0; r < play.tc.n_ranks; ++r) {
+        if (r != late) {
+            start(&play, r);
+        }
+    }
+    for (uint32_t k = 0; k < 2000 * play.tc.n_ranks; ++k) {
+        uint32_t r = k % play.tc.n_ranks;
+
+        if (r != late) {
+            turn(&play, r);
+        }
+    }
+    start(&play, late);
+    run_all(&play);
+    for (uint32_t r = 0; r < play.tc.n_ranks; ++r) {
+        ck_assert_int_eq(play.actors[r].status, FS_OK);
+        check_buffers(&play, r);
+    }
+    check_seen(&play);
+    end_call(&play);
+    play_fini(&play);
+}
+END_TEST
+
+/* The victim reports the error; nobody crashes. Others may wait for ever: that
+ * is fs_coll's to end. */
+static void run_with_fault(uint64_t seed, const fs_loop_faults_t *faults,
+                           uint32_t victim, fs_status_t expected)
+{
+    play_t play;
+
+    play_init(&play, seed);
+    fs_loop_set_faults(play.loop, faults);
+    fs_test_counts(&play.tc.rng, FS_TEST_BALANCED, 3000, play.tc.n_ranks,
+                   play.tc.counts);
+    fs_test_traffic_fini(&play.tc.traffic);
+    play.tc.traffic = fs_test_traffic(play.tc.topo, play.tc.counts);
+    if (play.tc.n_ranks > 1) {
+        begin_call(&play);
+        for (uint32_t r = 0; r < play.tc.n_ranks; ++r) {
+            start(&play, r);
+        }
+        for (uint32_t k = 0; k < 3000 * play.tc.n_ranks; ++k) {
+            turn(&play, k % play.tc.n_ranks);
+        }
+        ck_assert_int_eq(fs_exec_error(play.actors[victim].exec), expected);
+        end_call(&play);
+    }
+    play_fini(&play);
+}
+
+START_TEST(wrong_length_is_an_error)
+{
+    fs_loop_faults_t faults = {.cut_message = 1 + (uint32_t)_i % 2,
+                               .cut_rank    = 0};
+
+    run_with_fault(2000 + (uint64_t)_i, &faults, 0, FS_ERR_TRUNCATE);
+}
+END_TEST
+
+START_TEST(refused_send_is_an_error)
+{
+    fs_loop_faults_t faults = {.fail_send = 1 + (uint32_t)_i % 2,
+                               .fail_rank = 0};
+
+    run_with_fault(3000 + (uint64_t)_i, &faults, 0, FS_ERR_TRANSPORT);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("exec");
+    TCase *tcase = tcase_create("exec");
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, prop_every_byte_lands_once, 0, 300);
+    tcase_add_loop_test(tcase, prop_late_rank, 0, 60);
+    tcase_add_loop_test(tcase, wrong_length_is_an_error, 0, 10);
+    tcase_add_loop_test(tcase, refused_send_is_an_error, 0, 10);
+    suite_add_tcase(suite, tcase);
+    return fs_test_run(suite);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs on paper: what one rank sends another receives, nothing waits for
+ * itself, all ranks have the same stages. test_exec.c runs them. */
+#include "fs_test_util.h"
+#include "sched/fs_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A message as one end sees it. */
+typedef struct message {
+    uint32_t channel;
+    uint32_t src;
+    uint32_t dst;
+    uint32_t seq;
+    uint64_t len_bytes;
+} message_t;
+
+static int by_name(const void *a, const void *b)
+{
+    const message_t *x = a, *y = b;
+
+    if (x->channel != y->channel) {
+        return x->channel < y->channel ? -1 : 1;
+    }
+    if (x->src != y->src) {
+        return x->src < y->src ? -1 : 1;
+    }
+    if (x->dst != y->dst) {
+        return x->dst < y->dst ? -1 : 1;
+    }
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+typedef struct messages {
+    message_t *list;
+    size_t     n;
+} messages_t;
+
+/* All sends, or all receives, of all ranks' plans, in order of their names. */
+static messages_t collect(const fs_test_case_t *tc, fs_plan_t *const *plans,
+                          fs_op_kind_t kind)
+{
+    messages_t all = {0};
+    size_t     max = 1;
+
+    for (uint32_t r = 0; r < tc->n_ranks; ++r) {
+        max += plans[r]->n_ops;
+    }
+    all.list = fs_test_alloc(max, sizeof(*all.list));
+    for (uint32_t r = 0; r < tc->n_ranks; ++r) {
+        for (uint32_t k = 0; k < plans[r]->n_ops; ++k) {
+            const fs_op_t *op = &plans[r]->ops[k];
+
+            if (op->kind == kind) {
+                bool sends = kind == FS_OP_SEND;
+
+                all.list[all.n++] =
+                    (message_t){op->channel, sends ? r : op->peer,
+                                sends ? op->peer : r, op->seq, op->len_bytes};
+            }
+        }
+    }
+    qsort(all.list, all.n, sizeof(*all.list), by_name);
+    return all;
+}
+
+static void check_messages(const fs_test_case_t *tc, fs_plan_t *const *plans)
+{
+    messages_t sends = collect(tc, plans, FS_OP_SEND);
+    messages_t recvs = collect(tc, plans, FS_OP_RECV);
+
+    ck_assert_uint_eq(sends.n, recvs.n);
+    ck_assert_int_eq(memcmp(sends.list, recvs.list, sends.n * sizeof(message_t)),
+                     0);
+    for (size_t k = 0; k < sends.n; ++k) {
+        const message_t *m = &sends.list[k];
+        bool wire = fs_topo_server(tc->topo, m->src) !=
+                    fs_topo_server(tc->topo, m->dst);
+
+        if (wire != (m->channel == FS_CH_WIRE) || m->len_bytes == 0 ||
+            m->len_bytes > tc->params.chunk || m->src == m->dst) {
+            ck_abort_msg("message %zu: channel %u from %u to %u, %llu bytes", k,
+                         m->channel, m->src, m->dst,
+                         (unsigned long long)m->len_bytes);
+        }
+    }
+    free(sends.list);
+    free(recvs.list);
+}
+
+/* Run the edges: every operation gets its turn. */
+static void check_acyclic(const fs_plan_t *plan)
+{
+    uint32_t *waits = fs_test_alloc(plan->n_ops + 1, sizeof(*waits));
+    uint32_t *ready = fs_test_alloc(plan->n_ops + 1, sizeof(*ready));
+    uint32_t  n = 0, n_edges = 0;
+
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        waits[k] = plan->ops[k].n_after;
+        n_edges += waits[k];
+        if (waits[k] == 0) {
+            ready[n++] = k;
+        }
+    }
+    for (uint32_t head = 0; head < n; ++head) {
+        const fs_op_t *op = &plan->ops[ready[head]];
+
+        for (uint32_t e = 0; e < op->n_next; ++e) {
+            uint32_t next = plan->next[op->next + e];
+
+            if (--waits[next] == 0) {
+                ready[n++] = next;
+            }
+        }
+    }
+    ck_assert_uint_eq(n, plan->n_ops);
+    ck_assert_uint_eq(n_edges, plan->n_next);
+    free(waits);
+    free(ready);
+}
+
+/* Staging is used within its size, and only where it has to be. */
+static void check_staging(const fs_test_case_t *tc, const fs_plan_t *plan)
+{
+    ck_assert_uint_le(plan->staging_bytes, tc->params.staging_limit);
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        const fs_op_t *op = &plan->ops[k];
+
+        if ((op->kind != FS_OP_RECV && op->src.buffer == FS_BUF_STAGING &&
+             op->src.offset + op->len_bytes > plan->staging_bytes) ||
+            (op->kind != FS_OP_SEND && op->dst.buffer == FS_BUF_STAGING &&
+             op->dst.offset + op->len_bytes > plan->staging_bytes)) {
+            ck_abort_msg("operation %u leaves the staging pool", k);
+        }
+    }
+}
+
+START_TEST(prop_plans_fit_together)
+{
+    fs_test_case_t tc;
+    fs_plan_t    **plans;
+
+    fs_test_case_init(&tc, (uint64_t)_i);
+    plans = fs_test_alloc(tc.n_ranks, sizeof(fs_plan_t *));
+    for (uint32_t r = 0; r < tc.n_ranks; ++r) {
+        bool send_packed = fs_rng_below(&tc.rng, 2) == 0;
+        bool recv_packed = fs_rng_below(&tc.rng, 2) == 0;
+
+        ck_assert_int_eq(
+            fs_test_plan(&tc, r, send_packed, recv_packed, &plans[r]), FS_OK);
+        ck_assert_uint_eq(plans[r]->digest, plans[0]->digest);
+        check_acyclic(plans[r]);
+        check_staging(&tc, plans[r]);
+    }
+    check_messages(&tc, plans);
+    for (uint32_t r = 0; r < tc.n_ranks; ++r) {
+        fs_plan_destroy(plans[r]);
+    }
+    free(plans);
+    fs_test_case_fini(&tc);
+}
+END_TEST
+
+/* The stages are as long as the busiest lane, give or take the rounding of each
+ * tile to cache lines. */
+START_TEST(prop_total_is_the_bound)
+{
+    fs_test_case_t tc;
+    fs_plan_t     *plan;
+    uint64_t       bound, slack;
+
+    fs_test_case_init(&tc, 5000 + (uint64_t)_i);
+    fs_topo_destroy(tc.topo);
+    tc.topo = NULL;
+    {
+        uint32_t *server_of = fs_test_alloc(12, sizeof(*server_of));
+
+        for (uint32_t r = 0; r < 12; ++r) {
+            server_of[r] = r % 4;
+        }
+        ck_assert_int_eq(fs_topo_create(12, server_of, 0, &tc.topo), FS_OK);
+        free(server_of);
+    }
+    tc.n_ranks = 12;
+    free(tc.counts);
+    tc.counts = fs_test_alloc((size_t)12 * 12, sizeof(*tc.counts));
+    fs_test_case_redraw(&tc);
+    ck_assert_int_eq(fs_test_plan(&tc, 5, true, true, &plan), FS_OK);
+    bound = fs_traffic_lower_bound(tc.topo, &tc.traffic);
+    slack = 3 * 128; /* three tiles in a row or column */
+    ck_assert_uint_ge(plan->total_per_lane + 3, bound);
+    ck_assert_uint_le(plan->total_per_lane, bound + slack);
+    fs_plan_destroy(plan);
+    fs_test_case_fini(&tc);
+}
+END_TEST
+
+START_TEST(same_input_same_bytes)
+{
+    fs_test_case_t tc;
+    fs_plan_t     *a, *b;
+
+    fs_test_case_init(&tc, 31);
+    ck_assert_int_eq(fs_test_plan(&tc, 0, true, false, &a), FS_OK);
+    ck_assert_int_eq(fs_test_plan(&tc, 0, true, false, &b), FS_OK);
+    ck_assert_uint_eq(a->n_ops, b->n_ops);
+    ck_assert_uint_eq(a->n_next, b->n_next);
+    ck_assert_int_eq(memcmp(a->ops, b->ops, a->n_ops * sizeof(*a->ops)), 0);
+    ck_assert_int_eq(memcmp(a->next, b->next, a->n_next * sizeof(*a->next)), 0);
+    fs_plan_destroy(a);
+    fs_plan_destroy(b);
+    fs_test_case_fini(&tc);
+}
+END_TEST
+
+START_TEST(bad_params_are_refused)
+{
+    fs_test_case_t tc;
+    fs_plan_t     *plan;
+
+    fs_test_case_init(&tc, 32);
+    tc.params.staging_limit = 12 * tc.params.chunk - 1;
+    ck_assert_int_eq(fs_test_plan(&tc, 0, true, true, &plan), FS_ERR_INVAL);
+    tc.params.staging_limit = 12 * tc.params.chunk;
+    tc.params.window        = 0;
+    ck_assert_int_eq(fs_test_plan(&tc, 0, true, true, &plan), FS_ERR_INVAL);
+    tc.params.window = 1;
+    tc.params.chunk  = 0;
+    ck_assert_int_eq(fs_test_plan(&tc, 0, true, true, &plan), FS_ERR_INVAL);
+    fs_test_case_fini(&tc);
+}
+END_TEST
+
+/* Counts of the server that are not those of the summary. */
+START_TEST(mismatch_is_refused)
+{
+    fs_test_case_t tc;
+    fs_plan_t     *plan;
+
+    fs_test_case_init(&tc, 33);
+    ++tc.counts[tc.n_ranks - 1];
+    ck_assert_int_eq(fs_test_plan(&tc, 0, true, true, &plan), FS_ERR_MISMATCH);
+    ck_assert_ptr_null(plan);
+    fs_test_case_fini(&tc);
+}
+END_TEST
+
+/* Tags have 24 bits for the number of a message. */
+START_TEST(too_many_messages_are_refused)
+{
+    const uint32_t         server_of[] = {0, 1};
+    uint64_t               counts[]    = {0, (UINT64_C(1) << 24) + 1};
+    uint64_t               none[]      = {0, 0};
+    uint64_t               matrix[]    = {0, (UINT64_C(1) << 24) + 1, 0, 0};
+    fs_traffic_t           traffic     = {2, matrix, 0, 0, 0};
+    fs_local_traffic_t     local       = {counts, none, true, true};
+    const fs_plan_params_t params      = {
+             .chunk = 1, .window = 1, .staging_limit = 12};
+    fs_plan_t *plan = NULL;
+    fs_topo_t *topo;
+
+    ck_assert_int_eq(fs_topo_create(2, server_of, 0, &topo), FS_OK);
+    ck_assert_int_eq(fs_traffic_sum(&traffic), FS_OK);
+    ck_assert_int_eq(fs_plan_create(topo, &traffic, &params, 0, &local, &plan),
+                     FS_ERR_OVERFLOW);
+    ck_assert_ptr_null(plan);
+    fs_topo_destroy(topo);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plan");
+    TCase *tcase = tcase_create("plan");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, prop_plans_fit_together, 0, 400);
+    tcase_add_loop_test(tcase, prop_total_is_the_bound, 0, 50);
+    tcase_add_test(tcase, same_input_same_bytes);
+    tcase_add_test(tcase, bad_params_are_refused);
+    tcase_add_test(tcase, mismatch_is_refused);
+    tcase_add_test(tcase, too_many_messages_are_refused);
+    suite_add_tcase(suite, tcase);
+    return fs_test_run(suite);
+}
