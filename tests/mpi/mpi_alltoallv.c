@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Alltoallv, every byte checked. Plain MPI-3: what is tested is decided
+ * by how it is started.
+ *
+ *   mpirun -np 4 ... mpi_alltoallv [OPTION...] [CASE...]
+ *     --list             print the names of all cases; those that run only
+ *                        when they are named come last
+ *     --expect WHO       staged, host, absent: what must serve the calls, by
+ *                        the performance variables of the component; without,
+ *                        nobody looks
+ *     --nodes SPEC       what the component was told about servers
+ *     --threads          the cases under MPI_THREAD_MULTIPLE
+ *     --large BYTES      the largest pair of case "large"
+ *     --limit SECONDS    a case that takes longer has failed
+ *     --verbose          rank 0 prints the time of each case
+ */
+#include "mpi_test.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct options {
+    int         threads;
+    int         list;
+    int         verbose;
+    unsigned    limit_s;
+    const char *nodes;
+    char      **names; /* of cases; none: all */
+    int         n_names;
+} options_t;
+
+static const test_case_t *const families_of_cases[] = {
+    count_cases, type_cases, comm_cases, flight_cases, other_cases, NULL};
+static const test_case_t *const threaded[]   = {thread_cases, NULL};
+static const test_case_t *const only_named[] = {huge_cases, NULL};
+
+static void usage(const char *problem)
+{
+    fprintf(stderr, "mpi_alltoallv: %s (see the head of mpi_alltoallv.c)\n",
+            problem);
+    exit(2);
+}
+
+/* ---- options ---- */
+
+static expect_t read_expect(const char *word)
+{
+    static const char *const words[] = {"any", "host", "staged", "absent"};
+
+    for (int k = 0; k < 4; ++k) {
+        if (strcmp(word, words[k]) == 0) {
+            return (expect_t)k;
+        }
+    }
+    usage("--expect wants any, host, staged or absent");
+    return EXPECT_ANY;
+}
+
+/* Returns 1 if the value was used. */
+static int read_option(options_t *o, const char *name, const char *value)
+{
+    if (strcmp(name, "--threads") == 0) {
+        o->threads = 1;
+        return 0;
+    }
+    if (strcmp(name, "--list") == 0) {
+        o->list = 1;
+        return 0;
+    }
+    if (strcmp(name, "--verbose") == 0) {
+        o->verbose = 1;
+        return 0;
+    }
+    if (value == NULL) {
+        usage("an option lacks its value, or is unknown");
+    } else if (strcmp(name, "--expect") == 0) {
+        test.expect = read_expect(value);
+    } else if (strcmp(name, "--nodes") == 0) {
+        o->nodes = value;
+    } else if (strcmp(name, "--large") == 0) {
+        test.large_bytes = strtoul(value, NULL, 10);
+    } else if (strcmp(name, "--limit") == 0) {
+        o->limit_s = (unsigned)atoi(value);
+    } else {
+        usage("unknown option");
+    }
+    return 1;
+}
+
+static options_t read_options(int argc, char **argv)
+{
+    options_t o = {.limit_s = 60, .nodes = ""};
+    int       k = 1;
+
+    test.large_bytes = 4 << 20;
+    while (k < argc && argv[k][0] == '-') {
+        k += 1 + read_option(&o, argv[k], k + 1 < argc ? argv[k + 1] : NULL);
+    }
+    o.names   = argv + k;
+    o.n_names = argc - k;
+    return o;
+}
+
+/* ---- cases ---- */
+
+static int named(const options_t *o, const char *name)
+{
+    for (int k = 0; k < o->n_names; ++k) {
+        if (strcmp(o->names[k], name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Say which case hangs; the job ends with this process. */
+static void too_long(int signal_number)
+{
+    static const char head[] = "mpi_alltoallv: FAILED: time is up in case ";
+
+    (void)signal_number;
+    if (write(2, head, sizeof(head) - 1) < 0 ||
+        write(2, test.name, strlen(test.name)) < 0 || write(2, "\n", 1) < 0) {
+        _exit(3);
+    }
+    _exit(1);
+}
+
+static void run_case(const options_t *o, const test_case_t *c)
+{
+    double start = MPI_Wtime();
+
+    test.name = c->name;
+    alarm(o->limit_s);
+    c->run();
+    MPI_Barrier(MPI_COMM_WORLD);
+    alarm(0);
+    if (o->verbose && test.rank == 0) {
+        printf("  %-18s %6.2f s\n", c->name, MPI_Wtime() - start);
+        fflush(stdout);
+    }
+}
+
+static int run_cases(const options_t *o, const test_case_t *const *family,
+                     int all)
+{
+    int n_run = 0;
+
+    for (; *family != NULL; ++family) {
+        for (const test_case_t *c = *family; c->name != NULL; ++c) {
+            if (all || named(o, c->name)) {
+                run_case(o, c);
+                ++n_run;
+            }
+        }
+    }
+    return n_run;
+}
+
+static void list_cases(const test_case_t *const *family)
+{
+    for (; *family != NULL; ++family) {
+        for (const test_case_t *c = *family; c->name != NULL; ++c) {
+            printf("%s\n", c->name);
+        }
+    }
+}
+
+static void start_mpi(const options_t *o, int *argc, char ***argv)
+{
+    int want = o->threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int provided;
+
+    must(MPI_Init_thread(argc, argv, want, &provided), "MPI_Init_thread");
+    MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &test.size);
+    if (provided < want) {
+        fail("MPI_THREAD_MULTIPLE is not there");
+    }
+    test.server = calloc((size_t)test.size, sizeof(int));
+    read_nodes(o->nodes);
+    /* Open MPI 4.1.4 crashes at exit when MPI_T encloses MPI. */
+    pvars_init();
+    signal(SIGALRM, too_long);
+}
+
+int main(int argc, char **argv)
+{
+    options_t o = read_options(argc, argv);
+    int       n_run;
+
+    if (o.list) {
+        list_cases(o.threads ? threaded : families_of_cases);
+        list_cases(only_named);
+        return 0;
+    }
+    start_mpi(&o, &argc, &argv);
+    n_run = run_cases(&o, o.threads ? threaded : families_of_cases,
+                      o.n_names == 0) +
+            run_cases(&o, only_named, 0);
+    test.name = "end";
+    if (n_run == 0) {
+        fail("no such case");
+    }
+    if (test.rank == 0) {
+        printf("mpi_alltoallv: %d cases on %d ranks: ok\n", n_run, test.size);
+    }
+    pvars_fini();
+    MPI_Finalize();
+    free(test.server);
+    return 0;
+}

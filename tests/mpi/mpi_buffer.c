@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi_buffer.h"
+
+#include "mpi_pattern.h"
+#include "mpi_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 64 };
+
+void *zalloc(size_t n, size_t size)
+{
+    void *memory = calloc(n > 0 ? n : 1, size);
+
+    if (memory == NULL) {
+        fail("out of memory");
+    }
+    return memory;
+}
+
+/* Extents left out in front of a block. */
+static int hole(placement_t placement, uint32_t round, int peer)
+{
+    return placement == PLACE_PACKED
+               ? 0
+               : 1 + (int)(draw((uint32_t)peer, 77, round) % 3);
+}
+
+static void place_blocks(buffer_t *b, placement_t placement, uint32_t round)
+{
+    int at = 0;
+
+    for (int i = 0; i < b->n_peers; ++i) {
+        int p = placement >= PLACE_REVERSED ? b->n_peers - 1 - i : i;
+
+        at += hole(placement, round, p);
+        b->displs[p] = at;
+        at += b->counts[p];
+    }
+    for (int p = 0; p < b->n_peers && placement == PLACE_NEGATIVE; ++p) {
+        b->displs[p] -= at;
+    }
+}
+
+/* Where a run of an element is, relative to the address MPI is given. */
+static ptrdiff_t run_at(const buffer_t *b, int peer, int element, int run)
+{
+    return ((ptrdiff_t)b->displs[peer] + element) * b->layout.extent +
+           b->layout.runs[run].at;
+}
+
+/* Memory for all runs of all blocks and a guard at each end. */
+static void allocate(buffer_t *b)
+{
+    ptrdiff_t low = 0, high = 0;
+
+    for (int p = 0; p < b->n_peers; ++p) {
+        for (int k = 0; k < b->layout.n_runs && b->counts[p] > 0; ++k) {
+            ptrdiff_t first = run_at(b, p, 0, k);
+            ptrdiff_t end   = run_at(b, p, b->counts[p] - 1, k) +
+                            (ptrdiff_t)b->layout.runs[k].len;
+
+            low  = first < low ? first : low;
+            high = end > high ? end : high;
+        }
+    }
+    b->len     = (size_t)(high - low) + 2 * GUARD;
+    b->memory  = zalloc(b->len, 1);
+    b->model   = zalloc(b->len, 1);
+    b->address = b->memory + GUARD - low;
+}
+
+void buffer_init(buffer_t *b, layout_t layout, int n_peers,
+                 const uint32_t *units, placement_t placement, uint32_t round)
+{
+    b->layout  = layout;
+    b->n_peers = n_peers;
+    b->counts  = zalloc((size_t)n_peers, sizeof(int));
+    b->displs  = zalloc((size_t)n_peers, sizeof(int));
+    for (int p = 0; p < b->n_peers; ++p) {
+        b->counts[p] = (int)units[p] * layout.per_unit;
+    }
+    place_blocks(b, placement, round);
+    allocate(b);
+}
+
+void buffer_fini(buffer_t *b)
+{
+    layout_free(&b->layout);
+    free(b->counts);
+    free(b->displs);
+    free(b->memory);
+    free(b->model);
+}
+
+void buffer_poison(buffer_t *b, uint32_t salt)
+{
+    pattern_write(pattern_key(0xdead, salt, (uint32_t)test.rank), 0, b->len,
+                  b->memory);
+    memcpy(b->model, b->memory, b->len);
+}
+
+void buffer_write(const buffer_t *b, unsigned char *to, int peer, uint64_t key)
+{
+    unsigned char *address = to + (b->address - b->memory);
+    size_t         offset  = 0;
+
+    for (int e = 0; e < b->counts[peer]; ++e) {
+        for (int k = 0; k < b->layout.n_runs; ++k) {
+            size_t len = b->layout.runs[k].len;
+
+            pattern_write(key, offset, len, address + run_at(b, peer, e, k));
+            offset += len;
+        }
+    }
+}
+
+int buffer_locate(const buffer_t *b, size_t position, size_t *offset_p)
+{
+    ptrdiff_t at = (ptrdiff_t)position - (b->address - b->memory);
+
+    for (int p = 0; p < b->n_peers; ++p) {
+        *offset_p = 0;
+        for (int e = 0; e < b->counts[p]; ++e) {
+            for (int k = 0; k < b->layout.n_runs; ++k) {
+                ptrdiff_t start = run_at(b, p, e, k);
+                ptrdiff_t len   = (ptrdiff_t)b->layout.runs[k].len;
+
+                if (at >= start && at < start + len) {
+                    *offset_p += (size_t)(at - start);
+                    return p;
+                }
+                *offset_p += (size_t)len;
+            }
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases about what is beside the call: other collectives, nonblocking and
+ * persistent ones, error handlers. */
+#include "mpi_exchange.h"
+
+#include <stdlib.h>
+
+static void use(MPI_Comm comm, uint32_t round)
+{
+    exchange((exchange_t){.comm = comm, .units = units_ragged,
+                          .round = round});
+}
+
+/* ---- alltoallv of the other kinds, open across a blocking one ---- */
+
+static void across(call_t call)
+{
+    exchange_t x = {.comm = MPI_COMM_WORLD, .units = units_ragged,
+                    .round = 50, .call = call, .placement = PLACE_HOLES};
+    exchange_t y = {.comm = MPI_COMM_WORLD, .units = units_few, .round = 51,
+                    .call = call, .family = FAMILY_INTS, .send_layout = 3,
+                    .recv_layout = 5};
+
+    exchange_begin(&x);
+    use(MPI_COMM_WORLD, 52);
+    exchange_begin(&y);
+    use(MPI_COMM_WORLD, 53);
+    exchange_end(&y);
+    exchange_end(&x);
+}
+
+static void case_nonblocking(void)
+{
+    across(CALL_NONBLOCKING);
+}
+
+static void case_persistent(void)
+{
+    across(CALL_PERSISTENT);
+}
+
+/* The first call ever on a communicator is a nonblocking one. */
+static void case_nonblocking_first(void)
+{
+    MPI_Comm   comm;
+    exchange_t x = {.units = units_ragged, .call = CALL_NONBLOCKING};
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    x.comm = comm;
+    exchange_begin(&x);
+    use(comm, 60);
+    exchange_end(&x);
+    MPI_Comm_free(&comm);
+}
+
+/* ---- other collectives; their results are sums everybody can make ---- */
+
+static void equal(const char *what, int got, int want)
+{
+    if (got != want) {
+        fail("%s: %d instead of %d", what, got, want);
+    }
+}
+
+static int sum_of_ranks(int n)
+{
+    return n * (n - 1) / 2;
+}
+
+static void open_collectives(MPI_Request requests[3], int values[3])
+{
+    static int mine;
+
+    mine      = test.rank;
+    values[0] = test.rank == 0 ? 99 : -1;
+    MPI_Ibcast(&values[0], 1, MPI_INT, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Iallreduce(&mine, &values[1], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                   &requests[1]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &requests[2]);
+}
+
+static void case_across(void)
+{
+    MPI_Request requests[3];
+    MPI_Status  statuses[3];
+    int         values[3] = {0, 0, 0};
+
+    open_collectives(requests, values);
+    use(MPI_COMM_WORLD, 1);
+    use(MPI_COMM_WORLD, 2);
+    must(MPI_Waitall(3, requests, statuses), "MPI_Waitall");
+    equal("MPI_Ibcast", values[0], 99);
+    equal("MPI_Iallreduce", values[1], sum_of_ranks(test.size));
+}
+
+static void reductions(void)
+{
+    int mine = test.rank, got = -1;
+
+    MPI_Allreduce(&mine, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    equal("MPI_Allreduce", got, sum_of_ranks(test.size));
+    use(MPI_COMM_WORLD, 3);
+    MPI_Scan(&mine, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    equal("MPI_Scan", got, sum_of_ranks(test.rank + 1));
+    got = 0;
+    MPI_Exscan(&mine, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    equal("MPI_Exscan", got, sum_of_ranks(test.rank));
+    MPI_Reduce(&mine, &got, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
+    equal("MPI_Reduce", test.rank == 0 ? got : test.size - 1, test.size - 1);
+}
+
+static void moves(int *all, int *mine)
+{
+    int n = test.size, got = -1;
+
+    MPI_Allgather(&test.rank, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+    equal("MPI_Allgather", all[n - 1], n - 1);
+    MPI_Alltoall(all, 1, MPI_INT, mine, 1, MPI_INT, MPI_COMM_WORLD);
+    equal("MPI_Alltoall", mine[n - 1], test.rank);
+    use(MPI_COMM_WORLD, 4);
+    MPI_Reduce_scatter_block(all, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    equal("MPI_Reduce_scatter_block", got, n * test.rank);
+    MPI_Gather(&test.rank, 1, MPI_INT, all, 1, MPI_INT, n - 1,
+               MPI_COMM_WORLD);
+    MPI_Scatter(all, 1, MPI_INT, &got, 1, MPI_INT, n - 1, MPI_COMM_WORLD);
+    equal("MPI_Gather, MPI_Scatter", got, test.rank);
+    MPI_Bcast(&got, 1, MPI_INT, n - 1, MPI_COMM_WORLD);
+    equal("MPI_Bcast", got, n - 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void case_collectives(void)
+{
+    int *all  = calloc((size_t)test.size, sizeof(int));
+    int *mine = calloc((size_t)test.size, sizeof(int));
+
+    reductions();
+    moves(all, mine);
+    use(MPI_COMM_WORLD, 5);
+    free(all);
+    free(mine);
+}
+
+/* ---- errors ---- */
+
+/* Wrong arguments come back as an error, everywhere, and do no harm. */
+static void case_errors_return(void)
+{
+    MPI_Comm comm;
+    int      class = MPI_SUCCESS, rc;
+    int     *bad  = calloc((size_t)test.size, sizeof(int));
+    int     *zero = calloc((size_t)test.size, sizeof(int));
+
+    bad[test.size - 1] = -1;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    use(comm, 1);
+    rc = MPI_Alltoallv(zero, bad, zero, MPI_INT, bad, zero, zero, MPI_INT,
+                       comm);
+    MPI_Error_class(rc, &class);
+    if (class != MPI_ERR_COUNT && class != MPI_ERR_ARG) {
+        fail("negative count: error class %d", class);
+    }
+    use(comm, 2);
+    MPI_Comm_free(&comm);
+    free(bad);
+    free(zero);
+}
+
+const test_case_t other_cases[] = {
+    {"nonblocking", case_nonblocking},
+    {"nonblocking-first", case_nonblocking_first},
+    {"persistent", case_persistent},
+    {"across", case_across},
+    {"collectives", case_collectives},
+    {"errors-return", case_errors_return},
+    {NULL, NULL}};

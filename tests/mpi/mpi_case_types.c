@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases about datatypes: every layout against every other of its family. */
+#include "mpi_exchange.h"
+
+static uint32_t symmetric_few(int src, int dst, uint32_t round)
+{
+    return src < dst ? units_few(src, dst, round) : units_few(dst, src, round);
+}
+
+/* All ranks use the same two layouts. */
+static void all_pairs(int family, units_fn units)
+{
+    int      n     = families[family].n_layouts;
+    uint32_t round = 0;
+
+    for (int s = 0; s < n; ++s) {
+        for (int r = 0; r < n; ++r, ++round) {
+            exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = units,
+                                  .round = round, .family = family,
+                                  .send_layout = s, .recv_layout = r,
+                                  .placement = (placement_t)(round % 4)});
+        }
+    }
+}
+
+/* Each rank its own: what is contiguous on one is not on the next. */
+static void mixed(int family, units_fn units)
+{
+    int n = families[family].n_layouts;
+
+    for (int k = 0; k < n; ++k) {
+        exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = units,
+                              .round = 1000u + (uint32_t)k, .family = family,
+                              .send_layout = (test.rank + k) % n,
+                              .recv_layout = (test.rank * 3 + k + 1) % n,
+                              .placement = (placement_t)(k % 4)});
+    }
+}
+
+static void in_place(int family)
+{
+    for (int k = 0; k < families[family].n_layouts; ++k) {
+        exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = symmetric_few,
+                              .round = 2000u + (uint32_t)k, .family = family,
+                              .recv_layout = k, .in_place = 1,
+                              .placement = (placement_t)(k % 4)});
+    }
+}
+
+/* A shorter walk through the 49 pairs: each layout is sent and received. */
+static void case_ints(void)
+{
+    int n = families[FAMILY_INTS].n_layouts;
+
+    for (int k = 0; k < n; ++k) {
+        for (int step = 0; step < 3; ++step) {
+            exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = units_few,
+                                  .round = (uint32_t)(3 * k + step),
+                                  .family = FAMILY_INTS, .send_layout = k,
+                                  .recv_layout = (k + 2 * step + 1) % n,
+                                  .placement = (placement_t)(k % 4)});
+        }
+    }
+    mixed(FAMILY_INTS, units_few);
+}
+
+static void case_structs(void)
+{
+    all_pairs(FAMILY_STRUCTS, units_few);
+    mixed(FAMILY_STRUCTS, units_few);
+}
+
+static void case_pair_types(void)
+{
+    all_pairs(FAMILY_PAIRS_S, units_few);
+    all_pairs(FAMILY_PAIRS_D, units_few);
+    mixed(FAMILY_PAIRS_S, units_few);
+    mixed(FAMILY_PAIRS_D, units_few);
+}
+
+static void case_wide(void)
+{
+    all_pairs(FAMILY_DOUBLES, units_few);
+    all_pairs(FAMILY_COMPLEX, units_few);
+    mixed(FAMILY_DOUBLES, units_few);
+    mixed(FAMILY_COMPLEX, units_few);
+}
+
+static void case_columns(void)
+{
+    all_pairs(FAMILY_COLUMNS, units_few);
+    mixed(FAMILY_COLUMNS, units_few);
+}
+
+static void case_empty(void)
+{
+    all_pairs(FAMILY_EMPTY, units_few);
+    mixed(FAMILY_EMPTY, units_few);
+}
+
+static void case_types_in_place(void)
+{
+    in_place(FAMILY_INTS);
+    in_place(FAMILY_STRUCTS);
+    in_place(FAMILY_PAIRS_D);
+}
+
+const test_case_t type_cases[] = {
+    {"ints", case_ints},
+    {"structs", case_structs},
+    {"pair-types", case_pair_types},
+    {"wide-types", case_wide},
+    {"columns", case_columns},
+    {"empty-types", case_empty},
+    {"types-in-place", case_types_in_place},
+    {NULL, NULL}};

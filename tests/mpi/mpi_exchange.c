@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi_exchange.h"
+
+#include "mpi_pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+#ifdef OPEN_MPI
+#    include <mpi-ext.h>
+#endif
+
+#if MPI_VERSION >= 4
+#    define ALLTOALLV_INIT MPI_Alltoallv_init
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#    define ALLTOALLV_INIT MPIX_Alltoallv_init
+#endif
+
+struct exchange_state {
+    int         n_peers;
+    int        *peers; /* [n_peers] world ranks */
+    buffer_t    send;
+    buffer_t    recv;
+    MPI_Request request;
+    uint64_t    calls_before;
+    uint64_t    staged_before;
+};
+
+uint32_t units_ragged(int src, int dst, uint32_t round)
+{
+    uint32_t number = draw((uint32_t)src, (uint32_t)dst, round);
+
+    return number % 4 == 0 ? 0 : number / 4 % 20000;
+}
+
+uint32_t units_few(int src, int dst, uint32_t round)
+{
+    uint32_t few = units_ragged(src, dst, round) % 600;
+
+    return few % 8 == 1 ? few * 16 : few;
+}
+
+/* ---- what went wrong ---- */
+
+static void compare(const exchange_t *x, const buffer_t *b, const char *what)
+{
+    const struct exchange_state *s = x->state;
+    char   comm_name[MPI_MAX_OBJECT_NAME] = "";
+    size_t position = 0, offset = 0;
+    int    peer, len;
+
+    if (memcmp(b->memory, b->model, b->len) == 0) {
+        return;
+    }
+    while (b->memory[position] == b->model[position]) {
+        ++position;
+    }
+    MPI_Comm_get_name(x->comm, comm_name, &len);
+    peer = buffer_locate(b, position, &offset);
+    if (peer < 0) {
+        fail("round %u on %s: %s buffer (%s): byte %zu of %zu, which belongs "
+             "to no block, is 0x%02x instead of 0x%02x", x->round, comm_name,
+             what, b->layout.name, position, b->len,
+             b->memory[position], b->model[position]);
+    }
+    fail("round %u on %s: %s buffer (%s), block of rank %d (world %d): byte "
+         "%zu of %zu is 0x%02x instead of 0x%02x", x->round, comm_name, what,
+         b->layout.name, peer, s->peers[peer], offset,
+         b->layout.size * (size_t)b->counts[peer],
+         b->memory[position], b->model[position]);
+}
+
+/* ---- peers ---- */
+
+static void find_peers(const exchange_t *x, struct exchange_state *s)
+{
+    MPI_Group world, group;
+    int       inter, *ranks;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Comm_test_inter(x->comm, &inter);
+    must(inter ? MPI_Comm_remote_group(x->comm, &group)
+               : MPI_Comm_group(x->comm, &group), "group of a communicator");
+    MPI_Group_size(group, &s->n_peers);
+    s->peers = zalloc((size_t)s->n_peers, sizeof(int));
+    ranks    = zalloc((size_t)s->n_peers, sizeof(int));
+    for (int p = 0; p < s->n_peers; ++p) {
+        ranks[p] = p;
+    }
+    MPI_Group_translate_ranks(group, s->n_peers, ranks, world, s->peers);
+    free(ranks);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+}
+
+/* Does any pair of the communicator cross servers with bytes to carry? */
+static int crosses_servers(const exchange_t *x)
+{
+    const struct exchange_state *s = x->state;
+
+    if (s->send.layout.size == 0) {
+        return 0;
+    }
+    for (int i = 0; i < s->n_peers; ++i) {
+        for (int j = 0; j < s->n_peers; ++j) {
+            int src = s->peers[i], dst = s->peers[j];
+
+            if (test.server[src] != test.server[dst] &&
+                x->units(src, dst, x->round) > 0) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Do the component's counters say what --expect says? Not about calls that it
+ * leaves alone: nonblocking ones, and on communicators of one rank or of two
+ * groups. */
+static void expect_served(const exchange_t *x)
+{
+    uint64_t seen   = pvars_calls() - x->state->calls_before;
+    uint64_t staged = pvars_calls_staged() - x->state->staged_before;
+    uint64_t want_seen = 1, want_staged = 0;
+    int      inter;
+
+    MPI_Comm_test_inter(x->comm, &inter);
+    if (test.expect == EXPECT_ANY || x->any_server) {
+        return;
+    }
+    if (test.expect == EXPECT_ABSENT || inter || x->call != CALL_BLOCKING ||
+        x->state->n_peers < 2) {
+        want_seen = 0;
+    } else if (test.expect == EXPECT_STAGED) {
+        want_staged = crosses_servers(x);
+    }
+    if (seen != want_seen || staged != want_staged) {
+        fail("round %u: coll_fast_calls grew by %llu instead of %llu, "
+             "coll_fast_calls_staged by %llu instead of %llu", x->round,
+             (unsigned long long)seen, (unsigned long long)want_seen,
+             (unsigned long long)staged, (unsigned long long)want_staged);
+    }
+}
+
+/* ---- the call ---- */
+
+/* Memory as it is before the call, model as it must be after. */
+static void fill(const exchange_t *x)
+{
+    struct exchange_state *s = x->state;
+    uint32_t me = (uint32_t)test.rank;
+
+    buffer_poison(&s->send, 1);
+    buffer_poison(&s->recv, 2);
+    for (int p = 0; p < s->n_peers; ++p) {
+        uint32_t peer = (uint32_t)s->peers[p];
+        uint64_t out  = pattern_key(me, peer, x->round);
+        uint64_t in   = pattern_key(peer, me, x->round);
+
+        if (x->in_place) {
+            buffer_write(&s->recv, s->recv.memory, p, out);
+        } else {
+            buffer_write(&s->send, s->send.memory, p, out);
+            buffer_write(&s->send, s->send.model, p, out);
+        }
+        buffer_write(&s->recv, s->recv.model, p, in);
+    }
+}
+
+#define BUFFERS                                                             \
+    x->in_place ? MPI_IN_PLACE : s->send.address, s->send.counts,           \
+        s->send.displs, s->send.layout.type, s->recv.address,               \
+        s->recv.counts, s->recv.displs, s->recv.layout.type, x->comm
+
+static int start(const exchange_t *x)
+{
+    struct exchange_state *s = x->state;
+    int rc = MPI_SUCCESS;
+
+    switch (x->call) {
+    case CALL_BLOCKING:
+        return MPI_Alltoallv(BUFFERS);
+    case CALL_PERSISTENT:
+#ifdef ALLTOALLV_INIT
+        if (s->request == MPI_REQUEST_NULL) {
+            rc = ALLTOALLV_INIT(BUFFERS, MPI_INFO_NULL, &s->request);
+        }
+        return rc == MPI_SUCCESS ? MPI_Start(&s->request) : rc;
+#endif
+    case CALL_NONBLOCKING:
+        rc = MPI_Ialltoallv(BUFFERS, &s->request);
+    }
+    return rc;
+}
+
+static void finish(const exchange_t *x)
+{
+    struct exchange_state *s = x->state;
+
+    must(MPI_Wait(&s->request, MPI_STATUS_IGNORE), "MPI_Wait");
+    compare(x, &s->recv, "receive");
+    compare(x, &s->send, "send");
+}
+
+static void buffers_init(const exchange_t *x, struct exchange_state *s)
+{
+    uint32_t *out = zalloc((size_t)s->n_peers, sizeof(*out));
+    uint32_t *in  = zalloc((size_t)s->n_peers, sizeof(*in));
+    const family_t *family = &families[x->family];
+
+    for (int p = 0; p < s->n_peers; ++p) {
+        in[p]  = x->units(s->peers[p], test.rank, x->round);
+        out[p] = x->in_place ? 0 : x->units(test.rank, s->peers[p], x->round);
+    }
+    buffer_init(&s->send, family->make(x->send_layout), s->n_peers, out,
+                x->placement, x->round);
+    buffer_init(&s->recv, family->make(x->recv_layout), s->n_peers, in,
+                x->placement, x->round);
+    free(out);
+    free(in);
+}
+
+void exchange_begin(exchange_t *x)
+{
+    struct exchange_state *s = zalloc(1, sizeof(*s));
+
+    x->state   = s;
+    s->request = MPI_REQUEST_NULL;
+    find_peers(x, s);
+    buffers_init(x, s);
+    fill(x);
+    s->calls_before  = pvars_calls();
+    s->staged_before = pvars_calls_staged();
+    must(start(x), "alltoallv");
+    expect_served(x);
+}
+
+void exchange_end(exchange_t *x)
+{
+    struct exchange_state *s = x->state;
+
+    finish(x);
+    if (x->call == CALL_PERSISTENT) {
+        fill(x);
+        must(start(x), "second start");
+        finish(x);
+    }
+    if (s->request != MPI_REQUEST_NULL) {
+        MPI_Request_free(&s->request);
+    }
+    buffer_fini(&s->send);
+    buffer_fini(&s->recv);
+    free(s->peers);
+    free(s);
+    x->state = NULL;
+}
+
+void exchange(exchange_t x)
+{
+    exchange_begin(&x);
+    exchange_end(&x);
+}

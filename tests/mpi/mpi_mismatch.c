@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One MPI_Alltoallv whose counts may disagree: rank 0 sends rank 1 some bytes
+ * more, or fewer, than rank 1 expects. Plain MPI-3.
+ *
+ *   mpi_mismatch --more | --fewer | --none   [--return]
+ *
+ * With --return errors come back, every rank prints one line with its error
+ * class, and the job ends well; otherwise MPI's default error handler acts.
+ * A rank that got no error checks what all other pairs have sent.
+ */
+#include "mpi_pattern.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEN = 1000, MOST = 1100, MAX_RANKS = 64 };
+
+typedef struct buffers {
+    int counts[MAX_RANKS]; /* to send */
+    int expected[MAX_RANKS];
+    int displs[MAX_RANKS];
+    unsigned char send[MAX_RANKS * MOST];
+    unsigned char recv[MAX_RANKS * MOST];
+} buffers_t;
+
+static buffers_t b;
+static int       rank, size;
+
+static void fill(int difference)
+{
+    for (int r = 0; r < size; ++r) {
+        b.counts[r] = b.expected[r] = LEN;
+        b.displs[r]                 = r * MOST;
+        pattern_write(pattern_key((uint32_t)rank, (uint32_t)r, 0), 0, MOST,
+                      b.send + r * MOST);
+    }
+    if (rank == 0) {
+        b.counts[1] += difference;
+    }
+}
+
+/* The pair that disagrees is nobody's business; the rest must be right, and
+ * nothing may be written behind a block. */
+static int check_others(void)
+{
+    int n_wrong = 0;
+
+    for (int r = 0; r < size; ++r) {
+        uint64_t key = pattern_key((uint32_t)r, (uint32_t)rank, 0);
+        int      odd = r == 0 && rank == 1;
+        const unsigned char *block = b.recv + r * MOST;
+
+        for (size_t k = odd ? LEN : 0; k < MOST; ++k) {
+            n_wrong += block[k] != (k < LEN ? pattern_byte(key, k) : 0xEE);
+        }
+    }
+    return n_wrong;
+}
+
+int main(int argc, char **argv)
+{
+    int returning = argc > 2 && strcmp(argv[2], "--return") == 0;
+    int rc, class = MPI_SUCCESS, n_wrong = 0;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc < 2 || size < 2 || size > MAX_RANKS) {
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    fill(strcmp(argv[1], "--more") == 0    ? 7
+         : strcmp(argv[1], "--fewer") == 0 ? -7
+                                           : 0);
+    if (returning) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
+    memset(b.recv, 0xEE, sizeof(b.recv));
+    rc = MPI_Alltoallv(b.send, b.counts, b.displs, MPI_BYTE, b.recv,
+                       b.expected, b.displs, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Error_class(rc, &class);
+    if (class == MPI_SUCCESS) {
+        n_wrong = check_others();
+    }
+    printf("mpi_mismatch: rank %d: %s\n", rank,
+           n_wrong > 0                ? "WRONG DATA"
+           : class == MPI_SUCCESS      ? "ok"
+           : class == MPI_ERR_TRUNCATE ? "truncate"
+                                       : "another error");
+    fflush(stdout);
+    MPI_Finalize();
+    return n_wrong > 0;
+}

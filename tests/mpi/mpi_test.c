@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi_test.h"
+
+#include "mpi_pattern.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+test_t test = {.name = "start"};
+
+void fail(const char *format, ...)
+{
+    char    line[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    fprintf(stderr, "mpi_alltoallv: FAILED case %s, rank %d of %d: %s\n",
+            test.name, test.rank, test.size, line);
+    fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+void must(int mpi_error, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int  len;
+
+    if (mpi_error != MPI_SUCCESS) {
+        MPI_Error_string(mpi_error, text, &len);
+        fail("%s: %s", what, text);
+    }
+}
+
+uint32_t draw(uint32_t a, uint32_t b, uint32_t c)
+{
+    return (uint32_t)(pattern_key(a, b, c) >> 20);
+}
+
+/* ---- which rank is on which server ---- */
+
+static void read_list(const char *list)
+{
+    char *end = (char *)list;
+
+    for (int r = 0; r < test.size; ++r) {
+        test.server[r] = (int)strtol(end, &end, 10);
+        end += *end == ',';
+    }
+}
+
+/* "4+4+2+1"; "2x3" has been written out as "3+3". */
+static void read_sizes(const char *sizes)
+{
+    char *end = (char *)sizes;
+    int   r   = 0;
+
+    for (int server = 0; *end != '\0'; ++server) {
+        for (long n = strtol(end, &end, 10); n > 0 && r < test.size; --n) {
+            test.server[r++] = server;
+        }
+        end += *end == '+';
+    }
+}
+
+void read_nodes(const char *spec)
+{
+    int n_servers, n_local;
+
+    if (spec[0] == '@') {
+        read_list(spec + 1);
+    } else if (sscanf(spec, "%dx%d", &n_servers, &n_local) == 2) {
+        for (int r = 0; r < test.size; ++r) {
+            test.server[r] = r / n_local;
+        }
+    } else {
+        read_sizes(spec);
+    }
+}
+
+/* ---- performance variables, where there are any ---- */
+
+typedef struct pvar {
+    const char       *name;
+    MPI_T_pvar_handle handle;
+    int               found;
+} pvar_t;
+
+static MPI_T_pvar_session session;
+
+static pvar_t calls        = {.name = "coll_fast_calls"};
+static pvar_t calls_staged = {.name = "coll_fast_calls_staged"};
+
+static void find(pvar_t *pvar)
+{
+    int index, count;
+
+    if (MPI_T_pvar_get_index(pvar->name, MPI_T_PVAR_CLASS_COUNTER, &index) ==
+            MPI_SUCCESS &&
+        MPI_T_pvar_handle_alloc(session, index, NULL, &pvar->handle, &count) ==
+            MPI_SUCCESS) {
+        pvar->found = 1;
+    }
+}
+
+static void let_go(pvar_t *pvar)
+{
+    if (pvar->found) {
+        MPI_T_pvar_handle_free(session, &pvar->handle);
+    }
+}
+
+void pvars_init(void)
+{
+    int provided;
+
+    must(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "MPI_T_init_thread");
+    must(MPI_T_pvar_session_create(&session), "MPI_T_pvar_session_create");
+    find(&calls);
+    find(&calls_staged);
+}
+
+void pvars_fini(void)
+{
+    let_go(&calls);
+    let_go(&calls_staged);
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+}
+
+static uint64_t read_counter(const pvar_t *pvar)
+{
+    unsigned long long value = 0;
+
+    if (pvar->found) {
+        must(MPI_T_pvar_read(session, pvar->handle, &value),
+             "MPI_T_pvar_read");
+    }
+    return value;
+}
+
+uint64_t pvars_calls(void)
+{
+    return read_counter(&calls);
+}
+
+uint64_t pvars_calls_staged(void)
+{
+    return read_counter(&calls_staged);
+}

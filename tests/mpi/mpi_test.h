@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the cases share: who we are, how to fail, what should have served a
+ * call. Plain MPI-3: the same sources are built against every MPI. */
+#ifndef MPI_TEST_H
+#define MPI_TEST_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What --expect says must have served a call of which bytes cross servers. */
+typedef enum expect {
+    EXPECT_ANY,    /* do not look */
+    EXPECT_HOST,   /* the component sees the call, and leaves it to the MPI */
+    EXPECT_STAGED, /* the component runs it */
+    EXPECT_ABSENT  /* the component never sees a call, or is not loaded */
+} expect_t;
+
+typedef struct test {
+    int         rank; /* in MPI_COMM_WORLD */
+    int         size;
+    const char *name;   /* of the case that runs */
+    int        *server; /* [size], from --nodes; all 0 without */
+    expect_t    expect;
+    size_t      large_bytes; /* of the largest pair of case "large" */
+} test_t;
+
+extern test_t test;
+
+/* Print one line and end the job with exit status 1. */
+void fail(const char *format, ...)
+    __attribute__((format(printf, 1, 2), noreturn));
+
+/* Errors of MPI are failures, whatever the error handler. */
+void must(int mpi_error, const char *what);
+
+/* Read "2x2", "4+4+2+1", "@0,1,0,1" into test.server. */
+void read_nodes(const char *spec);
+
+/* The component's performance variables; 0 where there are none. */
+void     pvars_init(void);
+void     pvars_fini(void);
+uint64_t pvars_calls(void);
+uint64_t pvars_calls_staged(void);
+
+/* A number from numbers: the same on every rank and in every run. */
+uint32_t draw(uint32_t a, uint32_t b, uint32_t c);
+
+/* ---- the cases, one file each family ---- */
+
+typedef struct test_case {
+    const char *name;
+    void (*run)(void);
+} test_case_t;
+
+extern const test_case_t count_cases[];
+extern const test_case_t type_cases[];
+extern const test_case_t comm_cases[];
+extern const test_case_t flight_cases[];
+extern const test_case_t other_cases[];
+extern const test_case_t thread_cases[]; /* only with --threads */
+extern const test_case_t huge_cases[];   /* only by name */
+
+#endif

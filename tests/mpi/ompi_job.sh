@@ -1,0 +1,41 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the scripts that run jobs under Open MPI on one host. Takes the
+# build directory from FS_BUILDDIR (make check) or from the first argument.
+
+# shellcheck disable=SC2034 # for those who source this
+src=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${FS_BUILDDIR:-${1:-$PWD}}
+
+skip() {
+    printf '%s: skipped: %s\n' "${0##*/}" "$*"
+    exit 77
+}
+
+# Open MPI is there and so is our component; PROGRAM, below tests/, is built.
+need_ompi() {
+    program=$build/tests/$1
+    [ -r "$build/run-env" ] || skip "no run-env in $build"
+    # shellcheck disable=SC1091
+    . "$build/run-env"
+    mpirun=${FS_MPIRUN:-$(command -v mpirun.openmpi || command -v mpirun)} ||
+        skip 'no mpirun'
+    "$mpirun" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' ||
+        skip "$mpirun is not Open MPI's"
+    [ -e "$build/ompi_coll_fast/.libs/mca_coll_fast.so" ] ||
+        skip 'the component is not built'
+    [ -x "$program" ] || skip "$program is not built"
+}
+
+# Options before the number of ranks. Nothing is left over after LIMIT seconds.
+limit=60
+mpi_run() {
+    set -- --oversubscribe "$@"
+    [ "$(id -u)" != 0 ] || set -- --allow-run-as-root "$@"
+    timeout --kill-after=5 "$limit" "$mpirun" "$@" </dev/null
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP

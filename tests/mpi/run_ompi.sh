@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# mpi_alltoallv under Open MPI on one host, which plays several servers
+# (parameter nodes). One line per run.
+#
+#   run_ompi.sh [BUILD-DIRECTORY]
+set -u
+
+# shellcheck source=tests/mpi/ompi_job.sh
+. "$(dirname "$0")/ompi_job.sh"
+need_ompi mpi/mpi_alltoallv
+
+failed=0
+n_runs=0
+
+# TEXT COMMAND...: run it, one line about it; its output only if it fails.
+report() {
+    text=$1
+    shift
+    start=$(date +%s)
+    "$@" >"$scratch/out" 2>&1
+    status=$?
+    n_runs=$((n_runs + 1))
+    word=ok
+    [ $status = 0 ] || word=FAILED
+    printf '%-6s %3d s  %s\n' $word $(($(date +%s) - start)) "$text"
+    if [ $status != 0 ]; then
+        failed=$((failed + 1))
+        [ $status != 124 ] || echo "    no end after $limit s"
+        grep -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25 | sed 's/^/    /'
+    fi
+}
+
+# NP NODES EXPECT [MCA-OPTION...] [-- [PROGRAM-OPTION...]]
+job() {
+    np=$1 nodes=$2 expect=$3 mca=
+    shift 3
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        mca="$mca $1"
+        shift
+    done
+    [ $# = 0 ] || shift
+    # shellcheck disable=SC2086 # options have no blanks
+    mpi_run -np "$np" --mca coll_fast_nodes "$nodes" $mca "$program" \
+        --nodes "$nodes" --expect "$expect" "$@"
+}
+
+# Named, and told to serve whatever crosses servers.
+staged() {
+    text="np $1, $2${3:+, }"
+    np=$1 nodes=$2
+    shift 2
+    report "$text$*" job "$np" "$nodes" staged --mca coll fast \
+        --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 "$@"
+}
+
+# ---- servers of all shapes ----
+
+staged 1 1x1
+staged 2 2x1
+staged 3 2+1
+staged 4 2x2
+staged 4 4x1
+staged 4 @0,1,0,1
+staged 4 @3,0,3,7
+staged 5 2+2+1
+staged 5 @1,0,0,2,1
+staged 8 2x4
+staged 8 @1,0,0,2,1,2,0,1
+staged 11 4+4+2+1
+staged 16 4x4
+
+# ---- lanes, little memory, the other balance ----
+
+tight='--mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k'
+staged 8 2x4 --mca coll_fast_lanes 1
+staged 8 2x4 --mca coll_fast_lanes 2
+staged 5 4+1 --mca coll_fast_window 1
+# shellcheck disable=SC2086
+{
+    staged 4 2x2 $tight
+    staged 8 4x2 $tight --mca coll_fast_window 1 --mca coll_fast_lanes 1
+    staged 11 4+4+2+1 $tight --mca coll_fast_balance equalize
+}
+staged 8 2x4 --mca coll_fast_balance equalize
+staged 4 2x2 --mca coll_fast_check 1
+staged 4 2x2 --mca coll_fast_window 64 --mca coll_fast_chunk 64m \
+    --mca coll_fast_staging_limit 16g -- --large 40000000 large ragged
+
+# ---- who carries the application's own messages; threads ----
+
+ucx='--mca pml ucx --mca opal_common_ucx_tls any
+    --mca opal_common_ucx_devices any'
+staged 4 2x2 --mca pml ob1
+staged 4 2x2 --mca pml ob1 -- --threads
+staged 8 2x4 --mca pml ob1 -- --threads
+if "$(dirname "$mpirun")/ompi_info" --param pml ucx 2>/dev/null | grep -q ucx
+then
+    # shellcheck disable=SC2086
+    {
+        staged 4 2x2 $ucx
+        staged 4 2x2 $ucx -- --threads
+    }
+fi
+
+# ---- how it is named ----
+
+always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
+# shellcheck disable=SC2086
+{
+    report 'coll fast,tuned' job 4 2x2 staged --mca coll fast,tuned $always
+    report 'coll tuned,fast' job 4 2x2 staged --mca coll tuned,fast $always
+    report 'no list, priority 95' job 4 2x2 staged \
+        --mca coll_fast_priority 95 $always
+    report 'coll ^han, priority 95' job 4 2x2 staged --mca coll '^han' \
+        --mca coll_fast_priority 95 $always
+    report 'coll fast, priority 1: below the others' job 4 2x2 absent \
+        --mca coll fast --mca coll_fast_priority 1 $always
+}
+
+# Installed, and nobody asked for it: not a call, not a word.
+not_named() {
+    mpi_run -np 4 "$@" --mca coll_fast_verbose 1 --mca coll_fast_nodes 2x2 \
+        "$program" --expect absent ragged split
+    status=$?
+    ! grep 'coll fast:' "$scratch/out" && [ $status = 0 ]
+}
+
+report 'installed, not named' not_named
+report 'coll ^fast' not_named --mca coll '^fast'
+report 'another is named' not_named --mca coll tuned,libnbc,basic,self,inter
+
+# ---- what is left to Open MPI's own algorithm ----
+
+report 'algorithm off' job 4 2x2 host --mca coll fast \
+    --mca coll_fast_algorithm off
+report 'one host, nothing said about nodes' job 4 '' host --mca coll fast
+report 'small calls' job 4 2x2 host --mca coll fast -- ragged ints split
+
+# ---- what it says ----
+
+# As many lines as calls, of the algorithm that ran.
+says() {
+    job 4 2x2 staged --mca coll fast --mca coll_fast_verbose 1 "$@" -- ragged
+    status=$?
+    lines=$(grep -c 'MPI_COMM_WORLD call [1-5]: staged (' "$scratch/out")
+    sums=$(grep -c 'summary: 5 calls, 5 staged' "$scratch/out")
+    [ "$status $lines $sums" = '0 5 1' ] && return
+    echo "$lines lines, $sums summaries"
+    return 1
+}
+
+# shellcheck disable=SC2086
+report 'verbose: a line per call' says $always
+report 'algorithm auto, above min_bytes' says --mca coll_fast_min_bytes 1
+
+# Peak staging of every rank within the limit; the limit is what is tested.
+within_limit() {
+    # shellcheck disable=SC2086
+    job 4 2x2 staged --mca coll fast --mca coll_fast_stats 1 $tight $always \
+        -- large || return 1
+    awk '/peak staging/ {
+             for (k = 1; k <= NF; ++k) if ($k == "staging") {
+                 peak = $(k + 1); limit = $(k + 4)
+             }
+             ++n
+             if (peak + 0 > limit + 0) { print; bad = 1 }
+         }
+         END { if (n < 4) print n " lines of stats"; exit bad || n < 4 }' \
+        "$scratch/out"
+}
+
+report 'stats: peak staging within the limit' within_limit
+
+echo "$n_runs runs, $failed failed"
+[ $failed = 0 ]

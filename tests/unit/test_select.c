@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of reasons: each row, its place, and its threshold at equality. */
+#include "fastsched.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+enum { MTM = 2200, MIN_BYTES = 1000 };
+
+/* One question. 2 servers of 2 ranks unless n_servers says 1. */
+typedef struct ask {
+    const char *what;
+    uint32_t    n_servers;
+    uint64_t    inter_bytes;
+    uint64_t    max_inter;
+    bool        force;
+    fs_alg_t    algorithm;
+    uint64_t    min_bytes;
+    uint32_t    mtm_threshold;
+    fs_alg_t    alg; /* the answer */
+    bool        skewed;
+    const char *reason;
+} ask_t;
+
+#define BIG (UINT64_C(1) << 62)
+
+static const ask_t asks[] = {
+    /* One server: whatever else is true. */
+    {"one server", 1, 0, 0, false, FS_ALG_HOST, MIN_BYTES, MTM,
+     FS_ALG_HOST, false, "one server"},
+    {"one server, forced staged", 1, 0, 0, true, FS_ALG_STAGED, 0, MTM,
+     FS_ALG_HOST, false, "one server"},
+    {"one server, forced host", 1, 0, 0, true, FS_ALG_HOST, 0, MTM,
+     FS_ALG_HOST, false, "one server"},
+    /* Nothing to send: also when told to stage. */
+    {"nothing, auto", 2, 0, 0, false, FS_ALG_HOST, 0, MTM,
+     FS_ALG_HOST, false, "no bytes between servers"},
+    {"nothing, forced staged", 2, 0, 0, true, FS_ALG_STAGED, 0, MTM,
+     FS_ALG_HOST, false, "no bytes between servers"},
+    {"nothing, forced host", 2, 0, 0, true, FS_ALG_HOST, 0, MTM,
+     FS_ALG_HOST, false, "no bytes between servers"},
+    /* Told so: before size and skew. */
+    {"forced host, large and skewed", 2, 400000, 400000, true, FS_ALG_HOST,
+     MIN_BYTES, MTM, FS_ALG_HOST, true, "as told"},
+    {"forced host, large and balanced", 2, 400000, 100000, true, FS_ALG_HOST,
+     MIN_BYTES, MTM, FS_ALG_HOST, false, "as told"},
+    {"forced staged, one byte", 2, 1, 1, true, FS_ALG_STAGED, MIN_BYTES, MTM,
+     FS_ALG_STAGED, true, "as told"},
+    {"forced staged, small, balanced", 2, 4, 1, true, FS_ALG_STAGED, MIN_BYTES,
+     MTM, FS_ALG_STAGED, false, "as told"},
+    /* An algorithm without force is not looked at. */
+    {"staged but not forced, small", 2, 4, 1, false, FS_ALG_STAGED, MIN_BYTES,
+     MTM, FS_ALG_HOST, false, "below min_bytes"},
+    {"host but not forced, large", 2, 400000, 100000, false, FS_ALG_HOST,
+     MIN_BYTES, MTM, FS_ALG_STAGED, false, "balanced"},
+    /* The size: an average of min_bytes is enough. */
+    {"a byte short", 2, 4 * MIN_BYTES - 1, 1000, false, FS_ALG_HOST, MIN_BYTES,
+     MTM, FS_ALG_HOST, false, "below min_bytes"},
+    {"just enough", 2, 4 * MIN_BYTES, 1000, false, FS_ALG_HOST, MIN_BYTES, MTM,
+     FS_ALG_STAGED, false, "balanced"},
+    {"a byte more", 2, 4 * MIN_BYTES + 1, 1000, false, FS_ALG_HOST, MIN_BYTES,
+     MTM, FS_ALG_STAGED, false, "balanced"},
+    {"min_bytes 0, one byte", 2, 1, 0, false, FS_ALG_HOST, 0, MTM,
+     FS_ALG_STAGED, false, "balanced"},
+    {"small and skewed", 2, 3999, 3999, false, FS_ALG_HOST, MIN_BYTES, MTM,
+     FS_ALG_HOST, true, "below min_bytes"},
+    /* 4 ranks times this is 2^64: must not wrap to 0. */
+    {"min_bytes past 64 bits", 2, BIG, 0, false, FS_ALG_HOST, BIG, MTM,
+     FS_ALG_HOST, false, "below min_bytes"},
+    {"largest min_bytes", 2, BIG, 0, false, FS_ALG_HOST, UINT64_MAX, MTM,
+     FS_ALG_HOST, false, "below min_bytes"},
+    {"largest traffic", 2, BIG, BIG / 4, false, FS_ALG_HOST, BIG / 4, MTM,
+     FS_ALG_STAGED, false, "balanced"},
+    /* The skew: 4 ranks, 4000 bytes, so max_inter is the ratio itself. */
+    {"just below the threshold", 2, 4000, 2199, false, FS_ALG_HOST, 0, MTM,
+     FS_ALG_STAGED, false, "balanced"},
+    {"at the threshold", 2, 4000, 2200, false, FS_ALG_HOST, 0, MTM,
+     FS_ALG_STAGED, true, "skewed"},
+    {"above the threshold", 2, 4000, 2201, false, FS_ALG_HOST, 0, MTM,
+     FS_ALG_STAGED, true, "skewed"},
+    {"rounded down to just below", 2, 40000, 21999, false, FS_ALG_HOST, 0, MTM,
+     FS_ALG_STAGED, false, "balanced"},
+    {"lowest threshold", 2, 4000, 1000, false, FS_ALG_HOST, 0, 1000,
+     FS_ALG_STAGED, true, "skewed"},
+    {"highest threshold", 2, 4000, 4000, false, FS_ALG_HOST, 0, 1000000,
+     FS_ALG_STAGED, false, "balanced"},
+};
+#define N_ASKS ((int)(sizeof(asks) / sizeof(asks[0])))
+
+static fs_choice_t answer(const ask_t *ask)
+{
+    uint32_t         label[4] = {0, 0, 1, 1};
+    uint64_t         bytes[4] = {7, ask->inter_bytes, 0, 7};
+    fs_traffic_t     traffic  = {.n_servers   = ask->n_servers,
+                                 .bytes       = bytes,
+                                 .inter_bytes = ask->inter_bytes,
+                                 .total_bytes = ask->inter_bytes + 14,
+                                 .max_inter   = ask->max_inter};
+    fs_plan_params_t params   = {.algorithm           = ask->algorithm,
+                                 .force_algorithm     = ask->force,
+                                 .mtm_threshold_milli = ask->mtm_threshold,
+                                 .min_bytes           = ask->min_bytes};
+    fs_topo_t       *topo     = NULL;
+    fs_choice_t      choice;
+
+    if (ask->n_servers == 1) {
+        label[2] = label[3] = 0;
+    }
+    ck_assert_int_eq(fs_topo_create(4, label, 0, &topo), FS_OK);
+    choice = fs_select(topo, &traffic, &params);
+    fs_topo_destroy(topo);
+    return choice;
+}
+
+START_TEST(each_row)
+{
+    const ask_t *ask    = &asks[_i];
+    fs_choice_t  choice = answer(ask);
+
+    ck_assert_msg(choice.alg == ask->alg, "%s: %s, %s", ask->what,
+                  fs_alg_name(choice.alg), choice.reason);
+    ck_assert_msg(choice.skewed == ask->skewed, "%s: skewed is %d", ask->what,
+                  choice.skewed);
+    ck_assert_str_eq(choice.reason, ask->reason);
+}
+END_TEST
+
+START_TEST(names)
+{
+    ck_assert_str_eq(fs_alg_name(FS_ALG_HOST), "host");
+    ck_assert_str_eq(fs_alg_name(FS_ALG_STAGED), "staged");
+    ck_assert_str_eq(fs_alg_name((fs_alg_t)77), "unknown");
+}
+END_TEST
+
+int main(void)
+{
+    Suite   *suite  = suite_create("select");
+    TCase   *tcase  = tcase_create("select");
+    SRunner *runner = srunner_create(suite);
+    int      failed;
+
+    tcase_add_loop_test(tcase, each_row, 0, N_ASKS);
+    tcase_add_test(tcase, names);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
