@@ -23,17 +23,17 @@ extern "C" {
 
 /* ---- status ---- */
 
-#define FS_STATUS_MAP(X)                                                    \
-    X(FS_OK, 0, "success")                                                  \
-    X(FS_INPROGRESS, 1, "operation in progress")                            \
-    X(FS_ERR_INVAL, -1, "invalid argument")                                 \
-    X(FS_ERR_NOMEM, -2, "out of memory")                                    \
-    X(FS_ERR_OVERFLOW, -3, "a byte count does not fit in 64 bits")          \
-    X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")                   \
-    X(FS_ERR_TRUNCATE, -5, "a message has not the planned length")          \
-    X(FS_ERR_TRANSPORT, -6, "the transport failed")                         \
-    X(FS_ERR_HOST, -7, "a call into the host MPI failed")                   \
-    X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")              \
+#define FS_STATUS_MAP(X)                                           \
+    X(FS_OK, 0, "success")                                         \
+    X(FS_INPROGRESS, 1, "operation in progress")                   \
+    X(FS_ERR_INVAL, -1, "invalid argument")                        \
+    X(FS_ERR_NOMEM, -2, "out of memory")                           \
+    X(FS_ERR_OVERFLOW, -3, "a byte count does not fit in 64 bits") \
+    X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")          \
+    X(FS_ERR_TRUNCATE, -5, "a message has not the planned length") \
+    X(FS_ERR_TRANSPORT, -6, "the transport failed")                \
+    X(FS_ERR_HOST, -7, "a call into the host MPI failed")          \
+    X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")     \
     X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")
 
 typedef enum fs_status {
@@ -127,14 +127,14 @@ fs_status_t fs_traffic_sum(fs_traffic_t *traffic);
  * Lower bound of the slow network (FAST Theorem 1): the busiest server's
  * bytes, sent or received, over its lanes, rounded up. Bytes per lane.
  */
-uint64_t fs_traffic_lower_bound(const fs_topo_t *topo,
+uint64_t fs_traffic_lower_bound(const fs_topo_t    *topo,
                                 const fs_traffic_t *traffic);
 
 /**
  * Max-to-mean ratio of the ranks' inter-server bytes (SABRE §4), in
  * thousandths, rounded down: n_ranks * max / sum. 0 if nothing is sent.
  */
-uint64_t fs_traffic_mtm_milli(const fs_topo_t *topo,
+uint64_t fs_traffic_mtm_milli(const fs_topo_t    *topo,
                               const fs_traffic_t *traffic);
 
 /* ---- selection ---- */
@@ -155,16 +155,16 @@ typedef enum fs_decompose {
 
 /** What a plan depends on besides the traffic; equal on every rank. */
 typedef struct fs_plan_params {
-    fs_alg_t       algorithm;        /**< only when force_algorithm */
+    fs_alg_t       algorithm; /**< only when force_algorithm */
     bool           force_algorithm;
     fs_balance_t   balance;
     fs_decompose_t decompose;
     uint32_t       mtm_threshold_milli; /**< SABRE's 2.2 is 2200 */
-    uint64_t       min_bytes;        /**< smaller average inter-server bytes
+    uint64_t       min_bytes;           /**< smaller average inter-server bytes
                                           per rank: host */
-    uint64_t       chunk;            /**< bytes of one message, at most */
-    uint32_t       window;           /**< messages on their way to a lane */
-    uint64_t       staging_limit;    /**< bytes of staging per rank */
+    uint64_t       chunk;               /**< bytes of one message, at most */
+    uint32_t       window;              /**< messages on their way to a lane */
+    uint64_t       staging_limit;       /**< bytes of staging per rank */
 } fs_plan_params_t;
 
 /** A decision and its reason, a static string for people. */
@@ -231,10 +231,10 @@ typedef struct fs_op {
 typedef struct fs_plan {
     uint32_t  n_ops;
     uint32_t  n_next;
-    fs_op_t  *ops;            /**< [n_ops], in plan order */
-    uint32_t *next;           /**< [n_next] op indexes waiting for an op */
-    uint64_t  staging_bytes;  /**< size of FS_BUF_STAGING */
-    uint32_t  window;         /**< wire receives posted at a time, at most */
+    fs_op_t  *ops;           /**< [n_ops], in plan order */
+    uint32_t *next;          /**< [n_next] op indexes waiting for an op */
+    uint64_t  staging_bytes; /**< size of FS_BUF_STAGING */
+    uint32_t  window;        /**< wire receives posted at a time, at most */
     uint32_t  n_stages;
     uint64_t  total_per_lane; /**< sum of the stages, bytes per lane */
     uint64_t  moved_gather;   /**< bytes this rank sends to proxies */
@@ -248,7 +248,7 @@ typedef struct fs_local_traffic {
     const uint64_t *send;
     /** [n_local x n_ranks] bytes that local rank i receives from each rank. */
     const uint64_t *recv;
-    bool send_packed; /**< this rank's send blocks are contiguous */
+    bool            send_packed; /**< this rank's send blocks are contiguous */
     bool recv_packed; /**< this rank's receive blocks are contiguous */
 } fs_local_traffic_t;
 

@@ -47,22 +47,22 @@ enum { FS_NODES_MAX = 4096 };
 
 /** All parameters, parsed. */
 typedef struct fs_params {
-    uint32_t algorithm;       /**< fs_algorithm_param_t */
-    uint32_t mtm_threshold;   /**< thousandths */
+    uint32_t algorithm;     /**< fs_algorithm_param_t */
+    uint32_t mtm_threshold; /**< thousandths */
     uint64_t min_bytes;
-    uint32_t lanes;           /**< per server; 0: one per local rank */
+    uint32_t lanes;               /**< per server; 0: one per local rank */
     char     nodes[FS_NODES_MAX]; /**< empty: ask the host MPI */
-    uint64_t chunk;           /**< bytes */
+    uint64_t chunk;               /**< bytes */
     uint32_t window;
-    uint64_t staging_limit;   /**< bytes */
-    uint32_t transport;       /**< fs_transport_param_t */
-    uint32_t balance;         /**< fs_balance_t */
-    uint32_t decompose;       /**< fs_decompose_t */
+    uint64_t staging_limit; /**< bytes */
+    uint32_t transport;     /**< fs_transport_param_t */
+    uint32_t balance;       /**< fs_balance_t */
+    uint32_t decompose;     /**< fs_decompose_t */
     uint32_t check;
     uint32_t verbose;
     uint32_t stats;
-    uint64_t rate;            /**< of one NIC, bits per second; 0: unknown */
-    uint64_t tcp_sndbuf;      /**< bytes */
+    uint64_t rate;       /**< of one NIC, bits per second; 0: unknown */
+    uint64_t tcp_sndbuf; /**< bytes */
 } fs_params_t;
 
 /** Row k of the table, in the order of the manual; NULL after the last. */
@@ -169,7 +169,7 @@ typedef struct fs_call {
      *  pack() is asked for ranges of them. */
     const void *const *send_block;
     void *const       *recv_block; /**< likewise, unpack() */
-    void *ctx;
+    void              *ctx;
     /** Copy bytes offset to offset + len of a send block, as packed by the
      *  MPI's datatype engine. Offsets of a block come in any order. */
     fs_status_t (*pack)(void *ctx, uint32_t block, uint64_t offset,
@@ -208,13 +208,13 @@ void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *line,
 typedef struct fs_coll_stats {
     uint64_t calls;
     uint64_t calls_staged;
-    uint64_t summary_ns;    /**< in the summary exchange */
-    uint64_t plan_ns;       /**< in planning and agreeing on it */
-    uint64_t run_ns;        /**< in moving the data */
-    uint64_t inter_bytes;   /**< between servers, all ranks, staged calls */
-    uint64_t moved_bytes;   /**< gathered or redistributed by this rank */
-    uint64_t meta_bytes;    /**< of summaries this rank sent between servers */
-    uint64_t peak_staging;  /**< bytes */
+    uint64_t summary_ns;   /**< in the summary exchange */
+    uint64_t plan_ns;      /**< in planning and agreeing on it */
+    uint64_t run_ns;       /**< in moving the data */
+    uint64_t inter_bytes;  /**< between servers, all ranks, staged calls */
+    uint64_t moved_bytes;  /**< gathered or redistributed by this rank */
+    uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
+    uint64_t peak_staging; /**< bytes */
 } fs_coll_stats_t;
 
 /** Copy out the sums. */

@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /** What users may type, for help texts and error messages. */
-#define FS_PATTERN_ALLOWED                                                 \
-    "balanced, random, zipf:S (S 0 to 4), lognormal:SIGMA (0 to 4), "      \
+#define FS_PATTERN_ALLOWED                                            \
+    "balanced, random, zipf:S (S 0 to 4), lognormal:SIGMA (0 to 4), " \
     "hotspot:K (K ranks, 1 or more), intrahost, moe, pencil, adversarial"
 
 /** What rank i sends to rank j, before scaling to the mean. The diagonal (a

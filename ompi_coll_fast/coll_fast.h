@@ -21,41 +21,41 @@
 
 /* The one block that knows the versions of the coll interface. */
 #if defined(MCA_COLL_BASE_VERSION_3_0_0) /* Open MPI 6 */
-#    define FAST_COLL_VERSION   MCA_COLL_BASE_VERSION_3_0_0
-#    define FAST_COUNTS         ompi_count_array_t
-#    define FAST_DISPLS         ompi_disp_array_t
-#    define FAST_COUNT(_a, _i)  ompi_count_array_get((_a), (_i))
-#    define FAST_DISPL(_a, _i)  ompi_disp_array_get((_a), (_i))
+#    define FAST_COLL_VERSION  MCA_COLL_BASE_VERSION_3_0_0
+#    define FAST_COUNTS        ompi_count_array_t
+#    define FAST_DISPLS        ompi_disp_array_t
+#    define FAST_COUNT(_a, _i) ompi_count_array_get((_a), (_i))
+#    define FAST_DISPL(_a, _i) ompi_disp_array_get((_a), (_i))
 #else /* 4.1, 5.0 */
 #    if defined(MCA_COLL_BASE_VERSION_2_4_0)
 #        define FAST_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
 #    else
 #        define FAST_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 #    endif
-#    define FAST_COUNTS         const int *
-#    define FAST_DISPLS         const int *
-#    define FAST_COUNT(_a, _i)  ((size_t) (_a)[_i])
-#    define FAST_DISPL(_a, _i)  ((ptrdiff_t) (_a)[_i])
+#    define FAST_COUNTS        const int *
+#    define FAST_DISPLS        const int *
+#    define FAST_COUNT(_a, _i) ((size_t) (_a)[_i])
+#    define FAST_DISPL(_a, _i) ((ptrdiff_t) (_a)[_i])
 #endif
 
 enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
 typedef struct mca_coll_fast_component_t {
     mca_coll_base_component_t super;
-    char *priority_text;               /* as typed */
-    int priority;                      /* parsed; -1: only when named */
-    char *fallback;                    /* helpers under "--mca coll fast" */
-    char *value[FAST_MAX_PARAMS];      /* of fs_params_info(k), as typed */
-    fs_params_t params;                /* parsed */
-    char bad_value[512];               /* why they cannot be used, or "" */
-    uint32_t *world_server;            /* parameter nodes, by world rank */
-    fs_net_t *net;                     /* made at the first need */
-    bool no_net;                       /* it could not be made */
-    bool on_world_rank_0;              /* prints for all */
-    unsigned last_algorithm;           /* pvar: fs_alg_t */
-    unsigned long long calls;          /* pvar */
-    unsigned long long calls_staged;   /* pvar */
-    unsigned long long inter_bytes;    /* pvar */
+    char *priority_text;             /* as typed */
+    int priority;                    /* parsed; -1: only when named */
+    char *fallback;                  /* helpers under "--mca coll fast" */
+    char *value[FAST_MAX_PARAMS];    /* of fs_params_info(k), as typed */
+    fs_params_t params;              /* parsed */
+    char bad_value[512];             /* why they cannot be used, or "" */
+    uint32_t *world_server;          /* parameter nodes, by world rank */
+    fs_net_t *net;                   /* made at the first need */
+    bool no_net;                     /* it could not be made */
+    bool on_world_rank_0;            /* prints for all */
+    unsigned last_algorithm;         /* pvar: fs_alg_t */
+    unsigned long long calls;        /* pvar */
+    unsigned long long calls_staged; /* pvar */
+    unsigned long long inter_bytes;  /* pvar */
 } mca_coll_fast_component_t;
 
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
@@ -63,7 +63,7 @@ OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 typedef enum fast_state {
     FAST_UNTRIED, /* before the first alltoallv */
     FAST_READY,
-    FAST_OFF      /* every call goes to the previous module */
+    FAST_OFF /* every call goes to the previous module */
 } fast_state_t;
 
 /* One per communicator, which owns it. */
@@ -117,7 +117,7 @@ void mca_coll_fast_call_end(struct fast_scratch *scratch);
 /* coll_fast_alltoallv.c */
 int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
                             ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
-                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
+                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *module);
 
 #endif

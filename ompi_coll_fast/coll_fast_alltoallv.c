@@ -52,8 +52,8 @@ static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ra
 
 int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
                             ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
-                            ompi_communicator_t *comm, mca_coll_base_module_t *base)
+                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *base)
 {
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
     fast_args_t args = {sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype};

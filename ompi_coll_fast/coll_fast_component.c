@@ -17,19 +17,21 @@ static int fast_open(void);
 static int fast_close(void);
 
 mca_coll_fast_component_t mca_coll_fast_component = {
-    .super = {
-        .collm_version = {
-            FAST_COLL_VERSION,
-            .mca_component_name = "fast",
-            MCA_BASE_MAKE_VERSION(component, FAST_MAJOR, FAST_MINOR, FAST_RELEASE),
-            .mca_open_component = fast_open,
-            .mca_close_component = fast_close,
-            .mca_register_component_params = fast_register,
+    .super =
+        {
+            .collm_version =
+                {
+                    FAST_COLL_VERSION,
+                    .mca_component_name = "fast",
+                    MCA_BASE_MAKE_VERSION(component, FAST_MAJOR, FAST_MINOR, FAST_RELEASE),
+                    .mca_open_component = fast_open,
+                    .mca_close_component = fast_close,
+                    .mca_register_component_params = fast_register,
+                },
+            .collm_data = {MCA_BASE_METADATA_PARAM_NONE},
+            .collm_init_query = mca_coll_fast_init_query,
+            .collm_comm_query = mca_coll_fast_comm_query,
         },
-        .collm_data = { MCA_BASE_METADATA_PARAM_NONE },
-        .collm_init_query = mca_coll_fast_init_query,
-        .collm_comm_query = mca_coll_fast_comm_query,
-    },
 };
 
 static const mca_base_component_t *component(void)
@@ -61,19 +63,16 @@ static void register_library_params(void)
         mca_coll_fast_component.value[k] = (char *) info->default_value;
         (void) mca_base_component_var_register(component(), info->name, help,
                                                MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
-                                               info_level(info->level),
-                                               MCA_BASE_VAR_SCOPE_READONLY,
+                                               info_level(info->level), MCA_BASE_VAR_SCOPE_READONLY,
                                                &mca_coll_fast_component.value[k]);
     }
 }
 
 static void register_pvar(const char *name, const char *help, int class, int type, void *storage)
 {
-    (void) mca_base_component_pvar_register(component(), name, help, OPAL_INFO_LVL_4, class, type,
-                                            NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-                                            MCA_BASE_PVAR_FLAG_READONLY
-                                                | MCA_BASE_PVAR_FLAG_CONTINUOUS,
-                                            NULL, NULL, NULL, storage);
+    (void) mca_base_component_pvar_register(
+        component(), name, help, OPAL_INFO_LVL_4, class, type, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL, storage);
 }
 
 static void register_pvars(void)
@@ -97,13 +96,15 @@ static void register_pvars(void)
 static int fast_register(void)
 {
     mca_coll_fast_component.priority_text = "-1";
-    (void) mca_base_component_var_register(component(), "priority",
+    (void) mca_base_component_var_register(
+        component(), "priority",
         "Selection priority (allowed: -1 to 100); -1: 90 if the list of coll components names "
         "fast, otherwise not used; above those of all other components, so 90 is good",
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
         &mca_coll_fast_component.priority_text);
     mca_coll_fast_component.fallback = "tuned,libnbc,basic,inter,self,ftagree";
-    (void) mca_base_component_var_register(component(), "fallback",
+    (void) mca_base_component_var_register(
+        component(), "fallback",
         "Components that serve the other collectives when the list of coll components names "
         "fast but not them (empty: none)",
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
@@ -121,8 +122,8 @@ static fs_status_t parse_priority(mca_coll_fast_component_t *c)
     long priority = strtol(text, &end, 10);
 
     if (end == text || '\0' != *end || priority < -1 || priority > 100) {
-        snprintf(c->bad_value, sizeof(c->bad_value),
-                 "priority is \"%s\"; allowed: -1 to 100", text);
+        snprintf(c->bad_value, sizeof(c->bad_value), "priority is \"%s\"; allowed: -1 to 100",
+                 text);
         c->priority = FAST_PRIORITY_WHEN_NAMED;
         return FS_ERR_INVAL;
     }

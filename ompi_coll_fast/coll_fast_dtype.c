@@ -67,8 +67,8 @@ void mca_coll_fast_scratch_free(struct fast_scratch *s)
 }
 
 /* Fill a side and its byte counts. */
-static void describe_side(side_t *side, int size, void *buf, FAST_COUNTS counts,
-                          FAST_DISPLS displs, ompi_datatype_t *dtype, uint64_t *bytes)
+static void describe_side(side_t *side, int size, void *buf, FAST_COUNTS counts, FAST_DISPLS displs,
+                          ompi_datatype_t *dtype, uint64_t *bytes)
 {
     ptrdiff_t lb;
     size_t type_size, most = 0;

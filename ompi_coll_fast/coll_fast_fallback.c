@@ -49,7 +49,8 @@ static bool is_loaded(mca_base_framework_t *framework, const char *name)
 {
     mca_base_component_list_item_t *item;
 
-    OPAL_LIST_FOREACH(item, &framework->framework_components, mca_base_component_list_item_t) {
+    OPAL_LIST_FOREACH(item, &framework->framework_components, mca_base_component_list_item_t)
+    {
         if (0 == strcmp(item->cli_component->mca_component_name, name)) {
             return true;
         }
@@ -60,7 +61,8 @@ static bool is_loaded(mca_base_framework_t *framework, const char *name)
 static bool is_static(mca_base_framework_t *framework, const char *name)
 {
     for (int i = 0; NULL != framework->framework_static_components
-                    && NULL != framework->framework_static_components[i]; ++i) {
+                    && NULL != framework->framework_static_components[i];
+         ++i) {
 #if defined(MCA_BASE_COMPONENT_INIT) /* Open MPI 6: one more indirection */
         const mca_base_component_t *c = *framework->framework_static_components[i];
 #else
@@ -81,7 +83,8 @@ static bool is_on_disk(mca_base_framework_t *framework, const char *name)
     if (OPAL_SUCCESS != mca_base_component_repository_get_components(framework, &on_disk)) {
         return false;
     }
-    OPAL_LIST_FOREACH(item, on_disk, mca_base_component_repository_item_t) {
+    OPAL_LIST_FOREACH(item, on_disk, mca_base_component_repository_item_t)
+    {
         if (0 == strcmp(item->ri_name, name)) {
             return true;
         }
@@ -138,7 +141,8 @@ static void start_in_front(mca_base_framework_t *framework, char **names)
     mca_base_component_list_item_t *item, *next;
 
     OPAL_LIST_FOREACH_SAFE(item, next, &framework->framework_components,
-                           mca_base_component_list_item_t) {
+                           mca_base_component_list_item_t)
+    {
         if (!contains(names, item->cli_component->mca_component_name)) {
             continue;
         }

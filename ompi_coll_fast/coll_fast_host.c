@@ -107,8 +107,7 @@ static uint32_t server_label(ompi_communicator_t *comm)
     int me = ompi_comm_rank(comm);
 
     if (NULL != mca_coll_fast_component.world_server) {
-        return mca_coll_fast_component
-            .world_server[ompi_comm_rank(&ompi_mpi_comm_world.comm)];
+        return mca_coll_fast_component.world_server[ompi_comm_rank(&ompi_mpi_comm_world.comm)];
     }
     for (int r = 0; r < me; ++r) {
         ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
@@ -138,10 +137,8 @@ static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, cons
 
 int mca_coll_fast_setup(mca_coll_fast_module_t *module)
 {
-    fs_host_t host = {.ctx = module,
-                      .allgather = allgather,
-                      .progress = host_progress,
-                      .net = get_net};
+    fs_host_t host = {
+        .ctx = module, .allgather = allgather, .progress = host_progress, .net = get_net};
     fs_member_t member = {.n_ranks = (uint32_t) ompi_comm_size(module->comm),
                           .rank = (uint32_t) ompi_comm_rank(module->comm),
                           .server_label = server_label(module->comm)};
@@ -149,10 +146,9 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     fs_status_t status;
 
     module->scratch = mca_coll_fast_scratch_new(ompi_comm_size(module->comm));
-    status = NULL == module->scratch
-                 ? FS_ERR_NOMEM
-                 : fs_coll_create(&host, &mca_coll_fast_component.params, &member,
-                                  &module->coll, why, sizeof(why));
+    status = NULL == module->scratch ? FS_ERR_NOMEM
+                                     : fs_coll_create(&host, &mca_coll_fast_component.params,
+                                                      &member, &module->coll, why, sizeof(why));
     if (FS_OK != status) {
         return setup_failed(module, status, why);
     }

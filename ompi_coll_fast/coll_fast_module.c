@@ -49,9 +49,10 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 
     if (NULL == comm->c_coll->coll_allgather || NULL == comm->c_coll->coll_alltoallv) {
         if (0 == ompi_comm_rank(comm)) {
-            mca_coll_fast_complain("not used on %s: coll_fast_priority %d must be above that of the "
-                                   "components that serve allgather and alltoallv",
-                                   comm->c_name, mca_coll_fast_component.priority);
+            mca_coll_fast_complain(
+                "not used on %s: coll_fast_priority %d must be above that of the "
+                "components that serve allgather and alltoallv",
+                comm->c_name, mca_coll_fast_component.priority);
         }
         return OMPI_ERR_NOT_FOUND;
     }
@@ -104,8 +105,9 @@ static void read_nodes(ompi_communicator_t *world)
     c->world_server = calloc(ompi_comm_size(world), sizeof(*c->world_server));
     if (NULL == c->world_server) {
         snprintf(c->bad_value, sizeof(c->bad_value), "nodes: out of memory");
-    } else if (FS_OK != fs_topo_parse(c->params.nodes, ompi_comm_size(world), c->world_server,
-                                      why, sizeof(why))) {
+    } else if (FS_OK
+               != fs_topo_parse(c->params.nodes, ompi_comm_size(world), c->world_server, why,
+                                sizeof(why))) {
         snprintf(c->bad_value, sizeof(c->bad_value), "nodes: %s", why);
     }
 }

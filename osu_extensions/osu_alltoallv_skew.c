@@ -66,9 +66,9 @@ static double run_call(bench_t *b)
 /* Times, MTM and link bytes of each iteration; complete on rank 0. */
 static void run_size(bench_t *b, uint64_t size)
 {
-    const osu_options_t *o = b->options;
-    uint64_t iterations    = o->iterations[size_class(size)];
-    uint64_t warmup        = o->warmup[size_class(size)];
+    const osu_options_t *o          = b->options;
+    uint64_t             iterations = o->iterations[size_class(size)];
+    uint64_t             warmup     = o->warmup[size_class(size)];
 
     for (uint64_t k = 0; k < warmup + iterations; ++k) {
         /* Timed matrices do not depend on how many calls warmed up. */
@@ -98,10 +98,10 @@ static void run_size(bench_t *b, uint64_t size)
 /* Rank 0 turns what run_size() left into a row. */
 static row_t summarize(bench_t *b, uint64_t size)
 {
-    const osu_options_t *o = b->options;
-    size_t n               = o->iterations[size_class(size)];
-    size_t n_matrices      = o->dynamic ? n : 1;
-    row_t  row             = { .size = size, .iterations = n };
+    const osu_options_t *o          = b->options;
+    size_t               n          = o->iterations[size_class(size)];
+    size_t               n_matrices = o->dynamic ? n : 1;
+    row_t                row        = {.size = size, .iterations = n};
 
     for (size_t i = 0; i < n; ++i) {
         row.avg += b->times[i] / (double)n;
@@ -116,11 +116,11 @@ static row_t summarize(bench_t *b, uint64_t size)
     for (unsigned i = 0; i < o->n_tails; ++i) {
         row.tails[i] = osu_percentile(b->times, n, o->tails[i]);
     }
-    row.mtm    = osu_percentile(b->mtms, n_matrices, 50);
-    row.alg_bw = (double)size * b->n / row.p50 / 1e6;
-    row.bound  = o->rate > 0
-                     ? osu_percentile(b->links, n_matrices, 50) * 8 / o->rate
-                     : NAN;
+    row.mtm        = osu_percentile(b->mtms, n_matrices, 50);
+    row.alg_bw     = (double)size * b->n / row.p50 / 1e6;
+    row.bound      = o->rate > 0
+                         ? osu_percentile(b->links, n_matrices, 50) * 8 / o->rate
+                         : NAN;
     row.efficiency = row.bound > 0 ? row.bound / row.p50 : NAN;
     osu_algorithm_last(&b->algorithm, row.algorithm);
     return row;
@@ -268,7 +268,9 @@ static void print_json(const bench_t *b, const row_t *row)
     json_number("efficiency", row->efficiency);
     printf(", \"valid\": %s, \"algorithm\": \"%s\", \"iterations\": %llu, "
            "\"seed\": %llu",
-           !o->validate ? "null" : row->valid ? "true" : "false",
+           !o->validate ? "null"
+           : row->valid ? "true"
+                        : "false",
            row->algorithm, (unsigned long long)row->iterations,
            (unsigned long long)o->seed);
     json_number("ceiling_mbit", b->ceiling_mbit > 0 ? b->ceiling_mbit : NAN);
@@ -303,7 +305,7 @@ static bool run_all(bench_t *b)
 /* Exit status of every rank: 0; 1: wrong bytes; 2: cannot run like this. */
 static int run(const osu_options_t *options, char *why)
 {
-    bench_t b = { .options = options, .comm = MPI_COMM_WORLD };
+    bench_t b = {.options = options, .comm = MPI_COMM_WORLD};
     int     rank, n, status = 2;
 
     MPI_Comm_rank(b.comm, &rank);

@@ -11,28 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_SEED = 256, OPT_RATE, OPT_NODES, OPT_JSON, OPT_IMPL, OPT_DYNAMIC,
-       OPT_CEILING };
+enum {
+    OPT_SEED = 256,
+    OPT_RATE,
+    OPT_NODES,
+    OPT_JSON,
+    OPT_IMPL,
+    OPT_DYNAMIC,
+    OPT_CEILING
+};
 
 static const struct option long_options[] = {
-    { "help", no_argument, NULL, 'h' },
-    { "version", no_argument, NULL, 'v' },
-    { "full", no_argument, NULL, 'f' },
-    { "message-size", required_argument, NULL, 'm' },
-    { "iterations", required_argument, NULL, 'i' },
-    { "warmup", required_argument, NULL, 'x' },
-    { "mem-limit", required_argument, NULL, 'M' },
-    { "validation", no_argument, NULL, 'c' },
-    { "tail-lat", optional_argument, NULL, 'z' },
-    { "pattern", required_argument, NULL, 'p' },
-    { "seed", required_argument, NULL, OPT_SEED },
-    { "rate", required_argument, NULL, OPT_RATE },
-    { "nodes", required_argument, NULL, OPT_NODES },
-    { "json", no_argument, NULL, OPT_JSON },
-    { "impl", required_argument, NULL, OPT_IMPL },
-    { "dynamic", optional_argument, NULL, OPT_DYNAMIC },
-    { "ceiling", no_argument, NULL, OPT_CEILING },
-    { NULL, 0, NULL, 0 },
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},
+    {"full", no_argument, NULL, 'f'},
+    {"message-size", required_argument, NULL, 'm'},
+    {"iterations", required_argument, NULL, 'i'},
+    {"warmup", required_argument, NULL, 'x'},
+    {"mem-limit", required_argument, NULL, 'M'},
+    {"validation", no_argument, NULL, 'c'},
+    {"tail-lat", optional_argument, NULL, 'z'},
+    {"pattern", required_argument, NULL, 'p'},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"rate", required_argument, NULL, OPT_RATE},
+    {"nodes", required_argument, NULL, OPT_NODES},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"impl", required_argument, NULL, OPT_IMPL},
+    {"dynamic", optional_argument, NULL, OPT_DYNAMIC},
+    {"ceiling", no_argument, NULL, OPT_CEILING},
+    {NULL, 0, NULL, 0},
 };
 
 /* clang-format off */
@@ -129,7 +136,7 @@ static osu_verdict_t parse_sizes(const char *text, osu_options_t *options,
         options->max_size = first;
     } else if (ok && *end == ':') {
         options->min_size = first;
-        ok = end[1] == '\0' ||
+        ok                = end[1] == '\0' ||
              (read_number(end + 1, &options->max_size, &end) && *end == '\0');
     } else {
         ok = false;
@@ -137,8 +144,10 @@ static osu_verdict_t parse_sizes(const char *text, osu_options_t *options,
     if (!ok || options->min_size == 0 ||
         options->min_size > options->max_size ||
         options->max_size > UINT64_C(1) << 40) {
-        return bad(why, "-m \"%s\": allowed: MAX, MIN: or MIN:MAX in bytes, "
-                        "1 <= MIN <= MAX <= 1024g", text);
+        return bad(why,
+                   "-m \"%s\": allowed: MAX, MIN: or MIN:MAX in bytes, "
+                   "1 <= MIN <= MAX <= 1024g",
+                   text);
     }
     return OSU_RUN;
 }
@@ -148,8 +157,11 @@ static osu_verdict_t parse_rate(const char *text, double *rate_p, char *why)
     static const struct {
         const char *unit;
         double      factor;
-    } units[] = { { "bit", 1 },    { "kbit", 1e3 },  { "mbit", 1e6 },
-                  { "gbit", 1e9 }, { "tbit", 1e12 } };
+    } units[] = {{"bit", 1},
+                 {"kbit", 1e3},
+                 {"mbit", 1e6},
+                 {"gbit", 1e9},
+                 {"tbit", 1e12}};
     char  *end;
     double value = strtod(text, &end);
 
@@ -160,8 +172,10 @@ static osu_verdict_t parse_rate(const char *text, double *rate_p, char *why)
             return OSU_RUN;
         }
     }
-    return bad(why, "--rate \"%s\": allowed: a number above 0 and a unit of "
-                    "bit, kbit, mbit, gbit or tbit, as in 50mbit", text);
+    return bad(why,
+               "--rate \"%s\": allowed: a number above 0 and a unit of "
+               "bit, kbit, mbit, gbit or tbit, as in 50mbit",
+               text);
 }
 
 static osu_verdict_t parse_tails(const char *text, osu_options_t *options,
@@ -181,8 +195,10 @@ static osu_verdict_t parse_tails(const char *text, osu_options_t *options,
             return OSU_RUN;
         }
     }
-    return bad(why, "-z \"%s\": allowed: 1 to %d percentiles from 1 to 99, as "
-                    "in -z50,90,99", text == NULL ? "" : text, OSU_MAX_TAILS);
+    return bad(why,
+               "-z \"%s\": allowed: 1 to %d percentiles from 1 to 99, as "
+               "in -z50,90,99",
+               text == NULL ? "" : text, OSU_MAX_TAILS);
 }
 
 static osu_verdict_t parse_yes_no(const char *text, bool *value_p, char *why)
@@ -199,8 +215,10 @@ static osu_verdict_t check_label(const char *text, char *why)
 {
     for (const char *p = text; *p != '\0'; ++p) {
         if ((unsigned char)*p < ' ' || *p == '"' || *p == '\\') {
-            return bad(why, "--impl \"%s\": allowed: no quotes, backslashes or "
-                            "control characters", text);
+            return bad(why,
+                       "--impl \"%s\": allowed: no quotes, backslashes or "
+                       "control characters",
+                       text);
         }
     }
     return OSU_RUN;
@@ -216,13 +234,13 @@ static osu_verdict_t parse_value(int option, const char *value,
     case 'm':
         return parse_sizes(value, options, why);
     case 'i':
-        verdict = parse_count("-i", value, 1, 100000000,
-                              &options->iterations[0], why);
+        verdict                = parse_count("-i", value, 1, 100000000,
+                                             &options->iterations[0], why);
         options->iterations[1] = options->iterations[0];
         return verdict;
     case 'x':
-        verdict = parse_count("-x", value, 0, 100000000, &options->warmup[0],
-                              why);
+        verdict =
+            parse_count("-x", value, 0, 100000000, &options->warmup[0], why);
         options->warmup[1] = options->warmup[0];
         return verdict;
     case 'M':
@@ -233,7 +251,9 @@ static osu_verdict_t parse_value(int option, const char *value,
     case 'p':
         options->pattern_text = value;
         return fs_pattern_parse(value, &options->pattern, why, OSU_WHY_LEN) ==
-                       FS_OK ? OSU_RUN : OSU_BAD;
+                       FS_OK
+                   ? OSU_RUN
+                   : OSU_BAD;
     case OPT_SEED:
         return parse_count("--seed", value, 0, UINT64_MAX, &options->seed, why);
     case OPT_RATE:
@@ -256,14 +276,19 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
     int           option;
 
     *options = (osu_options_t){
-        .min_size = 1, .max_size = 1 << 20, .iterations = { 1000, 100 },
-        .warmup = { 100, 10 }, .mem_limit = UINT64_C(2) << 30, .seed = 1,
-        .pattern = { FS_PATTERN_RANDOM, 0 }, .pattern_text = "random",
+        .min_size     = 1,
+        .max_size     = 1 << 20,
+        .iterations   = {1000, 100},
+        .warmup       = {100, 10},
+        .mem_limit    = UINT64_C(2) << 30,
+        .seed         = 1,
+        .pattern      = {FS_PATTERN_RANDOM, 0},
+        .pattern_text = "random",
     };
     opterr = 0; /* rank 0 alone complains */
     while (verdict == OSU_RUN &&
-           (option = getopt_long(argc, argv, "+:hvfm:i:x:M:cz::p:",
-                                 long_options, NULL)) != -1) {
+           (option = getopt_long(
+                argc, argv, "+:hvfm:i:x:M:cz::p:", long_options, NULL)) != -1) {
         switch (option) {
         case 'h':
             return OSU_HELP;

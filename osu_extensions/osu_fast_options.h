@@ -17,13 +17,13 @@ typedef struct osu_options {
     uint64_t     min_size, max_size; /* bytes per pair on average */
     uint64_t     iterations[2];      /* [0] up to OSU_LARGE_SIZE, [1] above */
     uint64_t     warmup[2];
-    uint64_t     mem_limit;          /* bytes per rank */
+    uint64_t     mem_limit; /* bytes per rank */
     uint64_t     seed;
-    double       rate;               /* bits per second and rank, 0: unknown */
+    double       rate; /* bits per second and rank, 0: unknown */
     fs_pattern_t pattern;
     const char  *pattern_text;
-    const char  *nodes;              /* NULL: the real hosts */
-    const char  *impl;               /* NULL: named after the MPI in use */
+    const char  *nodes; /* NULL: the real hosts */
+    const char  *impl;  /* NULL: named after the MPI in use */
     bool         validate, full, json, dynamic, ceiling;
     unsigned     n_tails;
     unsigned     tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */

@@ -90,7 +90,7 @@ osu_bound_t osu_bound(const osu_cluster_t *cluster, const uint64_t *bytes,
     uint64_t        *rank  = sums;         /* [2 x n] sent, received */
     uint64_t        *host  = sums + 2 * n; /* [2 x n_servers] likewise */
     uint64_t         total = 0, most = 0;
-    osu_bound_t      bound = { 0, 0 };
+    osu_bound_t      bound = {0, 0};
 
     memset(sums, 0, 4 * (size_t)n * sizeof(*sums));
     for (uint32_t src = 0; src < n; ++src) {
@@ -157,12 +157,12 @@ static double stream(MPI_Comm comm, int to, int from, uint64_t n_pieces,
 
 double osu_ceiling_mbit(MPI_Comm comm, const osu_cluster_t *cluster)
 {
-    const fs_topo_t *topo = cluster->topo;
-    uint32_t n_servers = fs_topo_n_servers(topo), n_common = UINT32_MAX;
-    uint32_t server, local;
-    uint64_t n_pieces = 2 * STREAM_WINDOW;
-    double   seconds  = 0;
-    int      rank, to = MPI_PROC_NULL, from = MPI_PROC_NULL;
+    const fs_topo_t *topo      = cluster->topo;
+    uint32_t         n_servers = fs_topo_n_servers(topo), n_common = UINT32_MAX;
+    uint32_t         server, local;
+    uint64_t         n_pieces = 2 * STREAM_WINDOW;
+    double           seconds  = 0;
+    int              rank, to = MPI_PROC_NULL, from = MPI_PROC_NULL;
     /* Zeroed, so that the pages exist before the clock starts. */
     char *buffer = calloc(2 * STREAM_WINDOW, STREAM_PIECE);
     int   ready  = buffer != NULL;
@@ -230,9 +230,9 @@ double osu_percentile(const double *sorted, size_t n, double percent)
 /* Allocate a handle for variable `index` if it is the one we look for. */
 static bool try_pvar(osu_algorithm_t *a, int index)
 {
-    char name[256] = "";
-    int  name_len = sizeof(name), no_text = 0, verbosity, pvar_class, bind;
-    int  readonly, continuous, atomic, count = 0;
+    char  name[256] = "";
+    int   name_len = sizeof(name), no_text = 0, verbosity, pvar_class, bind;
+    int   readonly, continuous, atomic, count = 0;
     void *object = NULL;
 
     if (MPI_T_pvar_get_info(index, name, &name_len, &verbosity, &pvar_class,
@@ -247,7 +247,8 @@ static bool try_pvar(osu_algorithm_t *a, int index)
         object = &a->comm;
     }
     if (MPI_T_pvar_handle_alloc(a->session, index, object, &a->handle,
-                                &count) != MPI_SUCCESS || count != 1) {
+                                &count) != MPI_SUCCESS ||
+        count != 1) {
         return false;
     }
     if (!continuous) {
@@ -291,10 +292,10 @@ static int read_pvar(const osu_algorithm_t *a)
 }
 
 void osu_algorithm_last(const osu_algorithm_t *algorithm,
-                        char name[OSU_NAME_LEN])
+                        char                   name[OSU_NAME_LEN])
 {
-    static const char *const plain[] = { "host", "staged" };
-    int value = read_pvar(algorithm), n = 0, item, len;
+    static const char *const plain[] = {"host", "staged"};
+    int                      value = read_pvar(algorithm), n = 0, item, len;
 
     snprintf(name, OSU_NAME_LEN, "-");
     if (value < 0) {

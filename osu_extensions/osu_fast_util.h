@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the benchmarks of this directory share: the servers behind the ranks, the lower bound, order statistics, and the
- * name of the algorithm that ran. Plain MPI-3; the look is that of the OSU
- * micro-benchmarks 7, the code is ours. */
+/* What the benchmarks of this directory share: the servers behind the ranks,
+ * the lower bound, order statistics, and the name of the algorithm that ran.
+ * Plain MPI-3; the look is that of the OSU micro-benchmarks 7, the code is
+ * ours. */
 #ifndef OSU_FAST_UTIL_H
 #define OSU_FAST_UTIL_H
 
@@ -19,15 +20,15 @@ typedef struct osu_cluster {
     uint32_t   n_ranks;
     uint32_t  *server_of; /* [n_ranks] any label */
     fs_topo_t *topo;
-    bool       even;      /* servers have the same number of ranks */
-    char      *shape;     /* "4", or "4+4+2+1" if uneven: ranks per server */
+    bool       even;  /* servers have the same number of ranks */
+    char      *shape; /* "4", or "4+4+2+1" if uneven: ranks per server */
 } osu_cluster_t;
 
 /* Collective. nodes as in fs_topo_parse(); NULL: ranks that can share memory
  * share a server. FS_ERR_INVAL sets why, on every rank. */
 fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes,
                              osu_cluster_t *cluster, char why[OSU_WHY_LEN]);
-void osu_cluster_fini(osu_cluster_t *cluster);
+void        osu_cluster_fini(osu_cluster_t *cluster);
 
 /* What no algorithm can beat: the slow links of the busiest server. */
 typedef struct osu_bound {
@@ -57,12 +58,12 @@ double osu_percentile(const double *sorted, size_t n, double percent);
 
 /* The performance variable that coll/fast exports through MPI_T. */
 typedef struct osu_algorithm {
-    MPI_Comm            comm; /* the handle points here if it is bound to one */
-    MPI_T_pvar_session  session;
-    MPI_T_pvar_handle   handle;
-    MPI_T_enum          names;
-    MPI_Datatype        type;
-    bool                found;
+    MPI_Comm           comm; /* the handle points here if it is bound to one */
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle  handle;
+    MPI_T_enum         names;
+    MPI_Datatype       type;
+    bool               found;
 } osu_algorithm_t;
 
 /* Call after MPI_Init and, for fini, before MPI_Finalize: Open MPI 4.1 crashes
@@ -70,7 +71,7 @@ typedef struct osu_algorithm {
 void osu_algorithm_init(MPI_Comm comm, osu_algorithm_t *algorithm);
 /* Name of the algorithm of the last call; "-" if nobody says. */
 void osu_algorithm_last(const osu_algorithm_t *algorithm,
-                        char name[OSU_NAME_LEN]);
+                        char                   name[OSU_NAME_LEN]);
 void osu_algorithm_fini(osu_algorithm_t *algorithm);
 
 #endif

@@ -32,7 +32,6 @@ fs_status_t osu_skew_draw(bench_t *b, uint64_t size, uint64_t iteration)
                            size, b->options->seed + iteration, b->matrix);
 }
 
-/* Counts and displacements of this rank. osu_skew_claim() made sure they fit. */
 void osu_skew_lay_out(bench_t *b)
 {
     uint64_t send_at = 0, recv_at = first_slot(b);
@@ -49,7 +48,8 @@ void osu_skew_lay_out(bench_t *b)
         recv_at += slot_bytes(b, in);
     }
     if (send_at > b->send_size || recv_at > b->recv_size) {
-        fprintf(stderr, OSU_SKEW_PROGRAM ": rank %u: a matrix outgrew its buffers\n",
+        fprintf(stderr,
+                OSU_SKEW_PROGRAM ": rank %u: a matrix outgrew its buffers\n",
                 b->rank);
         MPI_Abort(b->comm, 3);
     }
@@ -123,11 +123,11 @@ static void report(bench_t *b, uint32_t src, const char *where, int64_t offset,
 {
     if (!b->wrong) {
         fprintf(stderr,
-                OSU_SKEW_PROGRAM ": wrong byte %s: source %u, destination %u, offset "
+                OSU_SKEW_PROGRAM
+                ": wrong byte %s: source %u, destination %u, offset "
                 "%lld of %d, call %llu: got 0x%02x, expected 0x%02x\n",
-                where, src, b->rank, (long long)offset,
-                b->recv_counts[src], (unsigned long long)b->n_calls, got,
-                expected);
+                where, src, b->rank, (long long)offset, b->recv_counts[src],
+                (unsigned long long)b->n_calls, got, expected);
     }
     b->wrong = true;
 }
@@ -148,12 +148,12 @@ void osu_skew_check(bench_t *b)
 {
     check_canaries(b, 0, 0, first_slot(b), "before the blocks");
     for (uint32_t src = 0; src < b->n; ++src) {
-        const unsigned char *block = b->recv + b->recv_displs[src];
-        size_t               len   = (size_t)b->recv_counts[src];
-        uint64_t             start = (uint64_t)b->recv_displs[src];
+        const unsigned char *block    = b->recv + b->recv_displs[src];
+        size_t               len      = (size_t)b->recv_counts[src];
+        uint64_t             start    = (uint64_t)b->recv_displs[src];
         unsigned char        expected = 0;
-        size_t at = check_block(block, len, block_key(b, src, b->rank),
-                                &expected);
+        size_t               at =
+            check_block(block, len, block_key(b, src, b->rank), &expected);
 
         if (at < len) {
             report(b, src, "in the block", (int64_t)at, block[at], expected);
@@ -177,9 +177,9 @@ static uint64_t add_or_max(uint64_t a, uint64_t b)
  * a matrix that does not fit in 64 bits counts as one that needs them all. */
 static void survey(bench_t *b, uint64_t *need)
 {
-    const osu_options_t *o = b->options;
-    uint32_t             n = b->n;
-    uint64_t n_matrices    = 1;
+    const osu_options_t *o          = b->options;
+    uint32_t             n          = b->n;
+    uint64_t             n_matrices = 1;
 
     if (o->dynamic) { /* run_size() uses no later seeds */
         n_matrices = o->iterations[0] + o->warmup[0];
@@ -193,8 +193,8 @@ static void survey(bench_t *b, uint64_t *need)
 
             for (uint32_t peer = 0; peer < n && fits; ++peer) {
                 out = add_or_max(out, b->matrix[(size_t)r * n + peer]);
-                in  = add_or_max(
-                    in, slot_bytes(b, b->matrix[(size_t)peer * n + r]));
+                in  = add_or_max(in,
+                                 slot_bytes(b, b->matrix[(size_t)peer * n + r]));
             }
             out         = fits ? out : UINT64_MAX;
             need[r]     = out > need[r] ? out : need[r];
@@ -208,16 +208,18 @@ static void survey(bench_t *b, uint64_t *need)
 /* Allocate what all sizes need; says why not, the same on every rank. */
 bool osu_skew_claim(bench_t *b, char *why)
 {
-    const osu_options_t *o = b->options;
-    uint32_t n             = b->n;
-    uint64_t tables        = (uint64_t)n * n * sizeof(*b->matrix);
-    uint64_t slack         = 2 * (uint64_t)CANARY_BYTES * n; /* rounding */
-    uint64_t most_total    = tables;
-    int      ready;
+    const osu_options_t *o      = b->options;
+    uint32_t             n      = b->n;
+    uint64_t             tables = (uint64_t)n * n * sizeof(*b->matrix);
+    uint64_t             slack  = 2 * (uint64_t)CANARY_BYTES * n; /* rounding */
+    uint64_t             most_total = tables;
+    int                  ready;
 
     if (tables > o->mem_limit) {
-        snprintf(why, OSU_WHY_LEN, "the matrix of %u ranks alone is above -M "
-                 "%llu bytes", n, (unsigned long long)o->mem_limit);
+        snprintf(why, OSU_WHY_LEN,
+                 "the matrix of %u ranks alone is above -M "
+                 "%llu bytes",
+                 n, (unsigned long long)o->mem_limit);
         return false;
     }
     b->matrix = malloc(tables);
@@ -235,7 +237,8 @@ bool osu_skew_claim(bench_t *b, char *why)
             snprintf(why, OSU_WHY_LEN,
                      "-m: at %llu bytes per pair rank %u %s more than "
                      "MPI_Alltoallv can count in int (%d bytes); allowed: a "
-                     "smaller MAX", (unsigned long long)o->max_size, r % n,
+                     "smaller MAX",
+                     (unsigned long long)o->max_size, r % n,
                      r < n ? "sends" : "receives", INT_MAX);
             return false;
         }
@@ -247,7 +250,8 @@ bool osu_skew_claim(bench_t *b, char *why)
         most_total = total > most_total ? total : most_total;
     }
     if (most_total > o->mem_limit) {
-        snprintf(why, OSU_WHY_LEN, "-M: a rank needs %llu bytes, the limit is "
+        snprintf(why, OSU_WHY_LEN,
+                 "-M: a rank needs %llu bytes, the limit is "
                  "%llu; allowed: a smaller -m MAX or a larger -M",
                  (unsigned long long)most_total,
                  (unsigned long long)o->mem_limit);
@@ -264,7 +268,7 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->send_displs = b->ints + n;
     b->recv_counts = b->ints + 2 * n;
     b->recv_displs = b->ints + 3 * n;
-    ready = b->send != NULL && b->recv != NULL && b->times != NULL &&
+    ready          = b->send != NULL && b->recv != NULL && b->times != NULL &&
             b->mtms != NULL && b->links != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, b->comm);
     if (!ready) {

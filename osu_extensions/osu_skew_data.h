@@ -19,7 +19,7 @@ typedef struct bench {
     int                 *send_counts, *send_displs, *recv_counts, *recv_displs;
     unsigned char       *send, *recv;
     uint64_t             send_size, recv_size; /* bytes allocated */
-    double              *times;  /* [iterations] seconds, slowest rank */
+    double              *times;        /* [iterations] seconds, slowest rank */
     double              *mtms, *links; /* [iterations] osu_bound() of each */
     uint64_t             n_calls; /* so far; makes each call's bytes unique */
     bool                 wrong;   /* this rank got a wrong byte */

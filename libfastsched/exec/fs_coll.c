@@ -164,8 +164,8 @@ static fs_status_t make_plan(fs_coll_t *coll, const fs_call_t *call,
         status = call->prepare(call->ctx);
     }
     if (status == FS_OK) {
-        status = fs_plan_create(coll->topo, &coll->traffic, &params,
-                                coll->rank, &local, plan_p);
+        status = fs_plan_create(coll->topo, &coll->traffic, &params, coll->rank,
+                                &local, plan_p);
     }
     if (status == FS_OK) {
         status = fs_exec_reserve(coll->exec, *plan_p);
@@ -221,10 +221,10 @@ static void count_run(fs_coll_t *coll, const fs_plan_t *plan)
 /* The summary says staged: plan, agree, run. */
 static fs_status_t run_staged(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 {
-    uint64_t    start   = now_ns(), planned;
-    fs_plan_t  *plan    = NULL;
-    bool        ok      = make_plan(coll, call, &plan) == FS_OK;
-    fs_status_t status  = agree(coll, ok, plan, ran);
+    uint64_t    start  = now_ns(), planned;
+    fs_plan_t  *plan   = NULL;
+    bool        ok     = make_plan(coll, call, &plan) == FS_OK;
+    fs_status_t status = agree(coll, ok, plan, ran);
 
     planned = now_ns();
     coll->stats.plan_ns += planned - start;

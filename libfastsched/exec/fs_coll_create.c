@@ -31,11 +31,11 @@ typedef struct verdict {
 typedef struct creation {
     fs_coll_t         *coll;
     const fs_member_t *member;
-    card_t            *cards;    /* [n_ranks] */
-    fs_net_hello_t    *hellos;   /* [n_ranks] */
-    verdict_t         *verdicts; /* [n_ranks] */
-    uint32_t          *labels;   /* [n_ranks] */
-    uint8_t           *reach;    /* [n_ranks] */
+    card_t            *cards;     /* [n_ranks] */
+    fs_net_hello_t    *hellos;    /* [n_ranks] */
+    verdict_t         *verdicts;  /* [n_ranks] */
+    uint32_t          *labels;    /* [n_ranks] */
+    uint8_t           *reach;     /* [n_ranks] */
     char              *addresses; /* [n_ranks x stride] */
     size_t             stride;
     char              *why;
@@ -72,7 +72,8 @@ static fs_status_t explain(creation_t *c, fs_status_t status, const char *text,
     return status;
 }
 
-static fs_status_t gather(creation_t *c, const void *mine, size_t len, void *all)
+static fs_status_t gather(creation_t *c, const void *mine, size_t len,
+                          void *all)
 {
     const fs_host_t *host = &c->coll->host;
 
@@ -105,10 +106,10 @@ static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
 /* Everybody shows his card; servers follow from the cards. */
 static fs_status_t introduce(creation_t *c)
 {
-    fs_coll_t  *coll = c->coll;
-    uint32_t    n    = c->member->n_ranks;
-    card_t      mine = {MAGIC, c->member->server_label,
-                        fs_params_digest(&coll->params)};
+    fs_coll_t  *coll   = c->coll;
+    uint32_t    n      = c->member->n_ranks;
+    card_t      mine   = {MAGIC, c->member->server_label,
+                          fs_params_digest(&coll->params)};
     fs_status_t status = gather(c, &mine, sizeof(mine), c->cards);
 
     if (status != FS_OK) {
@@ -117,8 +118,7 @@ static fs_status_t introduce(creation_t *c)
     for (uint32_t r = 0; r < n; ++r) {
         if (c->cards[r].magic != MAGIC) {
             return explain(c, FS_ERR_MISMATCH,
-                           "rank %u runs another version of the library", r,
-                           0);
+                           "rank %u runs another version of the library", r, 0);
         }
         if (c->cards[r].params != c->cards[0].params) {
             return explain(c, FS_ERR_MISMATCH,
@@ -128,8 +128,7 @@ static fs_status_t introduce(creation_t *c)
         c->labels[r] = c->cards[r].server_label;
     }
     status = fs_topo_create(n, c->labels, coll->params.lanes, &coll->topo);
-    return status == FS_OK ? FS_OK
-                           : explain(c, status, "out of memory", 0, 0);
+    return status == FS_OK ? FS_OK : explain(c, status, "out of memory", 0, 0);
 }
 
 /* Whom a rank talks to: its server, the proxies of its own lane. */
@@ -165,8 +164,8 @@ static fs_status_t connect_peers(creation_t *c, uint32_t *failed_p)
         c->reach[r] = reach(coll->topo, coll->rank, r);
     }
     pthread_mutex_lock(&coll->net->lock);
-    status = coll->net->ops->connect(coll->net, &group, &coll->transport,
-                                     failed_p);
+    status =
+        coll->net->ops->connect(coll->net, &group, &coll->transport, failed_p);
     pthread_mutex_unlock(&coll->net->lock);
     return status;
 }
@@ -182,8 +181,8 @@ static fs_status_t build(creation_t *c, uint32_t *failed_p)
                                 &coll->meta);
     }
     if (status == FS_OK) {
-        status = fs_exec_create(coll->transport, c->member->n_ranks,
-                                &coll->exec);
+        status =
+            fs_exec_create(coll->transport, c->member->n_ranks, &coll->exec);
     }
     return status;
 }
@@ -246,10 +245,10 @@ fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
                            const fs_member_t *member, fs_coll_t **coll_p,
                            char *why, size_t why_len)
 {
-    creation_t  c = {.coll    = calloc(1, sizeof(fs_coll_t)),
-                     .member  = member,
-                     .why     = why,
-                     .why_len = why_len};
+    creation_t  c      = {.coll    = calloc(1, sizeof(fs_coll_t)),
+                          .member  = member,
+                          .why     = why,
+                          .why_len = why_len};
     fs_status_t status = FS_ERR_NOMEM;
 
     if (c.coll != NULL && creation_init(&c)) {

@@ -41,14 +41,14 @@ enum { NONE = UINT32_MAX, LAST_ONE = 1 };
 typedef enum state { IDLE, RUN, DRAIN } state_t;
 
 typedef struct op_state {
-    fs_xfer_t    xfer; /* first: done() finds the op by its address */
-    fs_exec_t   *exec;
-    uint32_t     n_wait;    /* operations still to come before it */
-    uint32_t     next_wire; /* the wire send or receive after this one */
-    fs_status_t  status;
-    bool         ready;
-    bool         in_flight;
-    uint64_t     len_bytes; /* as done() said */
+    fs_xfer_t   xfer; /* first: done() finds the op by its address */
+    fs_exec_t  *exec;
+    uint32_t    n_wait;    /* operations still to come before it */
+    uint32_t    next_wire; /* the wire send or receive after this one */
+    fs_status_t status;
+    bool        ready;
+    bool        in_flight;
+    uint64_t    len_bytes; /* as done() said */
 } op_state_t;
 
 /* Wire traffic with one peer. Counts of messages since creation. */
@@ -70,7 +70,7 @@ struct fs_exec {
     const fs_plan_t *plan;
     const fs_call_t *call;
     uint32_t         call_seq;
-    op_state_t      *ops; /* [max_ops] */
+    op_state_t      *ops;   /* [max_ops] */
     uint32_t        *ended; /* [max_ops] ops that have ended, in order */
     uint32_t         n_ended;
     uint32_t         n_reaped; /* of these, already followed up */
@@ -87,7 +87,7 @@ struct fs_exec {
     uint32_t         n_receiving; /* wire receives in flight */
     uint32_t         n_sending;   /* wire sends in flight */
     uint32_t         receiver;    /* of the newest of them */
-    bool             new_grants; /* since the last look at push_sends() */
+    bool             new_grants;  /* since the last look at push_sends() */
 };
 
 /* ---- what the network tells us: notes only ---- */
@@ -97,8 +97,8 @@ static void op_ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
     op_state_t *op   = (op_state_t *)xfer;
     fs_exec_t  *exec = op->exec;
 
-    op->status    = status;
-    op->len_bytes = len_bytes;
+    op->status                   = status;
+    op->len_bytes                = len_bytes;
     exec->ended[exec->n_ended++] = (uint32_t)(op - exec->ops);
 }
 
@@ -246,10 +246,10 @@ static void fail(fs_exec_t *exec, fs_status_t status)
 
 static bool post(fs_exec_t *exec, uint32_t id)
 {
-    const fs_op_t  *op = &exec->plan->ops[id];
-    fs_transport_t *t  = exec->transport;
-    fs_xfer_t      *xfer = &exec->ops[id].xfer;
-    uint32_t        key = fs_key(op->channel, exec->call_seq, op->seq);
+    const fs_op_t  *op     = &exec->plan->ops[id];
+    fs_transport_t *t      = exec->transport;
+    fs_xfer_t      *xfer   = &exec->ops[id].xfer;
+    uint32_t        key    = fs_key(op->channel, exec->call_seq, op->seq);
     fs_status_t     status = FS_OK;
 
     exec->ops[id].in_flight = true;
@@ -366,19 +366,19 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
                    const fs_call_t *call, uint32_t call_seq)
 {
     fs_assert(exec->state == IDLE);
-    exec->state       = RUN;
-    exec->status      = FS_OK;
-    exec->plan        = plan;
-    exec->call        = call;
-    exec->call_seq    = call_seq;
+    exec->state    = RUN;
+    exec->status   = FS_OK;
+    exec->plan     = plan;
+    exec->call     = call;
+    exec->call_seq = call_seq;
     exec->n_ended = exec->n_reaped = 0;
     exec->n_done = exec->n_in_flight = 0;
-    exec->next_recv   = exec->next_send = NONE;
+    exec->next_recv = exec->next_send = NONE;
     exec->n_sending = exec->n_receiving = 0;
-    exec->n_unconfirmed = 0;
+    exec->n_unconfirmed                 = 0;
     for (uint32_t r = 0; r < exec->n_ranks; ++r) {
         exec->wire[r].n_sends = exec->wire[r].n_recvs = 0;
-        exec->wire[r].n_recvd = 0;
+        exec->wire[r].n_recvd                         = 0;
     }
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         exec->ops[k] = (op_state_t){.xfer.done = op_ended,

@@ -77,7 +77,7 @@ static uint64_t result_len(const fs_meta_t *meta)
 fs_status_t fs_meta_create(const fs_topo_t *topo, uint32_t rank,
                            fs_transport_t *transport, fs_meta_t **meta_p)
 {
-    fs_meta_t *meta = calloc(1, sizeof(*meta));
+    fs_meta_t *meta   = calloc(1, sizeof(*meta));
     uint32_t   server = fs_topo_server(topo, rank);
     size_t     p = topo->n_ranks, n = topo->n_servers;
 
@@ -89,7 +89,7 @@ fs_status_t fs_meta_create(const fs_topo_t *topo, uint32_t rank,
     meta->rank      = rank;
     meta->server    = server;
     meta->n_local   = fs_topo_n_local(topo, server);
-    meta->leader = fs_topo_rank(topo, server, fs_topo_proxy(topo, server, 0));
+    meta->leader  = fs_topo_rank(topo, server, fs_topo_proxy(topo, server, 0));
     meta->summary = true; /* the largest lengths */
     meta->mine    = calloc(up_len(meta), 8);
     meta->result  = calloc(result_len(meta), 8);
@@ -131,7 +131,7 @@ static void message_ended(fs_xfer_t *xfer, fs_status_t status,
     if (meta->status != FS_OK) {
         return;
     }
-    meta->status = status != FS_OK                 ? status
+    meta->status = status != FS_OK                   ? status
                    : len_bytes != pending->len_bytes ? FS_ERR_TRUNCATE
                                                      : FS_OK;
 }
@@ -139,24 +139,23 @@ static void message_ended(fs_xfer_t *xfer, fs_status_t status,
 static void post(fs_meta_t *meta, bool send, uint32_t peer, uint32_t step,
                  uint64_t *words, uint64_t n_words)
 {
-    const fs_transport_ops_t *ops = meta->transport->ops;
-    pending_t  *pending = &meta->pending[meta->n_posted];
-    uint32_t    key     = fs_key(FS_CH_LAST, meta->round, step);
-    uint64_t    len     = n_words * sizeof(*words);
-    fs_status_t status;
+    const fs_transport_ops_t *ops     = meta->transport->ops;
+    pending_t                *pending = &meta->pending[meta->n_posted];
+    uint32_t                  key     = fs_key(FS_CH_LAST, meta->round, step);
+    uint64_t                  len     = n_words * sizeof(*words);
+    fs_status_t               status;
 
     if (meta->status != FS_OK) {
         return;
     }
-    *pending = (pending_t){.xfer.done = message_ended,
-                           .meta      = meta,
-                           .len_bytes = len};
+    *pending =
+        (pending_t){.xfer.done = message_ended, .meta = meta, .len_bytes = len};
     ++meta->n_posted;
     ++meta->n_pending;
-    status = send ? ops->send(meta->transport, peer, key, words, len,
-                              &pending->xfer)
-                  : ops->recv(meta->transport, peer, key, words, len,
-                              &pending->xfer);
+    status =
+        send
+            ? ops->send(meta->transport, peer, key, words, len, &pending->xfer)
+            : ops->recv(meta->transport, peer, key, words, len, &pending->xfer);
     if (status != FS_OK) {
         --meta->n_pending;
         meta->status = status;
@@ -167,7 +166,7 @@ static void post(fs_meta_t *meta, bool send, uint32_t peer, uint32_t step,
 
 static void combine(uint64_t *into, const uint64_t *word)
 {
-    fs_meta_word_t *a = (fs_meta_word_t *)into;
+    fs_meta_word_t       *a = (fs_meta_word_t *)into;
     const fs_meta_word_t *b = (const fs_meta_word_t *)word;
 
     a->flags |= b->flags;
@@ -274,8 +273,7 @@ static void enter_deliver(fs_meta_t *meta)
         uint32_t peer = fs_topo_rank(meta->topo, meta->server, i);
 
         if (peer != meta->rank) {
-            post(meta, true, peer, FROM_LEADER, meta->result,
-                 result_len(meta));
+            post(meta, true, peer, FROM_LEADER, meta->result, result_len(meta));
         }
     }
 }

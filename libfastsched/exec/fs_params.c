@@ -30,8 +30,8 @@ static const char *const transport_words[] = {"auto", "ucx", NULL};
 static const char *const balance_words[]   = {"minmove", "equalize", NULL};
 static const char *const decompose_words[] = {"birkhoff", NULL};
 
-#define KIB UINT64_C(1024)
-#define GIB (KIB * KIB * KIB)
+#define KIB        UINT64_C(1024)
+#define GIB        (KIB * KIB * KIB)
 #define AT(_field) offsetof(fs_params_t, _field)
 
 static const row_t rows[] = {
@@ -39,72 +39,150 @@ static const row_t rows[] = {
       "What serves MPI_Alltoallv: auto (by size and skew), staged (whenever "
       "bytes cross servers), off (the host MPI's own)",
       FS_PARAM_USER},
-     WORD, AT(algorithm), 0, 0, algorithm_words, true},
+     WORD,
+     AT(algorithm),
+     0,
+     0,
+     algorithm_words,
+     true},
     {{"verbose", "0", "0 to 9",
-      "1: a line per call on rank 0 and a summary at the end",
-      FS_PARAM_USER},
-     NUMBER, AT(verbose), 0, 9, NULL, false},
+      "1: a line per call on rank 0 and a summary at the end", FS_PARAM_USER},
+     NUMBER,
+     AT(verbose),
+     0,
+     9,
+     NULL,
+     false},
     {{"stats", "0", "0 or 1",
       "1: every rank prints its counters when a communicator is freed",
       FS_PARAM_USER},
-     NUMBER, AT(stats), 0, 1, NULL, false},
+     NUMBER,
+     AT(stats),
+     0,
+     1,
+     NULL,
+     false},
     {{"check", "0", "0 or 1",
       "1: compare every send count with its receive count before moving data, "
       "and name the pair that disagrees (P x P counts on the network: slow)",
       FS_PARAM_USER},
-     NUMBER, AT(check), 0, 1, NULL, true},
+     NUMBER,
+     AT(check),
+     0,
+     1,
+     NULL,
+     true},
     {{"nodes", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
       "What is a server, by rank in MPI_COMM_WORLD: 4x4 (4 servers of 4 "
       "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
       "the MPI",
       FS_PARAM_USER},
-     TEXT, AT(nodes), 0, FS_NODES_MAX - 1, NULL, true},
+     TEXT,
+     AT(nodes),
+     0,
+     FS_NODES_MAX - 1,
+     NULL,
+     true},
     {{"rate", "0", "0 or a rate such as 50mbit, 100gbit",
       "Rate of one NIC, to print the percentage of the lower bound; 0: unknown",
       FS_PARAM_USER},
-     RATE, AT(rate), 0, UINT64_MAX, NULL, false},
+     RATE,
+     AT(rate),
+     0,
+     UINT64_MAX,
+     NULL,
+     false},
     {{"min_bytes", "64k", "0 to 1g",
       "Calls with fewer bytes between servers, averaged over the ranks, go to "
       "the host MPI's own algorithm",
       FS_PARAM_TUNER},
-     BYTES, AT(min_bytes), 0, GIB, NULL, true},
+     BYTES,
+     AT(min_bytes),
+     0,
+     GIB,
+     NULL,
+     true},
     {{"mtm_threshold", "2.2", "1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "
       "call counts as skewed (SABRE)",
       FS_PARAM_TUNER},
-     MILLI, AT(mtm_threshold), 1000, 1000000, NULL, true},
+     MILLI,
+     AT(mtm_threshold),
+     1000,
+     1000000,
+     NULL,
+     true},
     {{"lanes", "0", "0 to 4096",
       "Ranks of a server that talk to other servers; 0: all of them",
       FS_PARAM_TUNER},
-     NUMBER, AT(lanes), 0, 4096, NULL, true},
+     NUMBER,
+     AT(lanes),
+     0,
+     4096,
+     NULL,
+     true},
     {{"chunk", "64k", "4k to 64m",
       "Bytes of one message between servers, at most", FS_PARAM_TUNER},
-     BYTES, AT(chunk), 4 * KIB, 64 * KIB * KIB, NULL, true},
+     BYTES,
+     AT(chunk),
+     4 * KIB,
+     64 * KIB *KIB,
+     NULL,
+     true},
     {{"window", "4", "1 to 64",
       "Messages a rank asks one sender for ahead of time", FS_PARAM_TUNER},
-     NUMBER, AT(window), 1, 64, NULL, true},
+     NUMBER,
+     AT(window),
+     1,
+     64,
+     NULL,
+     true},
     {{"staging_limit", "64m", "64k to 16g, and 12 chunks at least",
       "Bytes of staging memory per rank, at most", FS_PARAM_TUNER},
-     BYTES, AT(staging_limit), 64 * KIB, 16 * GIB, NULL, true},
+     BYTES,
+     AT(staging_limit),
+     64 * KIB,
+     16 * GIB,
+     NULL,
+     true},
     {{"transport", "auto", "auto, ucx",
       "ucx: an error where UCX cannot reach a peer; auto: the host MPI's own "
       "algorithm there",
       FS_PARAM_TUNER},
-     WORD, AT(transport), 0, 0, transport_words, true},
+     WORD,
+     AT(transport),
+     0,
+     0,
+     transport_words,
+     true},
     {{"tcp_sndbuf", "64k", "4k to 64m",
       "Send buffer of our own TCP connections: about the bandwidth-delay "
       "product; more delays the next stage",
       FS_PARAM_TUNER},
-     BYTES, AT(tcp_sndbuf), 4 * KIB, 64 * KIB * KIB, NULL, false},
+     BYTES,
+     AT(tcp_sndbuf),
+     4 * KIB,
+     64 * KIB *KIB,
+     NULL,
+     false},
     {{"balance", "minmove", "minmove, equalize",
       "How a tile becomes lane streams: minmove (fewest bytes moved inside "
       "servers), equalize (FAST)",
       FS_PARAM_DEVEL},
-     WORD, AT(balance), 0, 0, balance_words, true},
+     WORD,
+     AT(balance),
+     0,
+     0,
+     balance_words,
+     true},
     {{"decompose", "birkhoff", "birkhoff",
-      "How the server matrix becomes stages: birkhoff (exact)",
-      FS_PARAM_DEVEL},
-     WORD, AT(decompose), 0, 0, decompose_words, true},
+      "How the server matrix becomes stages: birkhoff (exact)", FS_PARAM_DEVEL},
+     WORD,
+     AT(decompose),
+     0,
+     0,
+     decompose_words,
+     true},
 };
 
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -172,10 +250,8 @@ static bool read_rate(const char *text, uint64_t *value_p)
     static const struct {
         const char *unit;
         uint64_t    factor;
-    } units[] = {{"bit", 1},
-                 {"kbit", 1000},
-                 {"mbit", 1000000},
-                 {"gbit", 1000000000}};
+    } units[] = {
+        {"bit", 1}, {"kbit", 1000}, {"mbit", 1000000}, {"gbit", 1000000000}};
 
     if (!read_digits(&text, value_p)) {
         return false;
@@ -322,8 +398,8 @@ uint64_t fs_params_digest(const fs_params_t *params)
     uint64_t digest = N_ROWS;
 
     for (size_t k = 0; k < N_ROWS; ++k) {
-        const unsigned char *field =
-            (const unsigned char *)params + rows[k].offset;
+        const unsigned char *field = (const unsigned char *)params +
+                                     rows[k].offset;
 
         for (size_t b = 0; rows[k].all_equal && b < size_of(&rows[k]); ++b) {
             digest = fs_digest_add(digest, field[b]);

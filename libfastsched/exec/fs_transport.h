@@ -75,7 +75,7 @@ typedef struct fs_net_group {
     const fs_net_hello_t *hello;   /* [n_ranks] */
     const char           *address; /* [n_ranks x stride] bytes */
     size_t                stride;
-    const uint8_t        *reach;   /* [n_ranks] fs_reach_t */
+    const uint8_t        *reach; /* [n_ranks] fs_reach_t */
 } fs_net_group_t;
 
 typedef struct fs_net_ops {

@@ -58,7 +58,7 @@ static void recv_ended(void *request, ucs_status_t status,
     fs_xfer_t *xfer = user_data;
 
     ucp_request_free(request);
-    xfer->request = NULL;
+    xfer->request   = NULL;
     xfer->in_flight = false;
     xfer->done(xfer, fs_ucx_status(status), info->length);
 }
@@ -73,9 +73,9 @@ static fs_status_t ucx_send(fs_transport_t *transport, uint32_t peer,
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
                         UCP_OP_ATTR_FIELD_USER_DATA |
                         UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.send      = send_ended,
-        .user_data    = xfer,
-        .memory_type  = UCS_MEMORY_TYPE_HOST,
+        .cb.send     = send_ended,
+        .user_data   = xfer,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
     };
     ucs_status_ptr_t request;
 
@@ -83,11 +83,9 @@ static fs_status_t ucx_send(fs_transport_t *transport, uint32_t peer,
         return FS_ERR_UNREACHABLE;
     }
     xfer->len_bytes = len_bytes;
-    request = ucp_tag_send_nbx(link->reach == FS_REACH_LOCAL ? link->peer->local
-                                                             : link->peer->data,
-                               buf, len_bytes,
-                               make_tag(key, link->group, group->rank),
-                               &param);
+    request         = ucp_tag_send_nbx(
+                link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->data,
+        buf, len_bytes, make_tag(key, link->group, group->rank), &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }
@@ -113,10 +111,9 @@ static fs_status_t ucx_recv(fs_transport_t *transport, uint32_t peer,
     ucx_group_t        *group = (ucx_group_t *)transport;
     const ucx_link_t   *link  = &group->links[peer];
     ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE |
-                        UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .op_attr_mask =
+            UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+            UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv     = recv_ended,
         .user_data   = xfer,
         .memory_type = UCS_MEMORY_TYPE_HOST,
@@ -128,9 +125,9 @@ static fs_status_t ucx_recv(fs_transport_t *transport, uint32_t peer,
     }
     xfer->reach     = link->reach;
     xfer->in_flight = true; /* recv_ended() may run before the call returns */
-    request         = ucp_tag_recv_nbx(worker_of(group, link->reach), buf, len_bytes,
-                                   make_tag(key, group->name, peer), UINT64_MAX,
-                                   &param);
+    request = ucp_tag_recv_nbx(worker_of(group, link->reach), buf, len_bytes,
+                               make_tag(key, group->name, peer), UINT64_MAX,
+                               &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }
@@ -187,10 +184,10 @@ static fs_status_t push_grant(ucx_link_t *link)
     };
     ucs_status_ptr_t request;
 
-    link->grant = (ucx_grant_t){link->group, link->owner->rank,
-                                link->grant_wanted};
-    request     = ucp_am_send_nbx(link->peer->ctrl, UCX_AM_GRANT, &link->grant,
-                                  sizeof(link->grant), NULL, 0, &param);
+    link->grant =
+        (ucx_grant_t){link->group, link->owner->rank, link->grant_wanted};
+    request = ucp_am_send_nbx(link->peer->ctrl, UCX_AM_GRANT, &link->grant,
+                              sizeof(link->grant), NULL, 0, &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }

@@ -72,7 +72,7 @@ struct ucx_group {
     uint32_t       n_ranks;
     uint32_t       n_grants_busy;
     bool           destroyed; /* freed when the last grant is out */
-    ucx_link_t    *links; /* [n_ranks] */
+    ucx_link_t    *links;     /* [n_ranks] */
 };
 
 extern const fs_transport_ops_t fs_ucx_transport_ops;

@@ -99,10 +99,10 @@ static fs_status_t open_context(ucx_context_t *c, const char *name,
 static bool has_rdma(ucp_context_h context)
 {
     static const char *const names[] = {"rc_", "dc_", "ud_", "gni", "ugni"};
-    char  *text  = NULL;
-    size_t len   = 0;
-    FILE  *file  = open_memstream(&text, &len);
-    bool   found = false;
+    char                    *text    = NULL;
+    size_t                   len     = 0;
+    FILE                    *file    = open_memstream(&text, &len);
+    bool                     found   = false;
 
     if (file == NULL) {
         return false;
@@ -249,14 +249,14 @@ static fs_status_t make_ep(const ucx_context_t *c, const ucp_address_t *address,
         .address    = address,
     };
 
-    return *ep_p != NULL ? FS_OK
-                         : fs_ucx_status(ucp_ep_create(c->worker, &params,
-                                                       ep_p));
+    return *ep_p != NULL
+               ? FS_OK
+               : fs_ucx_status(ucp_ep_create(c->worker, &params, ep_p));
 }
 
 /* Both ends create data, then ctrl: UCX pairs the n-th endpoints of a pair. */
-static fs_status_t connect_peer(ucx_net_t *net, ucx_peer_t *peer,
-                                uint8_t reach, const char *blob)
+static fs_status_t connect_peer(ucx_net_t *net, ucx_peer_t *peer, uint8_t reach,
+                                const char *blob)
 {
     fs_status_t status;
 
@@ -335,15 +335,14 @@ static fs_status_t link_peers(ucx_net_t *net, ucx_group_t *group,
 static fs_status_t ucx_connect(fs_net_t *super, const fs_net_group_t *spec,
                                fs_transport_t **transport_p, uint32_t *failed_p)
 {
-    ucx_net_t   *net   = (ucx_net_t *)super;
-    ucx_group_t *group = net->groups[spec->group];
+    ucx_net_t   *net    = (ucx_net_t *)super;
+    ucx_group_t *group  = net->groups[spec->group];
     fs_status_t  status = FS_ERR_UNSUPPORTED;
 
     if (spec->n_ranks <= UCX_MAX_RANKS) {
         group->links = calloc(spec->n_ranks, sizeof(*group->links));
-        status       = group->links == NULL
-                           ? FS_ERR_NOMEM
-                           : link_peers(net, group, spec, failed_p);
+        status       = group->links == NULL ? FS_ERR_NOMEM
+                                            : link_peers(net, group, spec, failed_p);
     }
     if (status != FS_OK) {
         free(group->links);
@@ -410,8 +409,8 @@ static fs_status_t set_grant_handler(ucx_net_t *net, const reason_t *why)
         .cb  = fs_ucx_on_grant,
         .arg = net,
     };
-    ucs_status_t status = ucp_worker_set_am_recv_handler(net->wire.worker,
-                                                         &param);
+    ucs_status_t status =
+        ucp_worker_set_am_recv_handler(net->wire.worker, &param);
 
     return status == UCS_OK
                ? FS_OK
@@ -432,9 +431,8 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, fs_net_t **net_p, char *why,
     net->super.ops = &net_ops;
     pthread_mutex_init(&net->super.lock, NULL);
     net->groups = calloc(UCX_MAX_GROUPS, sizeof(*net->groups));
-    if (net->groups != NULL &&
-        getrandom(net->process, sizeof(net->process), 0) ==
-            sizeof(net->process)) {
+    if (net->groups != NULL && getrandom(net->process, sizeof(net->process),
+                                         0) == sizeof(net->process)) {
         status = open_contexts(net, tcp_sndbuf, &reason);
     }
     if (status == FS_OK) {

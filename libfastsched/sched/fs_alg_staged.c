@@ -56,8 +56,8 @@ typedef struct staged {
     fs_ring_t                redist_ring; /* unpacking what others received */
     fs_ring_t                intra_out_ring;
     fs_ring_t                intra_in_ring;
-    fs_window_t             *gathers; /* [n_local] per proxy */
-    fs_window_t             *redists; /* [n_local] per proxy */
+    fs_window_t             *gathers;     /* [n_local] per proxy */
+    fs_window_t             *redists;     /* [n_local] per proxy */
     fs_window_t             *intra_recvs; /* [n_local] per sender */
     fs_window_t              intra_sends;
 } staged_t;
@@ -155,12 +155,12 @@ static uint32_t gather_part(staged_t *st, const fs_part_t *part,
 static void send_chunk(staged_t *st, fs_chunk_t *chunk, uint32_t w)
 {
     fs_stream_t *stream = &st->out[w];
-    uint32_t     peer   = fs_topo_rank(st->topo, w,
-                                       fs_topo_proxy(st->topo, w, chunk->lane));
-    uint64_t     len    = chunk->end - chunk->begin;
-    uint64_t     slot   = fs_ring_offset(&st->out_ring);
-    uint32_t     first  = st->program->n_ops, send;
-    bool         direct = fs_stream_is_one_part(stream, chunk) &&
+    uint32_t     peer =
+        fs_topo_rank(st->topo, w, fs_topo_proxy(st->topo, w, chunk->lane));
+    uint64_t len    = chunk->end - chunk->begin;
+    uint64_t slot   = fs_ring_offset(&st->out_ring);
+    uint32_t first  = st->program->n_ops, send;
+    bool     direct = fs_stream_is_one_part(stream, chunk) &&
                   st->request->local->send_packed;
     fs_part_t part;
 
@@ -175,8 +175,8 @@ static void send_chunk(staged_t *st, fs_chunk_t *chunk, uint32_t w)
         wait_for_slot(st, &st->out_ring,
                       gather_part(st, &part, dst_rank, slot));
     }
-    send = fs_program_send(st->program, FS_CH_WIRE, peer, in_staging(slot),
-                           len);
+    send =
+        fs_program_send(st->program, FS_CH_WIRE, peer, in_staging(slot), len);
     for (uint32_t k = first; k < send && send != FS_NO_OP; ++k) {
         fs_program_after(st->program, send, k);
     }
@@ -194,11 +194,10 @@ static void give_chunk(staged_t *st, fs_chunk_t *chunk, uint32_t w)
         if (part.src_local == st->local) {
             fs_place_t src = in_send(fs_topo_rank(st->topo, w, part.dst_local),
                                      part.block_offset);
-            uint32_t   send = send_user(st, &st->gather_ring, FS_CH_GATHER,
-                                        proxy, src, part.len_bytes);
+            uint32_t send = send_user(st, &st->gather_ring, FS_CH_GATHER, proxy,
+                                      src, part.len_bytes);
 
-            fs_window_add(&st->gathers[local], LOCAL_WINDOW, st->program,
-                          send);
+            fs_window_add(&st->gathers[local], LOCAL_WINDOW, st->program, send);
             st->plan->moved_gather += part.len_bytes;
         }
     }
@@ -232,10 +231,10 @@ static void redist_part(staged_t *st, const fs_part_t *part, uint32_t src_rank,
                              in_recv(src_rank, part->block_offset),
                              part->len_bytes);
     } else {
-        op = fs_program_send(st->program, FS_CH_REDIST,
-                             fs_topo_rank(st->topo, st->server,
-                                          part->dst_local),
-                             place, part->len_bytes);
+        op =
+            fs_program_send(st->program, FS_CH_REDIST,
+                            fs_topo_rank(st->topo, st->server, part->dst_local),
+                            place, part->len_bytes);
         st->plan->moved_redist += part->len_bytes;
     }
     fs_program_after(st->program, op, recv);
@@ -246,12 +245,12 @@ static void recv_chunk(staged_t *st, fs_chunk_t *chunk, uint32_t v,
                        uint32_t stage_first)
 {
     fs_stream_t *stream = &st->in[v];
-    uint32_t     peer   = fs_topo_rank(st->topo, v,
-                                       fs_topo_proxy(st->topo, v, chunk->lane));
-    uint64_t     len    = chunk->end - chunk->begin;
-    uint64_t     slot   = fs_ring_offset(&st->in_ring);
-    uint32_t     recv   = FS_NO_OP;
-    bool         direct = fs_stream_is_one_part(stream, chunk) &&
+    uint32_t     peer =
+        fs_topo_rank(st->topo, v, fs_topo_proxy(st->topo, v, chunk->lane));
+    uint64_t len    = chunk->end - chunk->begin;
+    uint64_t slot   = fs_ring_offset(&st->in_ring);
+    uint32_t recv   = FS_NO_OP;
+    bool     direct = fs_stream_is_one_part(stream, chunk) &&
                   st->request->local->recv_packed;
     fs_part_t part;
 
@@ -286,11 +285,10 @@ static void take_chunk(staged_t *st, fs_chunk_t *chunk, uint32_t v)
         if (part.dst_local == st->local) {
             fs_place_t dst = in_recv(fs_topo_rank(st->topo, v, part.src_local),
                                      part.block_offset);
-            uint32_t   recv = recv_user(st, &st->redist_ring, FS_CH_REDIST,
-                                        proxy, dst, part.len_bytes);
+            uint32_t recv = recv_user(st, &st->redist_ring, FS_CH_REDIST, proxy,
+                                      dst, part.len_bytes);
 
-            fs_window_add(&st->redists[local], LOCAL_WINDOW, st->program,
-                          recv);
+            fs_window_add(&st->redists[local], LOCAL_WINDOW, st->program, recv);
         }
     }
 }
@@ -367,7 +365,7 @@ static void emit_stage(staged_t *st, const fs_stage_t *stage)
 static void emit_self(staged_t *st)
 {
     const fs_local_traffic_t *local = st->request->local;
-    uint32_t    rank  = st->request->rank;
+    uint32_t                  rank  = st->request->rank;
     size_t      mine  = (size_t)st->local * st->topo->n_ranks + rank;
     fs_ring_t  *ring  = &st->intra_out_ring;
     fs_window_t chain = {0};
@@ -427,8 +425,8 @@ static void emit_intra(staged_t *st)
 
 static void init_rings(staged_t *st)
 {
-    const fs_local_traffic_t *local = st->request->local;
-    uint32_t n_rings = 2 + (local->send_packed ? 0 : 2) +
+    const fs_local_traffic_t *local   = st->request->local;
+    uint32_t                  n_rings = 2 + (local->send_packed ? 0 : 2) +
                        (local->recv_packed ? 0 : 2);
     uint64_t slots = st->request->params->staging_limit / st->chunk / n_rings;
     uint32_t n     = (uint32_t)fs_u64_min(slots, FS_RING_MAX_SLOTS);
@@ -476,13 +474,13 @@ static fs_status_t decompose(staged_t *st, fs_stages_t *stages)
         for (uint32_t w = 0; w < n; ++w) {
             size_t k = (size_t)u * n + w;
 
-            per_lane[k] = fs_balance_capacity(
-                st->request->traffic->bytes[k],
-                fs_topo_tile_lanes(st->topo, u, w));
+            per_lane[k] =
+                fs_balance_capacity(st->request->traffic->bytes[k],
+                                    fs_topo_tile_lanes(st->topo, u, w));
         }
     }
-    return fs_decompose(st->request->params->decompose, n, per_lane,
-                        &st->arena, stages);
+    return fs_decompose(st->request->params->decompose, n, per_lane, &st->arena,
+                        stages);
 }
 
 static uint64_t digest_stages(const fs_stages_t *stages, uint32_t n_servers)

@@ -23,16 +23,15 @@
 #include "base/fs_arith.h"
 #include "base/fs_assert.h"
 
-
 enum { NONE = UINT32_MAX };
 
 typedef struct deal {
     const fs_tile_t *tile;
     uint64_t         capacity;
-    uint64_t        *done;     /* [n_src x n_dst] bytes already dealt */
-    uint64_t        *fill;     /* [n_lanes] */
-    uint32_t        *src_lane; /* [n_src] the lane a rank sends, or NONE */
-    uint32_t        *dst_lane; /* [n_dst] */
+    uint64_t        *done;      /* [n_src x n_dst] bytes already dealt */
+    uint64_t        *fill;      /* [n_lanes] */
+    uint32_t        *src_lane;  /* [n_src] the lane a rank sends, or NONE */
+    uint32_t        *dst_lane;  /* [n_dst] */
     uint32_t         next_open; /* no lane below it has room */
     uint32_t         n_segments;
     fs_segment_t    *segments; /* pos holds the lane until sort_streams() */
@@ -122,8 +121,9 @@ static void run_pass(deal_t *deal, void (*pass)(deal_t *, uint32_t, uint32_t))
     }
 }
 
-/* Order inside a lane: what needs no gather goes first, what needs no
- * redistribution last, so that moves hide behind the wire at both ends. */
+/* Order inside a lane: first what is only redistributed, last what is only
+ * gathered. Then no gather delays the first bytes and no redistribution follows
+ * the last. */
 static unsigned move_class(const fs_tile_t *tile, const fs_segment_t *segment)
 {
     bool gather = segment->src_local != tile->src_proxy[segment->pos];
@@ -202,11 +202,11 @@ fs_status_t fs_balance_tile(fs_balance_t mode, const fs_tile_t *tile,
     deal.src_lane = fs_arena_calloc(arena, tile->n_src, sizeof(uint32_t));
     deal.dst_lane = fs_arena_calloc(arena, tile->n_dst, sizeof(uint32_t));
     /* A put() ends a block or fills a lane. */
-    deal.segments    = fs_arena_calloc(arena, n_blocks + lanes,
-                                       sizeof(*deal.segments));
-    streams.segments = fs_arena_calloc(arena, n_blocks + lanes,
-                                       sizeof(*streams.segments));
-    streams.first    = fs_arena_calloc(arena, lanes + 1, sizeof(uint32_t));
+    deal.segments =
+        fs_arena_calloc(arena, n_blocks + lanes, sizeof(*deal.segments));
+    streams.segments =
+        fs_arena_calloc(arena, n_blocks + lanes, sizeof(*streams.segments));
+    streams.first = fs_arena_calloc(arena, lanes + 1, sizeof(uint32_t));
     if (count == NULL || deal.done == NULL || deal.fill == NULL ||
         deal.src_lane == NULL || deal.dst_lane == NULL ||
         deal.segments == NULL || streams.segments == NULL ||

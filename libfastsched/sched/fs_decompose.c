@@ -20,7 +20,6 @@
 #include "base/fs_assert.h"
 #include "sched/fs_matching.h"
 
-
 typedef struct birkhoff {
     uint32_t      n;
     uint64_t     *padded; /* [n x n] what is left, padding included */

@@ -36,8 +36,8 @@ fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
 
 void fs_matching_add_edge(fs_matching_t *matching, uint32_t row, uint32_t col)
 {
-    matching->edge[(size_t)row * matching->n_words + col / 64] |=
-        UINT64_C(1) << col % 64;
+    matching->edge[(size_t)row * matching->n_words + col / 64] |= UINT64_C(1)
+                                                                  << col % 64;
 }
 
 void fs_matching_remove_edge(fs_matching_t *matching, uint32_t row,
@@ -77,8 +77,7 @@ static bool augment(fs_matching_t *matching, uint32_t root)
     matching->queue[tail++] = root;
     while (head < tail) {
         uint32_t        row  = matching->queue[head++];
-        const uint64_t *edge = matching->edge +
-                               (size_t)row * matching->n_words;
+        const uint64_t *edge = matching->edge + (size_t)row * matching->n_words;
 
         for (uint32_t w = 0; w < matching->n_words; ++w) {
             uint64_t hits = edge[w] & matching->unseen[w];

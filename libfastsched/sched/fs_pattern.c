@@ -23,7 +23,7 @@
 
 #define MOE_TOKENS      4096 /* per rank: a usual batch of inference */
 #define MOE_SIGMA_MILLI 1000
-#define PENCIL_PLANES   8    /* per rank and axis, plus a remainder */
+#define PENCIL_PLANES   8 /* per rank and axis, plus a remainder */
 
 /* exp() of normals: 24 bits of fraction leave room for exp(4 * 6). */
 #define LOGNORMAL_FRAC_BITS 24
@@ -255,7 +255,7 @@ static fs_status_t weigh_moe(args_t *args, uint64_t *weights)
 static fs_status_t weigh_pencil(args_t *args, uint64_t *weights)
 {
     uint32_t n       = args->n;
-    uint64_t more[2] = { 0, 0 }; /* ranks with one plane more, per axis */
+    uint64_t more[2] = {0, 0}; /* ranks with one plane more, per axis */
 
     for (int axis = 0; axis < 2 && n > 1; ++axis) {
         more[axis] = 1 + fs_rng_below(&args->rng, n - 1);
@@ -284,15 +284,15 @@ static const struct {
     bool         by_row;   /* every rank sends the same total */
     weigh_fn_t   weigh;
 } patterns[] = {
-    { "balanced", PARAM_NONE, 0, 0, false, weigh_balanced },
-    { "random", PARAM_NONE, 0, 0, false, weigh_random },
-    { "zipf", PARAM_MILLI, 0, 4000, false, weigh_zipf },
-    { "lognormal", PARAM_MILLI, 0, 4000, false, weigh_lognormal },
-    { "hotspot", PARAM_COUNT, 1, UINT32_MAX, true, weigh_hotspot },
-    { "intrahost", PARAM_NONE, 0, 0, false, weigh_intrahost },
-    { "moe", PARAM_NONE, 0, 0, true, weigh_moe },
-    { "pencil", PARAM_NONE, 0, 0, false, weigh_pencil },
-    { "adversarial", PARAM_NONE, 0, 0, false, weigh_adversarial },
+    {"balanced", PARAM_NONE, 0, 0, false, weigh_balanced},
+    {"random", PARAM_NONE, 0, 0, false, weigh_random},
+    {"zipf", PARAM_MILLI, 0, 4000, false, weigh_zipf},
+    {"lognormal", PARAM_MILLI, 0, 4000, false, weigh_lognormal},
+    {"hotspot", PARAM_COUNT, 1, UINT32_MAX, true, weigh_hotspot},
+    {"intrahost", PARAM_NONE, 0, 0, false, weigh_intrahost},
+    {"moe", PARAM_NONE, 0, 0, true, weigh_moe},
+    {"pencil", PARAM_NONE, 0, 0, false, weigh_pencil},
+    {"adversarial", PARAM_NONE, 0, 0, false, weigh_adversarial},
 };
 #define N_PATTERNS (sizeof(patterns) / sizeof(patterns[0]))
 
@@ -328,7 +328,7 @@ fs_status_t fs_pattern_fill(const fs_pattern_t *pattern, uint32_t n_ranks,
                             const uint32_t *server_of, uint64_t mean_bytes,
                             uint64_t seed, uint64_t *bytes)
 {
-    args_t      args = { pattern->param, n_ranks, server_of, { { 0 } } };
+    args_t      args = {pattern->param, n_ranks, server_of, {{0}}};
     size_t      kind = (size_t)pattern->kind;
     uint64_t    row_sum, sum;
     fs_status_t status;
@@ -396,8 +396,7 @@ static const char *read_param(size_t kind, const char *rest, uint32_t *param_p)
     if (*rest != ':') {
         return "needs a number after a colon";
     }
-    if (!read_number(rest + 1,
-                     patterns[kind].param_kind == PARAM_MILLI ? 3 : 0,
+    if (!read_number(rest + 1, patterns[kind].param_kind == PARAM_MILLI ? 3 : 0,
                      param_p)) {
         return patterns[kind].param_kind == PARAM_MILLI
                    ? "needs a number with at most three decimals"

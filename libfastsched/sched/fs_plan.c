@@ -64,8 +64,8 @@ static uint32_t number_message(fs_program_t *program, fs_op_kind_t kind,
                                fs_channel_t channel, uint32_t peer)
 {
     size_t    table = kind == FS_OP_SEND ? FS_CH_LAST : 0;
-    uint32_t *next  = &program->next_seq[(table + channel) * program->n_ranks +
-                                        peer];
+    uint32_t *next =
+        &program->next_seq[(table + channel) * program->n_ranks + peer];
 
     if (*next == FS_MAX_SEQ && program->status == FS_OK) {
         program->status = FS_ERR_OVERFLOW;
@@ -146,7 +146,7 @@ static fs_plan_t *seal(const fs_program_t *program, const fs_plan_t *totals)
 {
     size_t     ops_bytes  = program->n_ops * sizeof(fs_op_t);
     size_t     next_bytes = program->n_edges * sizeof(uint32_t);
-    fs_plan_t *plan = malloc(sizeof(*plan) + ops_bytes + next_bytes);
+    fs_plan_t *plan       = malloc(sizeof(*plan) + ops_bytes + next_bytes);
 
     if (plan == NULL) {
         return NULL;

@@ -22,7 +22,7 @@ typedef struct fs_program {
     struct {
         uint32_t before;
         uint32_t then;
-    } *edges;
+    } * edges;
     uint32_t  n_edges;
     uint32_t  max_edges;
     uint32_t *next_seq; /* [2][FS_CH_LAST][n_ranks]: receives, sends */

@@ -41,8 +41,7 @@ static bool nothing_between_servers(const call_t *call)
 
 static bool small(const call_t *call)
 {
-    return (fs_u128_t)call->params->min_bytes *
-               fs_topo_n_ranks(call->topo) >
+    return (fs_u128_t)call->params->min_bytes * fs_topo_n_ranks(call->topo) >
            call->traffic->inter_bytes;
 }
 

@@ -12,11 +12,12 @@ static uint64_t *tile_bytes(const fs_plan_request_t *request, uint32_t other,
     uint32_t         server = fs_topo_server(topo, request->rank);
     uint32_t         mine   = fs_topo_n_local(topo, server);
     uint32_t         theirs = fs_topo_n_local(topo, other);
-    uint64_t *bytes = fs_arena_calloc(arena, (size_t)mine * theirs, 8);
+    uint64_t        *bytes  = fs_arena_calloc(arena, (size_t)mine * theirs, 8);
 
     for (uint32_t i = 0; bytes != NULL && i < mine; ++i) {
         for (uint32_t j = 0; j < theirs; ++j) {
-            size_t at = (size_t)i * topo->n_ranks + fs_topo_rank(topo, other, j);
+            size_t at = (size_t)i * topo->n_ranks +
+                        fs_topo_rank(topo, other, j);
 
             if (outgoing) {
                 bytes[(size_t)i * theirs + j] = request->local->send[at];
@@ -45,9 +46,9 @@ fs_status_t fs_stream_init(const fs_plan_request_t *request, uint32_t other,
 {
     const fs_topo_t *topo   = request->topo;
     uint32_t         server = fs_topo_server(topo, request->rank);
-    uint32_t         src = outgoing ? server : other;
-    uint32_t         dst = outgoing ? other : server;
-    uint32_t         lanes = fs_topo_tile_lanes(topo, src, dst);
+    uint32_t         src    = outgoing ? server : other;
+    uint32_t         dst    = outgoing ? other : server;
+    uint32_t         lanes  = fs_topo_tile_lanes(topo, src, dst);
     fs_status_t      status;
     fs_tile_t        tile = {
                .n_src     = fs_topo_n_local(topo, src),
@@ -86,8 +87,8 @@ static uint64_t lane_bytes(const fs_streams_t *streams, uint32_t lane)
 bool fs_stream_cut(const fs_stream_t *stream, uint32_t lane, uint64_t slice,
                    uint64_t c, uint64_t chunk_bytes, fs_chunk_t *chunk)
 {
-    uint64_t end = fs_u64_min(stream->pos + slice,
-                              lane_bytes(&stream->streams, lane));
+    uint64_t end =
+        fs_u64_min(stream->pos + slice, lane_bytes(&stream->streams, lane));
 
     chunk->lane  = lane;
     chunk->begin = stream->pos + c * chunk_bytes;
@@ -119,13 +120,13 @@ bool fs_stream_next_part(fs_stream_t *stream, fs_chunk_t *chunk,
     if (chunk->done == chunk->end) {
         return false;
     }
-    s     = current(stream, chunk);
-    end   = fs_u64_min(s->pos + s->len_bytes, chunk->end);
-    *part = (fs_part_t){.src_local    = s->src_local,
-                        .dst_local    = s->dst_local,
-                        .block_offset = s->offset + (chunk->done - s->pos),
-                        .chunk_offset = chunk->done - chunk->begin,
-                        .len_bytes    = end - chunk->done};
+    s           = current(stream, chunk);
+    end         = fs_u64_min(s->pos + s->len_bytes, chunk->end);
+    *part       = (fs_part_t){.src_local    = s->src_local,
+                              .dst_local    = s->dst_local,
+                              .block_offset = s->offset + (chunk->done - s->pos),
+                              .chunk_offset = chunk->done - chunk->begin,
+                              .len_bytes    = end - chunk->done};
     chunk->done = end;
     if (end == s->pos + s->len_bytes) {
         ++stream->cursor[chunk->lane];

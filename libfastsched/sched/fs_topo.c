@@ -78,8 +78,8 @@ static void number_servers(fs_topo_t *topo)
     uint32_t  r, s;
 
     for (r = 0; r < topo->n_ranks; ++r) {
-        s = topo->server[r] == r ? topo->n_servers++
-                                 : topo->server[topo->server[r]];
+        s               = topo->server[r] == r ? topo->n_servers++
+                                               : topo->server[topo->server[r]];
         topo->server[r] = s;
         topo->local[r]  = n_local[s]++;
     }
@@ -178,10 +178,10 @@ uint32_t fs_topo_proxy(const fs_topo_t *topo, uint32_t server, uint32_t lane)
 
 uint32_t fs_topo_lane(const fs_topo_t *topo, uint32_t rank)
 {
-    uint32_t s    = topo->server[rank];
-    uint32_t lane = (uint32_t)fs_u64_div_up((uint64_t)topo->local[rank] *
-                                                topo->n_lanes[s],
-                                            fs_topo_n_local(topo, s));
+    uint32_t s = topo->server[rank];
+    uint32_t lane =
+        (uint32_t)fs_u64_div_up((uint64_t)topo->local[rank] * topo->n_lanes[s],
+                                fs_topo_n_local(topo, s));
 
     return lane < topo->n_lanes[s] &&
                    fs_topo_proxy(topo, s, lane) == topo->local[rank]

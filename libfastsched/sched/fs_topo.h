@@ -8,11 +8,11 @@
 struct fs_topo {
     uint32_t  n_ranks;
     uint32_t  n_servers;
-    uint32_t *server;    /* [n_ranks] */
-    uint32_t *local;     /* [n_ranks] */
-    uint32_t *first;     /* [n_servers + 1] index into ranks */
-    uint32_t *ranks;     /* [n_ranks] grouped by server, ascending inside */
-    uint32_t *n_lanes;   /* [n_servers] */
+    uint32_t *server;  /* [n_ranks] */
+    uint32_t *local;   /* [n_ranks] */
+    uint32_t *first;   /* [n_servers + 1] index into ranks */
+    uint32_t *ranks;   /* [n_ranks] grouped by server, ascending inside */
+    uint32_t *n_lanes; /* [n_servers] */
 };
 
 /* Lanes that serve the tile from server u to server w, both ends. */

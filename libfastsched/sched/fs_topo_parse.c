@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#define ALLOWED \
+#define ALLOWED                                                          \
     "allowed: 4x4 (servers x ranks), 4+4+2+1 (ranks of each server) or " \
     "@0,1,0,1 (server of each rank)"
 

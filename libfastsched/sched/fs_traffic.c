@@ -28,7 +28,7 @@ fs_status_t fs_traffic_sum(fs_traffic_t *traffic)
     return FS_OK;
 }
 
-uint64_t fs_traffic_lower_bound(const fs_topo_t *topo,
+uint64_t fs_traffic_lower_bound(const fs_topo_t    *topo,
                                 const fs_traffic_t *traffic)
 {
     uint32_t n     = traffic->n_servers;
@@ -43,13 +43,13 @@ uint64_t fs_traffic_lower_bound(const fs_topo_t *topo,
                 received += traffic->bytes[(size_t)w * n + u];
             }
         }
-        bound = fs_u64_max(bound, fs_u64_div_up(fs_u64_max(sent, received),
-                                                topo->n_lanes[u]));
+        bound = fs_u64_max(
+            bound, fs_u64_div_up(fs_u64_max(sent, received), topo->n_lanes[u]));
     }
     return bound;
 }
 
-uint64_t fs_traffic_mtm_milli(const fs_topo_t *topo,
+uint64_t fs_traffic_mtm_milli(const fs_topo_t    *topo,
                               const fs_traffic_t *traffic)
 {
     if (traffic->inter_bytes == 0) {

@@ -20,8 +20,8 @@
 
 typedef struct grid {
     ptrdiff_t n[3];
-    ptrdiff_t n_rows; /* of dimension 0, on this rank */
-    ptrdiff_t start;  /* the first of them */
+    ptrdiff_t n_rows;  /* of dimension 0, on this rank */
+    ptrdiff_t start;   /* the first of them */
     size_t    n_local; /* points on this rank */
     size_t    n_alloc;
 } grid_t;
@@ -80,9 +80,9 @@ static void fill(const grid_t *g, fftw_complex *data)
 static void transform(const grid_t *g, fftw_complex *from, fftw_complex *to,
                       int sign, void (*prepare)(const grid_t *, fftw_complex *))
 {
-    fftw_plan plan = fftw_mpi_plan_dft_3d(
-        g->n[0], g->n[1], g->n[2], from, to, MPI_COMM_WORLD, sign,
-        FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
+    fftw_plan plan = fftw_mpi_plan_dft_3d(g->n[0], g->n[1], g->n[2], from, to,
+                                          MPI_COMM_WORLD, sign,
+                                          FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
 
     if (plan == NULL) {
         fail("no plan");
@@ -98,7 +98,7 @@ static void transform(const grid_t *g, fftw_complex *from, fftw_complex *to,
 static uint64_t digest(const grid_t *g, const fftw_complex *data)
 {
     const uint64_t *bits = (const uint64_t *)data;
-    uint64_t        sum = 0, all;
+    uint64_t        sum  = 0, all;
 
     for (size_t k = 0; k < 2 * g->n_local; ++k) {
         sum += mix(bits[k] + mix(2 * first_point(g) + k));

@@ -17,7 +17,7 @@ static const uint32_t data_network_mask = 0xffff0000; /* 10.98.0.0/16 */
 static int is_unbound(int fd)
 {
     struct sockaddr_in own;
-    socklen_t len = sizeof(own);
+    socklen_t          len = sizeof(own);
 
     return (getsockname(fd, (struct sockaddr *)&own, &len) == 0) &&
            (own.sin_family == AF_INET) &&
@@ -26,10 +26,10 @@ static int is_unbound(int fd)
 
 static void bind_to_nic(int fd, const struct sockaddr_in *dest)
 {
-    const char *text = getenv("LAB_NIC_ADDR");
-    struct sockaddr_in nic = {.sin_family = AF_INET};
-    const int one = 1;
-    uint32_t differ;
+    const char        *text = getenv("LAB_NIC_ADDR");
+    struct sockaddr_in nic  = {.sin_family = AF_INET};
+    const int          one  = 1;
+    uint32_t           differ;
 
     if ((text == NULL) || (inet_pton(AF_INET, text, &nic.sin_addr) != 1)) {
         return;

@@ -9,12 +9,12 @@
 enum { TAG = 1, CHUNK = 1 << 20 };
 
 typedef struct {
-    char *buffer;
-    long bytes;
-    int rank;
-    int size;
+    char        *buffer;
+    long         bytes;
+    int          rank;
+    int          size;
     MPI_Request *requests;
-    int n_requests;
+    int          n_requests;
 } job_t;
 
 static void fail(const char *what, const char *value)
@@ -54,7 +54,7 @@ static void post_message(job_t *job, int src, int dst, long bytes)
 static double run_pairs(job_t *job, char **pairs, int n_pairs, long bytes)
 {
     double seconds, slowest;
-    int i, src, dst;
+    int    i, src, dst;
 
     MPI_Barrier(MPI_COMM_WORLD);
     seconds         = MPI_Wtime();
@@ -71,7 +71,7 @@ static double run_pairs(job_t *job, char **pairs, int n_pairs, long bytes)
 
 int main(int argc, char **argv)
 {
-    job_t job = {0};
+    job_t  job = {0};
     double seconds;
 
     MPI_Init(&argc, &argv);

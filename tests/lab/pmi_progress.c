@@ -11,17 +11,17 @@
 #include <unistd.h>
 
 /* As in ucp.h, whose types are opaque here: the lab does not need it. */
-typedef int worker_create_fn_t(void *, const void *, void **);
-typedef void worker_destroy_fn_t(void *);
+typedef int      worker_create_fn_t(void *, const void *, void **);
+typedef void     worker_destroy_fn_t(void *);
 typedef unsigned worker_progress_fn_t(void *);
-typedef ssize_t read_fn_t(int, void *, size_t);
+typedef ssize_t  read_fn_t(int, void *, size_t);
 
 static void *worker; /* MPICH has one */
 
 int ucp_worker_create(void *context, const void *params, void **worker_p)
 {
     worker_create_fn_t *next =
-            (worker_create_fn_t *)dlsym(RTLD_NEXT, "ucp_worker_create");
+        (worker_create_fn_t *)dlsym(RTLD_NEXT, "ucp_worker_create");
     const int status = next(context, params, worker_p);
 
     if ((status == 0) && (worker == NULL)) {
@@ -33,7 +33,7 @@ int ucp_worker_create(void *context, const void *params, void **worker_p)
 void ucp_worker_destroy(void *dying)
 {
     worker_destroy_fn_t *next =
-            (worker_destroy_fn_t *)dlsym(RTLD_NEXT, "ucp_worker_destroy");
+        (worker_destroy_fn_t *)dlsym(RTLD_NEXT, "ucp_worker_destroy");
 
     if (dying == worker) {
         worker = NULL;
@@ -51,7 +51,7 @@ static int is_from_process_manager(int fd)
 static void progress_until_readable(int fd)
 {
     worker_progress_fn_t *progress =
-            (worker_progress_fn_t *)dlsym(RTLD_DEFAULT, "ucp_worker_progress");
+        (worker_progress_fn_t *)dlsym(RTLD_DEFAULT, "ucp_worker_progress");
     struct pollfd ready = {.fd = fd, .events = POLLIN};
 
     while ((progress != NULL) && (poll(&ready, 1, 1) == 0)) {

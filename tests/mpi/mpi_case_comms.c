@@ -9,8 +9,8 @@ enum { MANY = 8, CHURN = 24 };
 static void use(MPI_Comm comm, uint32_t round)
 {
     if (comm != MPI_COMM_NULL) {
-        exchange((exchange_t){.comm = comm, .units = units_ragged,
-                              .round = round});
+        exchange(
+            (exchange_t){.comm = comm, .units = units_ragged, .round = round});
     }
 }
 
@@ -168,7 +168,7 @@ static void case_idup(void)
 static void case_create_group(void)
 {
     MPI_Group world, even;
-    MPI_Comm  comm    = MPI_COMM_NULL;
+    MPI_Comm  comm     = MPI_COMM_NULL;
     int       range[3] = {0, test.size - 1, 2};
 
     MPI_Comm_group(MPI_COMM_WORLD, &world);
@@ -205,9 +205,14 @@ static void case_inter(void)
     give_back(&half);
 }
 
-const test_case_t comm_cases[] = {
-    {"split", case_split}, {"self", case_self},     {"dup", case_dup},
-    {"many", case_many},   {"churn", case_churn},   {"unused", case_unused},
-    {"late", case_late},   {"idup", case_idup},
-    {"create-group", case_create_group}, {"inter", case_inter},
-    {NULL, NULL}};
+const test_case_t comm_cases[] = {{"split", case_split},
+                                  {"self", case_self},
+                                  {"dup", case_dup},
+                                  {"many", case_many},
+                                  {"churn", case_churn},
+                                  {"unused", case_unused},
+                                  {"late", case_late},
+                                  {"idup", case_idup},
+                                  {"create-group", case_create_group},
+                                  {"inter", case_inter},
+                                  {NULL, NULL}};

@@ -81,8 +81,8 @@ static uint32_t symmetric(int src, int dst, uint32_t round)
 static void rounds(units_fn units, uint32_t n_rounds)
 {
     for (uint32_t round = 0; round < n_rounds; ++round) {
-        exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = units,
-                              .round = round});
+        exchange((exchange_t){
+            .comm = MPI_COMM_WORLD, .units = units, .round = round});
     }
 }
 
@@ -134,8 +134,9 @@ static void case_places(void)
     for (uint32_t round = 0; round < 3; ++round) {
         for (placement_t place = PLACE_HOLES; place <= PLACE_NEGATIVE;
              ++place) {
-            exchange((exchange_t){.comm = MPI_COMM_WORLD,
-                                  .units = units_ragged, .round = round,
+            exchange((exchange_t){.comm      = MPI_COMM_WORLD,
+                                  .units     = units_ragged,
+                                  .round     = round,
                                   .placement = place});
         }
     }
@@ -144,17 +145,22 @@ static void case_places(void)
 static void case_in_place(void)
 {
     for (uint32_t round = 0; round < 4; ++round) {
-        exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = symmetric,
-                              .round = round, .in_place = 1,
+        exchange((exchange_t){.comm      = MPI_COMM_WORLD,
+                              .units     = symmetric,
+                              .round     = round,
+                              .in_place  = 1,
                               .placement = (placement_t)round});
     }
-    exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = none,
-                          .in_place = 1});
+    exchange(
+        (exchange_t){.comm = MPI_COMM_WORLD, .units = none, .in_place = 1});
 }
 
-const test_case_t count_cases[] = {
-    {"ragged", case_ragged},     {"zero", case_zero},
-    {"small", case_small},       {"large", case_large},
-    {"changing", case_changing}, {"repeated", case_repeated},
-    {"places", case_places},     {"in-place", case_in_place},
-    {NULL, NULL}};
+const test_case_t count_cases[] = {{"ragged", case_ragged},
+                                   {"zero", case_zero},
+                                   {"small", case_small},
+                                   {"large", case_large},
+                                   {"changing", case_changing},
+                                   {"repeated", case_repeated},
+                                   {"places", case_places},
+                                   {"in-place", case_in_place},
+                                   {NULL, NULL}};

@@ -11,8 +11,8 @@ enum { BIG = 4 << 20, MEDIUM = 300000, TAG = 4711 };
 
 static void use(uint32_t round)
 {
-    exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = units_ragged,
-                          .round = round});
+    exchange((exchange_t){
+        .comm = MPI_COMM_WORLD, .units = units_ragged, .round = round});
 }
 
 static unsigned char *buffer(size_t len)
@@ -40,8 +40,7 @@ static void check_message(const unsigned char *bytes, int src, size_t len)
 
     for (size_t k = 0; k < len; ++k) {
         if (bytes[k] != pattern_byte(key, k)) {
-            fail("message from rank %d: byte %zu of %zu is wrong", src, k,
-                 len);
+            fail("message from rank %d: byte %zu of %zu is wrong", src, k, len);
         }
     }
 }
@@ -154,11 +153,12 @@ static void case_chain(void)
 /* Passive target: the window's owner is in the call. */
 static void case_window(void)
 {
-    int     *base = NULL, value = 1;
-    MPI_Win  win;
+    int    *base = NULL, value = 1;
+    MPI_Win win;
 
     must(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL,
-                          MPI_COMM_WORLD, &base, &win), "MPI_Win_allocate");
+                          MPI_COMM_WORLD, &base, &win),
+         "MPI_Win_allocate");
     *base = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     if (test.rank > 0) {
@@ -177,7 +177,6 @@ static void case_window(void)
 }
 
 const test_case_t flight_cases[] = {
-    {"isend", case_isend},       {"irecv", case_irecv},
-    {"wildcard", case_wildcard}, {"ring", case_ring},
-    {"chain", case_chain},       {"window", case_window},
+    {"isend", case_isend}, {"irecv", case_irecv}, {"wildcard", case_wildcard},
+    {"ring", case_ring},   {"chain", case_chain}, {"window", case_window},
     {NULL, NULL}};

@@ -25,8 +25,8 @@ typedef struct side {
 
 static side_t side_new(int sending)
 {
-    size_t n = (size_t)test.size;
-    side_t s = {calloc(n, sizeof(int)), calloc(n, sizeof(int)), NULL};
+    size_t n  = (size_t)test.size;
+    side_t s  = {calloc(n, sizeof(int)), calloc(n, sizeof(int)), NULL};
     int    at = 0;
 
     for (int r = 0; r < test.size; ++r) {
@@ -71,8 +71,7 @@ static void fill(const side_t *send, const side_t *recv)
     size_t end  = (size_t)(recv->displs[last] + recv->counts[last]) * ELEMENT;
 
     for (int r = 0; r < test.size; ++r) {
-        each_word(send, r, pattern_key((uint32_t)test.rank, (uint32_t)r, 1),
-                  0);
+        each_word(send, r, pattern_key((uint32_t)test.rank, (uint32_t)r, 1), 0);
         each_word(recv, r, pattern_key(0xdead, (uint32_t)r, 2), 0);
     }
     pattern_write(3, 0, GUARD, recv->memory + end);
@@ -109,7 +108,8 @@ static void case_huge(void)
     fill(&send, &recv);
     must(MPI_Alltoallv(send.memory, send.counts, send.displs, element,
                        recv.memory, recv.counts, recv.displs, element,
-                       MPI_COMM_WORLD), "MPI_Alltoallv");
+                       MPI_COMM_WORLD),
+         "MPI_Alltoallv");
     if (test.expect == EXPECT_STAGED && pvars_calls_staged() != staged + 1) {
         fail("the call was not staged");
     }

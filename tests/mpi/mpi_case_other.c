@@ -7,18 +7,24 @@
 
 static void use(MPI_Comm comm, uint32_t round)
 {
-    exchange((exchange_t){.comm = comm, .units = units_ragged,
-                          .round = round});
+    exchange((exchange_t){.comm = comm, .units = units_ragged, .round = round});
 }
 
 /* ---- alltoallv of the other kinds, open across a blocking one ---- */
 
 static void across(call_t call)
 {
-    exchange_t x = {.comm = MPI_COMM_WORLD, .units = units_ragged,
-                    .round = 50, .call = call, .placement = PLACE_HOLES};
-    exchange_t y = {.comm = MPI_COMM_WORLD, .units = units_few, .round = 51,
-                    .call = call, .family = FAMILY_INTS, .send_layout = 3,
+    exchange_t x = {.comm      = MPI_COMM_WORLD,
+                    .units     = units_ragged,
+                    .round     = 50,
+                    .call      = call,
+                    .placement = PLACE_HOLES};
+    exchange_t y = {.comm        = MPI_COMM_WORLD,
+                    .units       = units_few,
+                    .round       = 51,
+                    .call        = call,
+                    .family      = FAMILY_INTS,
+                    .send_layout = 3,
                     .recv_layout = 5};
 
     exchange_begin(&x);
@@ -120,8 +126,7 @@ static void moves(int *all, int *mine)
     use(MPI_COMM_WORLD, 4);
     MPI_Reduce_scatter_block(all, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     equal("MPI_Reduce_scatter_block", got, n * test.rank);
-    MPI_Gather(&test.rank, 1, MPI_INT, all, 1, MPI_INT, n - 1,
-               MPI_COMM_WORLD);
+    MPI_Gather(&test.rank, 1, MPI_INT, all, 1, MPI_INT, n - 1, MPI_COMM_WORLD);
     MPI_Scatter(all, 1, MPI_INT, &got, 1, MPI_INT, n - 1, MPI_COMM_WORLD);
     equal("MPI_Gather, MPI_Scatter", got, test.rank);
     MPI_Bcast(&got, 1, MPI_INT, n - 1, MPI_COMM_WORLD);
@@ -147,16 +152,16 @@ static void case_collectives(void)
 static void case_errors_return(void)
 {
     MPI_Comm comm;
-    int      class = MPI_SUCCESS, rc;
-    int     *bad  = calloc((size_t)test.size, sizeof(int));
-    int     *zero = calloc((size_t)test.size, sizeof(int));
+    int class = MPI_SUCCESS, rc;
+    int *bad  = calloc((size_t)test.size, sizeof(int));
+    int *zero = calloc((size_t)test.size, sizeof(int));
 
     bad[test.size - 1] = -1;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     use(comm, 1);
-    rc = MPI_Alltoallv(zero, bad, zero, MPI_INT, bad, zero, zero, MPI_INT,
-                       comm);
+    rc =
+        MPI_Alltoallv(zero, bad, zero, MPI_INT, bad, zero, zero, MPI_INT, comm);
     MPI_Error_class(rc, &class);
     if (class != MPI_ERR_COUNT && class != MPI_ERR_ARG) {
         fail("negative count: error class %d", class);

@@ -24,8 +24,9 @@ static void *many_calls(void *arg)
     work_t *work = arg;
 
     for (uint32_t k = 0; k < ROUNDS; ++k) {
-        exchange((exchange_t){.comm = work->comm, .units = some,
-                              .round = work->first_round + k,
+        exchange((exchange_t){.comm       = work->comm,
+                              .units      = some,
+                              .round      = work->first_round + k,
                               .any_server = 1});
     }
     return NULL;
@@ -42,8 +43,8 @@ static void check_sums(uint64_t calls, uint64_t staged)
     if (test.expect == EXPECT_STAGED && many_servers &&
         (calls != 2 * ROUNDS || staged != 2 * ROUNDS)) {
         fail("%d calls: coll_fast_calls grew by %llu, coll_fast_calls_staged "
-             "by %llu", 2 * ROUNDS, (unsigned long long)calls,
-             (unsigned long long)staged);
+             "by %llu",
+             2 * ROUNDS, (unsigned long long)calls, (unsigned long long)staged);
     }
 }
 
@@ -79,7 +80,8 @@ static void *many_messages(void *arg)
         int out = test.rank * 1000 + k, in = -1;
 
         must(MPI_Sendrecv(&out, 1, MPI_INT, right, k, &in, 1, MPI_INT, left, k,
-                          work->comm, MPI_STATUS_IGNORE), "MPI_Sendrecv");
+                          work->comm, MPI_STATUS_IGNORE),
+             "MPI_Sendrecv");
         if (in != left * 1000 + k) {
             fail("message %d from rank %d is %d", k, left, in);
         }
@@ -96,7 +98,6 @@ static void case_thread_messages(void)
     pthread_join(work.thread, NULL);
 }
 
-const test_case_t thread_cases[] = {
-    {"two-threads", case_two_threads},
-    {"thread-messages", case_thread_messages},
-    {NULL, NULL}};
+const test_case_t thread_cases[] = {{"two-threads", case_two_threads},
+                                    {"thread-messages", case_thread_messages},
+                                    {NULL, NULL}};

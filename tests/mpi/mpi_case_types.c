@@ -15,10 +15,13 @@ static void all_pairs(int family, units_fn units)
 
     for (int s = 0; s < n; ++s) {
         for (int r = 0; r < n; ++r, ++round) {
-            exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = units,
-                                  .round = round, .family = family,
-                                  .send_layout = s, .recv_layout = r,
-                                  .placement = (placement_t)(round % 4)});
+            exchange((exchange_t){.comm        = MPI_COMM_WORLD,
+                                  .units       = units,
+                                  .round       = round,
+                                  .family      = family,
+                                  .send_layout = s,
+                                  .recv_layout = r,
+                                  .placement   = (placement_t)(round % 4)});
         }
     }
 }
@@ -29,21 +32,26 @@ static void mixed(int family, units_fn units)
     int n = families[family].n_layouts;
 
     for (int k = 0; k < n; ++k) {
-        exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = units,
-                              .round = 1000u + (uint32_t)k, .family = family,
+        exchange((exchange_t){.comm        = MPI_COMM_WORLD,
+                              .units       = units,
+                              .round       = 1000u + (uint32_t)k,
+                              .family      = family,
                               .send_layout = (test.rank + k) % n,
                               .recv_layout = (test.rank * 3 + k + 1) % n,
-                              .placement = (placement_t)(k % 4)});
+                              .placement   = (placement_t)(k % 4)});
     }
 }
 
 static void in_place(int family)
 {
     for (int k = 0; k < families[family].n_layouts; ++k) {
-        exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = symmetric_few,
-                              .round = 2000u + (uint32_t)k, .family = family,
-                              .recv_layout = k, .in_place = 1,
-                              .placement = (placement_t)(k % 4)});
+        exchange((exchange_t){.comm        = MPI_COMM_WORLD,
+                              .units       = symmetric_few,
+                              .round       = 2000u + (uint32_t)k,
+                              .family      = family,
+                              .recv_layout = k,
+                              .in_place    = 1,
+                              .placement   = (placement_t)(k % 4)});
     }
 }
 
@@ -54,11 +62,13 @@ static void case_ints(void)
 
     for (int k = 0; k < n; ++k) {
         for (int step = 0; step < 3; ++step) {
-            exchange((exchange_t){.comm = MPI_COMM_WORLD, .units = units_few,
-                                  .round = (uint32_t)(3 * k + step),
-                                  .family = FAMILY_INTS, .send_layout = k,
+            exchange((exchange_t){.comm        = MPI_COMM_WORLD,
+                                  .units       = units_few,
+                                  .round       = (uint32_t)(3 * k + step),
+                                  .family      = FAMILY_INTS,
+                                  .send_layout = k,
                                   .recv_layout = (k + 2 * step + 1) % n,
-                                  .placement = (placement_t)(k % 4)});
+                                  .placement   = (placement_t)(k % 4)});
         }
     }
     mixed(FAMILY_INTS, units_few);
@@ -105,12 +115,11 @@ static void case_types_in_place(void)
     in_place(FAMILY_PAIRS_D);
 }
 
-const test_case_t type_cases[] = {
-    {"ints", case_ints},
-    {"structs", case_structs},
-    {"pair-types", case_pair_types},
-    {"wide-types", case_wide},
-    {"columns", case_columns},
-    {"empty-types", case_empty},
-    {"types-in-place", case_types_in_place},
-    {NULL, NULL}};
+const test_case_t type_cases[] = {{"ints", case_ints},
+                                  {"structs", case_structs},
+                                  {"pair-types", case_pair_types},
+                                  {"wide-types", case_wide},
+                                  {"columns", case_columns},
+                                  {"empty-types", case_empty},
+                                  {"types-in-place", case_types_in_place},
+                                  {NULL, NULL}};

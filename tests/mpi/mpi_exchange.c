@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef OPEN_MPI
-#    include <mpi-ext.h>
+#include <mpi-ext.h>
 #endif
 
 #if MPI_VERSION >= 4
-#    define ALLTOALLV_INIT MPI_Alltoallv_init
+#define ALLTOALLV_INIT MPI_Alltoallv_init
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-#    define ALLTOALLV_INIT MPIX_Alltoallv_init
+#define ALLTOALLV_INIT MPIX_Alltoallv_init
 #endif
 
 struct exchange_state {
@@ -43,10 +43,10 @@ uint32_t units_few(int src, int dst, uint32_t round)
 
 static void compare(const exchange_t *x, const buffer_t *b, const char *what)
 {
-    const struct exchange_state *s = x->state;
-    char   comm_name[MPI_MAX_OBJECT_NAME] = "";
-    size_t position = 0, offset = 0;
-    int    peer, len;
+    const struct exchange_state *s                              = x->state;
+    char                         comm_name[MPI_MAX_OBJECT_NAME] = "";
+    size_t                       position = 0, offset = 0;
+    int                          peer, len;
 
     if (memcmp(b->memory, b->model, b->len) == 0) {
         return;
@@ -58,15 +58,15 @@ static void compare(const exchange_t *x, const buffer_t *b, const char *what)
     peer = buffer_locate(b, position, &offset);
     if (peer < 0) {
         fail("round %u on %s: %s buffer (%s): byte %zu of %zu, which belongs "
-             "to no block, is 0x%02x instead of 0x%02x", x->round, comm_name,
-             what, b->layout.name, position, b->len,
+             "to no block, is 0x%02x instead of 0x%02x",
+             x->round, comm_name, what, b->layout.name, position, b->len,
              b->memory[position], b->model[position]);
     }
     fail("round %u on %s: %s buffer (%s), block of rank %d (world %d): byte "
-         "%zu of %zu is 0x%02x instead of 0x%02x", x->round, comm_name, what,
-         b->layout.name, peer, s->peers[peer], offset,
-         b->layout.size * (size_t)b->counts[peer],
-         b->memory[position], b->model[position]);
+         "%zu of %zu is 0x%02x instead of 0x%02x",
+         x->round, comm_name, what, b->layout.name, peer, s->peers[peer],
+         offset, b->layout.size * (size_t)b->counts[peer], b->memory[position],
+         b->model[position]);
 }
 
 /* ---- peers ---- */
@@ -79,7 +79,8 @@ static void find_peers(const exchange_t *x, struct exchange_state *s)
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Comm_test_inter(x->comm, &inter);
     must(inter ? MPI_Comm_remote_group(x->comm, &group)
-               : MPI_Comm_group(x->comm, &group), "group of a communicator");
+               : MPI_Comm_group(x->comm, &group),
+         "group of a communicator");
     MPI_Group_size(group, &s->n_peers);
     s->peers = zalloc((size_t)s->n_peers, sizeof(int));
     ranks    = zalloc((size_t)s->n_peers, sizeof(int));
@@ -118,8 +119,8 @@ static int crosses_servers(const exchange_t *x)
  * groups. */
 static void expect_served(const exchange_t *x)
 {
-    uint64_t seen   = pvars_calls() - x->state->calls_before;
-    uint64_t staged = pvars_calls_staged() - x->state->staged_before;
+    uint64_t seen      = pvars_calls() - x->state->calls_before;
+    uint64_t staged    = pvars_calls_staged() - x->state->staged_before;
     uint64_t want_seen = 1, want_staged = 0;
     int      inter;
 
@@ -135,8 +136,8 @@ static void expect_served(const exchange_t *x)
     }
     if (seen != want_seen || staged != want_staged) {
         fail("round %u: coll_fast_calls grew by %llu instead of %llu, "
-             "coll_fast_calls_staged by %llu instead of %llu", x->round,
-             (unsigned long long)seen, (unsigned long long)want_seen,
+             "coll_fast_calls_staged by %llu instead of %llu",
+             x->round, (unsigned long long)seen, (unsigned long long)want_seen,
              (unsigned long long)staged, (unsigned long long)want_staged);
     }
 }
@@ -146,8 +147,8 @@ static void expect_served(const exchange_t *x)
 /* Memory as it is before the call, model as it must be after. */
 static void fill(const exchange_t *x)
 {
-    struct exchange_state *s = x->state;
-    uint32_t me = (uint32_t)test.rank;
+    struct exchange_state *s  = x->state;
+    uint32_t               me = (uint32_t)test.rank;
 
     buffer_poison(&s->send, 1);
     buffer_poison(&s->recv, 2);
@@ -166,15 +167,15 @@ static void fill(const exchange_t *x)
     }
 }
 
-#define BUFFERS                                                             \
-    x->in_place ? MPI_IN_PLACE : s->send.address, s->send.counts,           \
-        s->send.displs, s->send.layout.type, s->recv.address,               \
-        s->recv.counts, s->recv.displs, s->recv.layout.type, x->comm
+#define BUFFERS                                                               \
+    x->in_place ? MPI_IN_PLACE : s->send.address, s->send.counts,             \
+        s->send.displs, s->send.layout.type, s->recv.address, s->recv.counts, \
+        s->recv.displs, s->recv.layout.type, x->comm
 
 static int start(const exchange_t *x)
 {
-    struct exchange_state *s = x->state;
-    int rc = MPI_SUCCESS;
+    struct exchange_state *s  = x->state;
+    int                    rc = MPI_SUCCESS;
 
     switch (x->call) {
     case CALL_BLOCKING:
@@ -203,8 +204,8 @@ static void finish(const exchange_t *x)
 
 static void buffers_init(const exchange_t *x, struct exchange_state *s)
 {
-    uint32_t *out = zalloc((size_t)s->n_peers, sizeof(*out));
-    uint32_t *in  = zalloc((size_t)s->n_peers, sizeof(*in));
+    uint32_t       *out    = zalloc((size_t)s->n_peers, sizeof(*out));
+    uint32_t       *in     = zalloc((size_t)s->n_peers, sizeof(*in));
     const family_t *family = &families[x->family];
 
     for (int p = 0; p < s->n_peers; ++p) {

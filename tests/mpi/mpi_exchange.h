@@ -17,16 +17,16 @@ typedef enum call {
 
 typedef struct exchange {
     /* What to do; zero is a plain exchange of bytes. */
-    MPI_Comm    comm;
-    units_fn    units;
-    uint32_t    round;
-    int         family;
-    int         send_layout; /* which of the family */
-    int         recv_layout;
-    placement_t placement;
-    call_t      call;
-    int         in_place; /* units must be symmetric */
-    int         any_server; /* do not look at what served the call */
+    MPI_Comm               comm;
+    units_fn               units;
+    uint32_t               round;
+    int                    family;
+    int                    send_layout; /* which of the family */
+    int                    recv_layout;
+    placement_t            placement;
+    call_t                 call;
+    int                    in_place;   /* units must be symmetric */
+    int                    any_server; /* do not look at what served the call */
     struct exchange_state *state;
 } exchange_t;
 

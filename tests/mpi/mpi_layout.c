@@ -49,23 +49,32 @@ static void resize(MPI_Datatype *type, MPI_Aint lb, MPI_Aint extent)
 static layout_t make_bytes(int which)
 {
     (void)which;
-    return finish((layout_t){.name = "MPI_BYTE", .type = MPI_BYTE,
-                             .predefined = 1, .per_unit = 1, .n_runs = 1,
-                             .runs = {{0, 1}}});
+    return finish((layout_t){.name       = "MPI_BYTE",
+                             .type       = MPI_BYTE,
+                             .predefined = 1,
+                             .per_unit   = 1,
+                             .n_runs     = 1,
+                             .runs       = {{0, 1}}});
 }
 
 /* ---- three ints ---- */
 
 static layout_t ints_plain(void)
 {
-    return (layout_t){.name = "MPI_INT", .type = MPI_INT, .predefined = 1,
-                      .per_unit = 3, .n_runs = 1, .runs = {{0, INT}}};
+    return (layout_t){.name       = "MPI_INT",
+                      .type       = MPI_INT,
+                      .predefined = 1,
+                      .per_unit   = 3,
+                      .n_runs     = 1,
+                      .runs       = {{0, INT}}};
 }
 
 static layout_t ints_contiguous(void)
 {
-    layout_t l = {.name = "contiguous(3)", .per_unit = 1, .n_runs = 1,
-                  .runs = {{0, 3 * INT}}};
+    layout_t l = {.name     = "contiguous(3)",
+                  .per_unit = 1,
+                  .n_runs   = 1,
+                  .runs     = {{0, 3 * INT}}};
 
     MPI_Type_contiguous(3, MPI_INT, &l.type);
     return l;
@@ -73,8 +82,10 @@ static layout_t ints_contiguous(void)
 
 static layout_t ints_vector(void)
 {
-    layout_t l = {.name = "vector(3,1,2)", .per_unit = 1, .n_runs = 3,
-                  .runs = {{0, INT}, {2 * INT, INT}, {4 * INT, INT}}};
+    layout_t l = {.name     = "vector(3,1,2)",
+                  .per_unit = 1,
+                  .n_runs   = 3,
+                  .runs     = {{0, INT}, {2 * INT, INT}, {4 * INT, INT}}};
 
     MPI_Type_vector(3, 1, 2, MPI_INT, &l.type);
     return l;
@@ -82,8 +93,10 @@ static layout_t ints_vector(void)
 
 static layout_t ints_resized(void)
 {
-    layout_t l = {.name = "resized vector", .per_unit = 1, .n_runs = 3,
-                  .runs = {{0, INT}, {2 * INT, INT}, {4 * INT, INT}}};
+    layout_t l = {.name     = "resized vector",
+                  .per_unit = 1,
+                  .n_runs   = 3,
+                  .runs     = {{0, INT}, {2 * INT, INT}, {4 * INT, INT}}};
 
     MPI_Type_vector(3, 1, 2, MPI_INT, &l.type);
     resize(&l.type, 0, 7 * INT);
@@ -93,8 +106,10 @@ static layout_t ints_resized(void)
 /* Contiguous data, but elements are apart. */
 static layout_t ints_apart(void)
 {
-    layout_t l = {.name = "resized contiguous", .per_unit = 1, .n_runs = 1,
-                  .runs = {{0, 3 * INT}}};
+    layout_t l = {.name     = "resized contiguous",
+                  .per_unit = 1,
+                  .n_runs   = 1,
+                  .runs     = {{0, 3 * INT}}};
 
     MPI_Type_contiguous(3, MPI_INT, &l.type);
     resize(&l.type, 0, 4 * INT);
@@ -105,8 +120,10 @@ static layout_t ints_apart(void)
 static layout_t ints_scattered(void)
 {
     MPI_Aint at[3] = {3 * INT, -2 * INT, 0};
-    layout_t l = {.name = "negative lb", .per_unit = 1, .n_runs = 3,
-                  .runs = {{3 * INT, INT}, {-2 * INT, INT}, {0, INT}}};
+    layout_t l     = {.name     = "negative lb",
+                      .per_unit = 1,
+                      .n_runs   = 3,
+                      .runs     = {{3 * INT, INT}, {-2 * INT, INT}, {0, INT}}};
 
     MPI_Type_create_hindexed_block(3, 1, at, MPI_INT, &l.type);
     return l;
@@ -116,8 +133,10 @@ static layout_t ints_scattered(void)
 static layout_t ints_shifted(void)
 {
     MPI_Aint at = 5 * INT;
-    layout_t l  = {.name = "shifted", .per_unit = 1, .n_runs = 1,
-                   .runs = {{5 * INT, 3 * INT}}};
+    layout_t l  = {.name     = "shifted",
+                   .per_unit = 1,
+                   .n_runs   = 1,
+                   .runs     = {{5 * INT, 3 * INT}}};
 
     MPI_Type_create_hindexed_block(1, 3, &at, MPI_INT, &l.type);
     resize(&l.type, -INT, 3 * INT);
@@ -127,8 +146,8 @@ static layout_t ints_shifted(void)
 static layout_t make_ints(int which)
 {
     static layout_t (*const makers[])(void) = {
-        ints_plain,  ints_contiguous, ints_vector, ints_resized,
-        ints_apart,  ints_scattered,  ints_shifted};
+        ints_plain, ints_contiguous, ints_vector, ints_resized,
+        ints_apart, ints_scattered,  ints_shifted};
 
     return finish(makers[which]());
 }
@@ -141,9 +160,10 @@ static layout_t make_struct(const char *name, const int at_bytes[3],
     int          lens[3]  = {1, 1, 1};
     MPI_Aint     at[3]    = {at_bytes[0], at_bytes[1], at_bytes[2]};
     MPI_Datatype types[3] = {MPI_CHAR, MPI_INT, MPI_DOUBLE};
-    layout_t     l        = {.name = name, .per_unit = 1, .n_runs = 3,
-                             .runs = {{at[0], 1}, {at[1], INT},
-                                      {at[2], sizeof(double)}}};
+    layout_t     l        = {.name     = name,
+                             .per_unit = 1,
+                             .n_runs   = 3,
+                             .runs = {{at[0], 1}, {at[1], INT}, {at[2], sizeof(double)}}};
 
     MPI_Type_create_struct(3, lens, at, types, &l.type);
     resize(&l.type, 0, extent);
@@ -170,8 +190,10 @@ static layout_t packed_pair(const char *name, MPI_Datatype first, int len)
     int          lens[2]  = {1, 1};
     MPI_Aint     at[2]    = {0, len};
     MPI_Datatype types[2] = {first, MPI_INT};
-    layout_t     l = {.name = name, .per_unit = 1, .n_runs = 1,
-                      .runs = {{0, (size_t)len + INT}}};
+    layout_t     l        = {.name     = name,
+                             .per_unit = 1,
+                             .n_runs   = 1,
+                             .runs     = {{0, (size_t)len + INT}}};
 
     MPI_Type_create_struct(2, lens, at, types, &l.type);
     resize(&l.type, 0, len + INT);
@@ -189,9 +211,12 @@ static layout_t make_short_int(int which)
         return packed_pair("packed short, int", MPI_SHORT, sizeof(short));
     }
     return finish((layout_t){
-        .name = "MPI_SHORT_INT", .type = MPI_SHORT_INT, .predefined = 1,
-        .per_unit = 1, .n_runs = 2,
-        .runs = {{0, sizeof(short)}, {offsetof(struct pair, b), INT}}});
+        .name       = "MPI_SHORT_INT",
+        .type       = MPI_SHORT_INT,
+        .predefined = 1,
+        .per_unit   = 1,
+        .n_runs     = 2,
+        .runs       = {{0, sizeof(short)}, {offsetof(struct pair, b), INT}}});
 }
 
 static layout_t make_double_int(int which)
@@ -205,9 +230,12 @@ static layout_t make_double_int(int which)
         return packed_pair("packed double, int", MPI_DOUBLE, sizeof(double));
     }
     return finish((layout_t){
-        .name = "MPI_DOUBLE_INT", .type = MPI_DOUBLE_INT, .predefined = 1,
-        .per_unit = 1, .n_runs = 2,
-        .runs = {{0, sizeof(double)}, {offsetof(struct pair, b), INT}}});
+        .name       = "MPI_DOUBLE_INT",
+        .type       = MPI_DOUBLE_INT,
+        .predefined = 1,
+        .per_unit   = 1,
+        .n_runs     = 2,
+        .runs       = {{0, sizeof(double)}, {offsetof(struct pair, b), INT}}});
 }
 
 /* ---- basic types wider than an int: a chunk may end inside one ---- */
@@ -215,13 +243,18 @@ static layout_t make_double_int(int which)
 static layout_t make_doubles(int which)
 {
     enum { D = sizeof(double) };
-    layout_t l = {.name = "vector(2,1,3) of doubles", .per_unit = 1,
-                  .n_runs = 2, .runs = {{0, D}, {3 * D, D}}};
+    layout_t l = {.name     = "vector(2,1,3) of doubles",
+                  .per_unit = 1,
+                  .n_runs   = 2,
+                  .runs     = {{0, D}, {3 * D, D}}};
 
     if (which == 0) {
-        return finish((layout_t){.name = "MPI_DOUBLE", .type = MPI_DOUBLE,
-                                 .predefined = 1, .per_unit = 2, .n_runs = 1,
-                                 .runs = {{0, D}}});
+        return finish((layout_t){.name       = "MPI_DOUBLE",
+                                 .type       = MPI_DOUBLE,
+                                 .predefined = 1,
+                                 .per_unit   = 2,
+                                 .n_runs     = 1,
+                                 .runs       = {{0, D}}});
     }
     MPI_Type_vector(2, 1, 3, MPI_DOUBLE, &l.type);
     return finish(l);
@@ -230,14 +263,18 @@ static layout_t make_doubles(int which)
 static layout_t make_complexes(int which)
 {
     enum { Z = 2 * sizeof(double) };
-    layout_t l = {.name = "resized complex", .per_unit = 1, .n_runs = 1,
-                  .runs = {{0, Z}}};
+    layout_t l = {.name     = "resized complex",
+                  .per_unit = 1,
+                  .n_runs   = 1,
+                  .runs     = {{0, Z}}};
 
     if (which == 0) {
-        return finish((layout_t){.name = "MPI_C_DOUBLE_COMPLEX",
-                                 .type = MPI_C_DOUBLE_COMPLEX,
-                                 .predefined = 1, .per_unit = 1, .n_runs = 1,
-                                 .runs = {{0, Z}}});
+        return finish((layout_t){.name       = "MPI_C_DOUBLE_COMPLEX",
+                                 .type       = MPI_C_DOUBLE_COMPLEX,
+                                 .predefined = 1,
+                                 .per_unit   = 1,
+                                 .n_runs     = 1,
+                                 .runs       = {{0, Z}}});
     }
     MPI_Type_contiguous(1, MPI_C_DOUBLE_COMPLEX, &l.type);
     resize(&l.type, 0, Z + 8);
@@ -249,8 +286,10 @@ static layout_t make_complexes(int which)
 static layout_t make_columns(int which)
 {
     const ptrdiff_t row = (ptrdiff_t)LAYOUT_COLUMNS * INT;
-    layout_t        l = {.name = "column", .per_unit = 1, .n_runs = 3,
-                         .runs = {{0, INT}, {row, INT}, {2 * row, INT}}};
+    layout_t        l   = {.name     = "column",
+                           .per_unit = 1,
+                           .n_runs   = 3,
+                           .runs     = {{0, INT}, {row, INT}, {2 * row, INT}}};
 
     if (which == 1) {
         return finish(ints_contiguous());
@@ -264,7 +303,7 @@ static layout_t make_columns(int which)
 
 static layout_t make_empty(int which)
 {
-    layout_t l = {.name = "contiguous(0)", .per_unit = 1};
+    layout_t l  = {.name = "contiguous(0)", .per_unit = 1};
     MPI_Aint at = 8;
 
     if (which == 0) {

@@ -31,7 +31,7 @@ typedef struct layout {
 typedef struct family {
     const char *name;
     int         n_layouts;
-    layout_t  (*make)(int which);
+    layout_t (*make)(int which);
 } family_t;
 
 enum {

@@ -19,9 +19,9 @@
 enum { LEN = 1000, MOST = 1100, MAX_RANKS = 64 };
 
 typedef struct buffers {
-    int counts[MAX_RANKS]; /* to send */
-    int expected[MAX_RANKS];
-    int displs[MAX_RANKS];
+    int           counts[MAX_RANKS]; /* to send */
+    int           expected[MAX_RANKS];
+    int           displs[MAX_RANKS];
     unsigned char send[MAX_RANKS * MOST];
     unsigned char recv[MAX_RANKS * MOST];
 } buffers_t;
@@ -49,8 +49,8 @@ static int check_others(void)
     int n_wrong = 0;
 
     for (int r = 0; r < size; ++r) {
-        uint64_t key = pattern_key((uint32_t)r, (uint32_t)rank, 0);
-        int      odd = r == 0 && rank == 1;
+        uint64_t             key = pattern_key((uint32_t)r, (uint32_t)rank, 0);
+        int                  odd = r == 0 && rank == 1;
         const unsigned char *block = b.recv + r * MOST;
 
         for (size_t k = odd ? LEN : 0; k < MOST; ++k) {
@@ -78,14 +78,14 @@ int main(int argc, char **argv)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
     memset(b.recv, 0xEE, sizeof(b.recv));
-    rc = MPI_Alltoallv(b.send, b.counts, b.displs, MPI_BYTE, b.recv,
-                       b.expected, b.displs, MPI_BYTE, MPI_COMM_WORLD);
+    rc = MPI_Alltoallv(b.send, b.counts, b.displs, MPI_BYTE, b.recv, b.expected,
+                       b.displs, MPI_BYTE, MPI_COMM_WORLD);
     MPI_Error_class(rc, &class);
     if (class == MPI_SUCCESS) {
         n_wrong = check_others();
     }
     printf("mpi_mismatch: rank %d: %s\n", rank,
-           n_wrong > 0                ? "WRONG DATA"
+           n_wrong > 0                 ? "WRONG DATA"
            : class == MPI_SUCCESS      ? "ok"
            : class == MPI_ERR_TRUNCATE ? "truncate"
                                        : "another error");

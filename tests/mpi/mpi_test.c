@@ -137,8 +137,7 @@ static uint64_t read_counter(const pvar_t *pvar)
     unsigned long long value = 0;
 
     if (pvar->found) {
-        must(MPI_T_pvar_read(session, pvar->handle, &value),
-             "MPI_T_pvar_read");
+        must(MPI_T_pvar_read(session, pvar->handle, &value), "MPI_T_pvar_read");
     }
     return value;
 }

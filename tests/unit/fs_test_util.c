@@ -98,7 +98,8 @@ void fs_test_counts(fs_rng_t *rng, fs_test_shape_t shape, uint64_t mean_bytes,
         clear_lines(rng, n_ranks, counts);
     }
     if (shape == FS_TEST_ONE_PAIR) {
-        counts[fs_rng_below(rng, cells)] = 1 + fs_rng_below(rng, 20 * mean_bytes);
+        counts[fs_rng_below(rng, cells)] = 1 +
+                                           fs_rng_below(rng, 20 * mean_bytes);
     }
 }
 
@@ -176,9 +177,9 @@ void fs_test_case_init(fs_test_case_t *tc, uint64_t seed)
 
 void fs_test_case_redraw(fs_test_case_t *tc)
 {
-    fs_test_shape_t shape = (fs_test_shape_t)fs_rng_below(&tc->rng,
-                                                          FS_TEST_SHAPES);
-    uint64_t        mean  = 1 + fs_rng_below(&tc->rng, 4 * tc->params.chunk);
+    fs_test_shape_t shape =
+        (fs_test_shape_t)fs_rng_below(&tc->rng, FS_TEST_SHAPES);
+    uint64_t mean = 1 + fs_rng_below(&tc->rng, 4 * tc->params.chunk);
 
     fs_test_counts(&tc->rng, shape, mean, tc->n_ranks, tc->counts);
     fs_test_traffic_fini(&tc->traffic);
@@ -211,9 +212,9 @@ fs_status_t fs_test_plan(const fs_test_case_t *tc, uint32_t rank,
                          bool send_packed, bool recv_packed, fs_plan_t **plan_p)
 {
     uint32_t    server = fs_topo_server(tc->topo, rank);
-    size_t      cells  = (size_t)fs_topo_n_local(tc->topo, server) * tc->n_ranks;
-    uint64_t   *send   = fs_test_alloc(2 * cells, sizeof(*send));
-    uint64_t   *recv   = send + cells;
+    size_t      cells = (size_t)fs_topo_n_local(tc->topo, server) * tc->n_ranks;
+    uint64_t   *send  = fs_test_alloc(2 * cells, sizeof(*send));
+    uint64_t   *recv  = send + cells;
     fs_status_t status;
 
     fs_local_traffic_t local = {send, recv, send_packed, recv_packed};

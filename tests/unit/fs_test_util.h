@@ -8,6 +8,14 @@
 
 #include <check.h>
 
+/* For loops: ck_assert() writes to a file whenever it holds, which is slow. */
+#define MUST(_cond)                             \
+    do {                                        \
+        if (!(_cond)) {                         \
+            ck_abort_msg("not so: %s", #_cond); \
+        }                                       \
+    } while (0)
+
 /* Shapes of a matrix; each has broken some all-to-all once. */
 typedef enum fs_test_shape {
     FS_TEST_UNIFORM,

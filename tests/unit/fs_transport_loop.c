@@ -25,10 +25,10 @@ typedef struct event {
     uint32_t     key;
     uint64_t     count; /* GRANT */
     uint64_t     len_bytes;
-    const void  *buf;   /* MESSAGE whose bytes are still with the sender */
-    void        *copy;  /* MESSAGE whose bytes are not */
-    fs_xfer_t   *xfer;  /* the sender's while buf is set; whose end it is */
-    uint32_t     sender;       /* world rank and group, to report the end */
+    const void  *buf;    /* MESSAGE whose bytes are still with the sender */
+    void        *copy;   /* MESSAGE whose bytes are not */
+    fs_xfer_t   *xfer;   /* the sender's while buf is set; whose end it is */
+    uint32_t     sender; /* world rank and group, to report the end */
     uint32_t     sender_group;
     fs_status_t  status;
 } event_t;
@@ -68,7 +68,7 @@ struct rank_net {
     posted_t         *posted;
     uint32_t          n_posted;
     uint32_t          max_posted;
-    uint32_t          n_sends;    /* for the faults */
+    uint32_t          n_sends; /* for the faults */
     uint32_t          n_messages;
 };
 
@@ -279,16 +279,16 @@ static fs_status_t loop_send(fs_transport_t *transport, uint32_t peer,
     }
     watch_message(t, peer, key);
     xfer->len_bytes = len_bytes;
-    event = (event_t){.kind         = MESSAGE,
-                      .group        = t->peer_group[peer],
-                      .src          = t->rank,
-                      .key          = key,
-                      .count        = peer,
-                      .len_bytes    = len_bytes,
-                      .buf          = buf,
-                      .xfer         = xfer,
-                      .sender       = t->home->world_rank,
-                      .sender_group = t->group};
+    event           = (event_t){.kind         = MESSAGE,
+                                .group        = t->peer_group[peer],
+                                .src          = t->rank,
+                                .key          = key,
+                                .count        = peer,
+                                .len_bytes    = len_bytes,
+                                .buf          = buf,
+                                .xfer         = xfer,
+                                .sender       = t->home->world_rank,
+                                .sender_group = t->group};
     if (one_in(loop, 3)) {
         event.copy = fs_test_alloc(len_bytes, 1);
         memcpy(event.copy, buf, len_bytes);
@@ -330,7 +330,7 @@ static fs_status_t loop_recv(fs_transport_t *transport, uint32_t peer,
     if (is_wire(key)) {
         watch_wire_recv(t, peer);
     }
-    k = find_message(net, t->group, peer, key);
+    k           = find_message(net, t->group, peer, key);
     net->posted = grow(net->posted, net->n_posted, &net->max_posted,
                        sizeof(*net->posted));
     net->posted[net->n_posted++] = posted;

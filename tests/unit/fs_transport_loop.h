@@ -19,11 +19,11 @@ typedef struct fs_loop fs_loop_t;
 
 /* What is to go wrong. Numbers count from 1; 0 is never. */
 typedef struct fs_loop_faults {
-    uint32_t fail_send;   /* the n-th send of fail_rank is refused */
+    uint32_t fail_send; /* the n-th send of fail_rank is refused */
     uint32_t fail_rank;
     uint32_t cut_message; /* the n-th message to cut_rank loses a byte */
     uint32_t cut_rank;
-    bool     no_hello;    /* hello() of hello_rank fails */
+    bool     no_hello; /* hello() of hello_rank fails */
     uint32_t hello_rank;
     bool     unreachable; /* connect() of lost_rank fails */
     uint32_t lost_rank;

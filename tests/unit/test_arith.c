@@ -6,18 +6,10 @@
 #include "base/fs_digest.h"
 #include "fastsched.h"
 #include "sched/fs_rng.h"
+#include "fs_test_util.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ck_assert() writes to a file whenever it holds: too slow in loops. */
-#define MUST(_cond) \
-    do { \
-        if (!(_cond)) { \
-            ck_abort_msg("not so: %s", #_cond); \
-        } \
-    } while (0)
 
 /* Values around which carries, wraps and sign mistakes show. */
 static const uint64_t edges[] = {
@@ -274,7 +266,7 @@ END_TEST
 
 START_TEST(every_status_has_a_text)
 {
-#define X(_name, _value, _text) \
+#define X(_name, _value, _text)      \
     ck_assert_int_eq(_name, _value); \
     ck_assert_str_eq(fs_strerror(_name), _text);
     FS_STATUS_MAP(X)
@@ -285,10 +277,8 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("arith");
-    TCase   *tcase  = tcase_create("base");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("arith");
+    TCase *tcase = tcase_create("base");
 
     tcase_add_loop_test(tcase, edges_of_the_range, 0, N_EDGES);
     tcase_add_loop_test(tcase, random_pairs, 0, 4);
@@ -303,8 +293,5 @@ int main(void)
     tcase_add_loop_test(tcase, pair_sums_find_mistakes, 0, 8);
     tcase_add_test(tcase, every_status_has_a_text);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fs_test_run(suite);
 }

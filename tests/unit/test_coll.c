@@ -20,16 +20,16 @@ typedef struct host {
 } host_t;
 
 typedef struct rank {
-    host_t         *host;
-    uint32_t        rank;
-    bool            no_net;
-    fs_params_t     params;
-    uint32_t        server_label;
-    uint64_t        counts[N_RANKS][N_RANKS]; /* as this rank sees them */
-    bool            prepare_fails;
-    unsigned char  *send[N_RANKS];
-    unsigned char  *recv[N_RANKS];
-    fs_coll_t      *coll;
+    host_t        *host;
+    uint32_t       rank;
+    bool           no_net;
+    fs_params_t    params;
+    uint32_t       server_label;
+    uint64_t       counts[N_RANKS][N_RANKS]; /* as this rank sees them */
+    bool           prepare_fails;
+    unsigned char *send[N_RANKS];
+    unsigned char *recv[N_RANKS];
+    fs_coll_t     *coll;
     /* What came out. */
     fs_status_t     created;
     fs_status_t     called;

@@ -3,20 +3,12 @@
  * at a time, in the time of the busiest line: not a byte more. */
 #include "sched/fs_decompose.h"
 #include "sched/fs_rng.h"
+#include "fs_test_util.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SERVERS = 40, CELLS = MAX_SERVERS * MAX_SERVERS };
-
-/* ck_assert() writes to a file whenever it holds: too slow in loops. */
-#define MUST(_cond) \
-    do { \
-        if (!(_cond)) { \
-            ck_abort_msg("not so: %s", #_cond); \
-        } \
-    } while (0)
 
 static uint64_t matrix[CELLS];
 static uint64_t carried[CELLS];
@@ -213,10 +205,10 @@ END_TEST
 START_TEST(four_servers_in_14)
 {
     static const uint64_t bytes[16] = {
-        99, 4, 2, 8, /* 14 */
-        3, 99, 1, 5, /* 9 */
-        6, 2, 99, 1, /* 9 */
-        1, 3, 4, 99, /* 8 */
+        99, 4,  2,  8,  /* 14 */
+        3,  99, 1,  5,  /* 9 */
+        6,  2,  99, 1,  /* 9 */
+        1,  3,  4,  99, /* 8 */
         /* 10, 9, 7, 14 */
     };
     fs_arena_t  arena = {0};
@@ -303,11 +295,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("decompose");
-    TCase   *random = tcase_create("random");
-    TCase   *hand   = tcase_create("by hand");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite  = suite_create("decompose");
+    TCase *random = tcase_create("random");
+    TCase *hand   = tcase_create("by hand");
 
     tcase_add_loop_test(random, prop_any_matrix, 1, MAX_SERVERS + 1);
     tcase_add_loop_test(random, prop_small_matrices, 0, 10);
@@ -319,8 +309,5 @@ int main(void)
     tcase_add_test(hand, unknown_way_is_an_error);
     suite_add_tcase(suite, random);
     suite_add_tcase(suite, hand);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fs_test_run(suite);
 }

@@ -74,8 +74,9 @@ static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset,
 /* ---- buffers ---- */
 
 /* Lay out blocks of bytes[0], bytes[step], ... behind each other. */
-static size_t lay_out(unsigned char **buf_p, void **block, const uint64_t *bytes,
-                      size_t step, uint32_t n, bool packed)
+static size_t lay_out(unsigned char **buf_p, void **block,
+                      const uint64_t *bytes, size_t step, uint32_t n,
+                      bool packed)
 {
     size_t len = GUARD, stride = packed ? 1 : 2;
 
@@ -100,8 +101,8 @@ static void make_buffers(play_t *play, uint32_t me)
 
     a->send_len = lay_out(&a->send, a->send_block, counts + (size_t)me * n, 1,
                           n, a->send_packed);
-    a->recv_len = lay_out(&a->recv, a->recv_block, counts + me, n, n,
-                          a->recv_packed);
+    a->recv_len =
+        lay_out(&a->recv, a->recv_block, counts + me, n, n, a->recv_packed);
     for (uint32_t r = 0; r < n; ++r) {
         unsigned char *p = a->send_block[r];
 
@@ -110,7 +111,8 @@ static void make_buffers(play_t *play, uint32_t me)
         }
     }
     a->call = (fs_call_t){
-        .send_block = a->send_packed ? (const void *const *)a->send_block : NULL,
+        .send_block = a->send_packed ? (const void *const *)a->send_block
+                                     : NULL,
         .recv_block = a->recv_packed ? a->recv_block : NULL,
         .ctx        = a,
         .pack       = pack,
@@ -237,7 +239,7 @@ static void run_all(play_t *play)
 
     memset(busy, true, n);
     for (uint32_t k = 0; n_busy > 0; ++k) {
-        uint32_t r = (uint32_t)fs_rng_below(&play->tc.rng, n);
+        uint32_t r   = (uint32_t)fs_rng_below(&play->tc.rng, n);
         bool     was = busy[r];
 
         if (k == MAX_TURNS) {

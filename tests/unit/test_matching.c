@@ -3,20 +3,12 @@
  * harm when edges go. */
 #include "sched/fs_matching.h"
 #include "sched/fs_rng.h"
+#include "fs_test_util.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SMALL = 6 };
-
-/* ck_assert() writes to a file whenever it holds: too slow in loops. */
-#define MUST(_cond) \
-    do { \
-        if (!(_cond)) { \
-            ck_abort_msg("not so: %s", #_cond); \
-        } \
-    } while (0)
 
 /* Around the 64 bits of a word. */
 static const uint32_t sizes[] = {1, 2, 63, 64, 65, 127, 128, 129, 130};
@@ -112,8 +104,8 @@ START_TEST(prop_small_graphs)
 
     fs_rng_init(&rng, (uint64_t)_i);
     for (int k = 0; k < 100; ++k) {
-        uint32_t      n       = 1 + (uint32_t)fs_rng_below(&rng, SMALL);
-        uint64_t      density = 1 + fs_rng_below(&rng, 10);
+        uint32_t      n           = 1 + (uint32_t)fs_rng_below(&rng, SMALL);
+        uint64_t      density     = 1 + fs_rng_below(&rng, 10);
         uint32_t      rows[SMALL] = {0};
         fs_arena_t    arena;
         fs_matching_t m;
@@ -156,7 +148,7 @@ static void remove_and_check(fs_matching_t *m, uint32_t row, uint32_t col)
  * to fall back on, and the repair never leaves a row out. */
 START_TEST(prop_repair)
 {
-    uint32_t      n = sizes[_i];
+    uint32_t      n    = sizes[_i];
     uint32_t     *perm = malloc(n * sizeof(*perm));
     fs_arena_t    arena;
     fs_matching_t m;
@@ -361,10 +353,8 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("matching");
-    TCase   *tcase  = tcase_create("matching");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("matching");
+    TCase *tcase = tcase_create("matching");
 
     tcase_add_loop_test(tcase, prop_small_graphs, 0, 20);
     tcase_add_loop_test(tcase, prop_repair, 0, N_SIZES);
@@ -376,8 +366,5 @@ int main(void)
     tcase_add_loop_test(tcase, too_few_columns, 0, N_SIZES);
     tcase_add_loop_test(tcase, lonely_column, 0, N_SIZES);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fs_test_run(suite);
 }

@@ -87,10 +87,10 @@ static fs_meta_word_t random_word(table_t *table)
 {
     fs_rng_t *rng = &table->tc.rng;
 
-    return (fs_meta_word_t){.flags     = fs_rng_below(rng, 4) == 0,
-                            .max_inter = fs_rng_below(rng, 1000),
-                            .sum       = {fs_rng_below(rng, UINT64_MAX),
-                                          fs_rng_below(rng, UINT64_MAX)}};
+    return (fs_meta_word_t){
+        .flags     = fs_rng_below(rng, 4) == 0,
+        .max_inter = fs_rng_below(rng, 1000),
+        .sum = {fs_rng_below(rng, UINT64_MAX), fs_rng_below(rng, UINT64_MAX)}};
 }
 
 static void check_words(const table_t *table)
@@ -115,14 +115,13 @@ static void check_words(const table_t *table)
 
 static void check_matrix(const table_t *table, uint32_t rank)
 {
-    const fs_test_case_t *tc    = &table->tc;
-    const fs_meta_t      *meta  = table->actors[rank].meta;
-    uint32_t              n     = fs_topo_n_servers(tc->topo);
-    uint32_t              local = fs_topo_n_local(tc->topo,
-                                                  fs_topo_server(tc->topo, rank));
-    size_t                cells = (size_t)local * tc->n_ranks;
-    uint64_t             *send  = fs_test_alloc(2 * cells, 8);
-    uint64_t             *recv  = send + cells;
+    const fs_test_case_t *tc   = &table->tc;
+    const fs_meta_t      *meta = table->actors[rank].meta;
+    uint32_t              n    = fs_topo_n_servers(tc->topo);
+    uint32_t  local = fs_topo_n_local(tc->topo, fs_topo_server(tc->topo, rank));
+    size_t    cells = (size_t)local * tc->n_ranks;
+    uint64_t *send  = fs_test_alloc(2 * cells, 8);
+    uint64_t *recv  = send + cells;
 
     fs_test_local_rows(tc->topo, tc->counts, rank, send, recv);
     ck_assert_mem_eq(fs_meta_matrix(meta), tc->traffic.bytes,
@@ -144,10 +143,10 @@ static void summary_round(table_t *table)
             recv[k] = table->tc.counts[(size_t)k * n + r];
         }
         a->word = random_word(table);
-        ck_assert_int_eq(
-            fs_meta_start_summary(a->meta, &a->word,
-                                  table->tc.counts + (size_t)r * n, recv),
-            FS_OK);
+        ck_assert_int_eq(fs_meta_start_summary(a->meta, &a->word,
+                                               table->tc.counts + (size_t)r * n,
+                                               recv),
+                         FS_OK);
     }
     free(recv);
     finish(table);

@@ -2,8 +2,8 @@
 /* Parameters: exactly what is allowed is read, exactly as it was meant; all
  * else is refused with a line that helps. */
 #include "exec/fs_params.h"
+#include "fs_test_util.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,20 +18,18 @@ typedef struct field {
     size_t      bytes; /* more than 8: text */
 } field_t;
 
-#define FIELD(_name) \
-    { \
-        #_name, offsetof(fs_params_t, _name), \
+#define FIELD(_name)                             \
+    {                                            \
+#_name, offsetof(fs_params_t, _name),    \
             sizeof(((fs_params_t *)NULL)->_name) \
     }
 
 /* In the order of the manual. */
 static const field_t fields[] = {
-    FIELD(algorithm), FIELD(verbose),       FIELD(stats),
-    FIELD(check),     FIELD(nodes),         FIELD(rate),
-    FIELD(min_bytes), FIELD(mtm_threshold), FIELD(lanes),
-    FIELD(chunk),     FIELD(window),        FIELD(staging_limit),
-    FIELD(transport), FIELD(tcp_sndbuf),    FIELD(balance),
-    FIELD(decompose),
+    FIELD(algorithm), FIELD(verbose),    FIELD(stats),     FIELD(check),
+    FIELD(nodes),     FIELD(rate),       FIELD(min_bytes), FIELD(mtm_threshold),
+    FIELD(lanes),     FIELD(chunk),      FIELD(window),    FIELD(staging_limit),
+    FIELD(transport), FIELD(tcp_sndbuf), FIELD(balance),   FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
 
@@ -266,59 +264,106 @@ END_TEST
 static const struct {
     const char *name, *value;
 } bad[] = {
-    {"algorithm", ""},         {"algorithm", "Auto"},
-    {"algorithm", "stage"},    {"algorithm", "stagedd"},
-    {"algorithm", "host"},     {"algorithm", "1"},
-    {"algorithm", " auto"},    {"algorithm", "auto,off"},
-    {"transport", ""},         {"transport", "tcp"},
-    {"transport", "UCX"},      {"balance", ""},
-    {"balance", "min"},        {"balance", "minmove "},
-    {"decompose", ""},         {"decompose", "bvn"},
-    {"verbose", ""},           {"verbose", "10"},
-    {"verbose", "-1"},         {"verbose", "+1"},
-    {"verbose", "1 "},         {"verbose", " 1"},
-    {"verbose", "0x1"},        {"verbose", "1k"},
-    {"verbose", "1.0"},        {"verbose", "4294967296"},
+    {"algorithm", ""},
+    {"algorithm", "Auto"},
+    {"algorithm", "stage"},
+    {"algorithm", "stagedd"},
+    {"algorithm", "host"},
+    {"algorithm", "1"},
+    {"algorithm", " auto"},
+    {"algorithm", "auto,off"},
+    {"transport", ""},
+    {"transport", "tcp"},
+    {"transport", "UCX"},
+    {"balance", ""},
+    {"balance", "min"},
+    {"balance", "minmove "},
+    {"decompose", ""},
+    {"decompose", "bvn"},
+    {"verbose", ""},
+    {"verbose", "10"},
+    {"verbose", "-1"},
+    {"verbose", "+1"},
+    {"verbose", "1 "},
+    {"verbose", " 1"},
+    {"verbose", "0x1"},
+    {"verbose", "1k"},
+    {"verbose", "1.0"},
+    {"verbose", "4294967296"},
     {"verbose", "18446744073709551617"},
-    {"stats", "2"},            {"stats", "yes"},
-    {"stats", ""},             {"check", "2"},
-    {"check", "true"},         {"check", ""},
-    {"lanes", "4097"},         {"lanes", "-1"},
-    {"lanes", ""},             {"lanes", "all"},
-    {"lanes", "4294967297"},   {"window", "0"},
-    {"window", "65"},          {"window", ""},
-    {"window", "4294967300"},  {"rate", ""},
-    {"rate", "100"},           {"rate", "gbit"},
-    {"rate", "100 gbit"},      {"rate", "100Gbit"},
-    {"rate", "100gbits"},      {"rate", "100g"},
-    {"rate", "1.5gbit"},       {"rate", "-1gbit"},
+    {"stats", "2"},
+    {"stats", "yes"},
+    {"stats", ""},
+    {"check", "2"},
+    {"check", "true"},
+    {"check", ""},
+    {"lanes", "4097"},
+    {"lanes", "-1"},
+    {"lanes", ""},
+    {"lanes", "all"},
+    {"lanes", "4294967297"},
+    {"window", "0"},
+    {"window", "65"},
+    {"window", ""},
+    {"window", "4294967300"},
+    {"rate", ""},
+    {"rate", "100"},
+    {"rate", "gbit"},
+    {"rate", "100 gbit"},
+    {"rate", "100Gbit"},
+    {"rate", "100gbits"},
+    {"rate", "100g"},
+    {"rate", "1.5gbit"},
+    {"rate", "-1gbit"},
     {"rate", "18446744074gbit"},
     {"rate", "18446744073709551616bit"},
-    {"min_bytes", ""},         {"min_bytes", "k"},
-    {"min_bytes", "1kb"},      {"min_bytes", "1kk"},
-    {"min_bytes", "1 k"},      {"min_bytes", "1t"},
-    {"min_bytes", "1.5k"},     {"min_bytes", "-1"},
+    {"min_bytes", ""},
+    {"min_bytes", "k"},
+    {"min_bytes", "1kb"},
+    {"min_bytes", "1kk"},
+    {"min_bytes", "1 k"},
+    {"min_bytes", "1t"},
+    {"min_bytes", "1.5k"},
+    {"min_bytes", "-1"},
     {"min_bytes", "1073741825"},
-    {"min_bytes", "2g"},       {"min_bytes", "1025m"},
+    {"min_bytes", "2g"},
+    {"min_bytes", "1025m"},
     {"min_bytes", "18446744073709551616"},
     {"min_bytes", "17179869184g"}, /* 2^64: must not become 0 */
-    {"min_bytes", "17179869185g"}, {"min_bytes", "1\x4b\x4b"},
-    {"min_bytes", "1\x0b"},    {"min_bytes", "1\xeb"},
-    {"chunk", "4095"},         {"chunk", "0"},
-    {"chunk", "3k"},           {"chunk", "65m"},
-    {"chunk", "67108865"},     {"chunk", ""},
-    {"staging_limit", "63k"},  {"staging_limit", "65535"},
-    {"staging_limit", "17g"},  {"staging_limit", "17179869185"},
-    {"staging_limit", "0"},    {"staging_limit", "lots"},
-    {"tcp_sndbuf", "4095"},    {"tcp_sndbuf", "0"},
-    {"tcp_sndbuf", "67108865"}, {"tcp_sndbuf", "auto"},
-    {"mtm_threshold", ""},     {"mtm_threshold", "0"},
-    {"mtm_threshold", "0.999"}, {"mtm_threshold", "1000.001"},
-    {"mtm_threshold", "1001"}, {"mtm_threshold", ".5"},
-    {"mtm_threshold", "2.2222"}, {"mtm_threshold", "2,2"},
-    {"mtm_threshold", "2.2x"}, {"mtm_threshold", "2.2.2"},
-    {"mtm_threshold", "-2"},   {"mtm_threshold", "2 "},
-    {"mtm_threshold", "1e3"},  {"mtm_threshold", "nan"},
+    {"min_bytes", "17179869185g"},
+    {"min_bytes", "1\x4b\x4b"},
+    {"min_bytes", "1\x0b"},
+    {"min_bytes", "1\xeb"},
+    {"chunk", "4095"},
+    {"chunk", "0"},
+    {"chunk", "3k"},
+    {"chunk", "65m"},
+    {"chunk", "67108865"},
+    {"chunk", ""},
+    {"staging_limit", "63k"},
+    {"staging_limit", "65535"},
+    {"staging_limit", "17g"},
+    {"staging_limit", "17179869185"},
+    {"staging_limit", "0"},
+    {"staging_limit", "lots"},
+    {"tcp_sndbuf", "4095"},
+    {"tcp_sndbuf", "0"},
+    {"tcp_sndbuf", "67108865"},
+    {"tcp_sndbuf", "auto"},
+    {"mtm_threshold", ""},
+    {"mtm_threshold", "0"},
+    {"mtm_threshold", "0.999"},
+    {"mtm_threshold", "1000.001"},
+    {"mtm_threshold", "1001"},
+    {"mtm_threshold", ".5"},
+    {"mtm_threshold", "2.2222"},
+    {"mtm_threshold", "2,2"},
+    {"mtm_threshold", "2.2x"},
+    {"mtm_threshold", "2.2.2"},
+    {"mtm_threshold", "-2"},
+    {"mtm_threshold", "2 "},
+    {"mtm_threshold", "1e3"},
+    {"mtm_threshold", "nan"},
     {"mtm_threshold", "18446744073709552.616"}, /* times 1000: 2^64 + 1000 */
 };
 #define N_BAD ((int)(sizeof(bad) / sizeof(bad[0])))
@@ -358,8 +403,8 @@ END_TEST
 
 START_TEST(unknown_names)
 {
-    static const char *const names[] = {"", "chun", "chunks", "Chunk",
-                                        "chunk ", "fast_chunk", "alltoall"};
+    static const char *const names[] = {
+        "", "chun", "chunks", "Chunk", "chunk ", "fast_chunk", "alltoall"};
 
     for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k) {
         char        why[400] = "", quoted[40];
@@ -445,13 +490,20 @@ static const struct {
     bool        all_equal;
     const char *other; /* not the default */
 } digested[] = {
-    {"algorithm", true, "off"},     {"verbose", false, "1"},
-    {"stats", false, "1"},          {"check", true, "1"},
-    {"nodes", true, "4x4"},         {"rate", false, "100gbit"},
-    {"min_bytes", true, "65537"},   {"mtm_threshold", true, "2.201"},
-    {"lanes", true, "1"},           {"chunk", true, "65537"},
-    {"window", true, "5"},          {"staging_limit", true, "16g"},
-    {"transport", true, "ucx"},     {"tcp_sndbuf", false, "65537"},
+    {"algorithm", true, "off"},
+    {"verbose", false, "1"},
+    {"stats", false, "1"},
+    {"check", true, "1"},
+    {"nodes", true, "4x4"},
+    {"rate", false, "100gbit"},
+    {"min_bytes", true, "65537"},
+    {"mtm_threshold", true, "2.201"},
+    {"lanes", true, "1"},
+    {"chunk", true, "65537"},
+    {"window", true, "5"},
+    {"staging_limit", true, "16g"},
+    {"transport", true, "ucx"},
+    {"tcp_sndbuf", false, "65537"},
     {"balance", true, "equalize"},
     /* There is one way to decompose: changed_bits_show() has to do. */
     {"decompose", true, NULL},
@@ -486,7 +538,7 @@ START_TEST(changed_bits_show)
 
     fs_params_init(&params);
     digest = fs_params_digest(&params);
-    for (size_t b = 0; b < field->bytes; b += field->bytes > 8 ? 97 : 1) {
+    for (size_t b = 0; b<field->bytes; b += field->bytes> 8 ? 97 : 1) {
         unsigned char *at = (unsigned char *)&params + field->offset + b;
 
         *at ^= 0x40;
@@ -556,10 +608,8 @@ static void add_digest(Suite *suite)
 
 int main(void)
 {
-    Suite   *suite  = suite_create("params");
-    TCase   *tcase  = tcase_create("values");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("params");
+    TCase *tcase = tcase_create("values");
 
     tcase_add_test(tcase, rows_are_in_order);
     tcase_add_loop_test(tcase, defaults_parse, 0, N_FIELDS);
@@ -575,8 +625,5 @@ int main(void)
     tcase_add_test(tcase, plan_params);
     suite_add_tcase(suite, tcase);
     add_digest(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fs_test_run(suite);
 }

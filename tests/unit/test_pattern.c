@@ -5,8 +5,8 @@
 
 #include "base/fs_digest.h"
 #include "sched/fs_rng.h"
+#include "fs_test_util.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +18,18 @@ static uint64_t matrix[MAX_RANKS * MAX_RANKS];
 static uint64_t other[MAX_RANKS * MAX_RANKS];
 
 /* 4+4+2+1, and labels that are neither dense nor in order. */
-static const uint32_t uneven[11] = { 9, 9, 9, 9, 2, 2, 2, 2, 7, 7, 0 };
+static const uint32_t uneven[11] = {9, 9, 9, 9, 2, 2, 2, 2, 7, 7, 0};
 
 static const char *const all[] = {
-    "balanced",  "random",    "zipf:0", "zipf:0.8", "zipf:4",
-    "lognormal:1", "lognormal:4", "hotspot:2", "hotspot:99", "intrahost",
-    "moe",       "pencil",    "adversarial",
+    "balanced",    "random",      "zipf:0",      "zipf:0.8",   "zipf:4",
+    "lognormal:1", "lognormal:4", "hotspot:2",   "hotspot:99", "intrahost",
+    "moe",         "pencil",      "adversarial",
 };
 #define N_ALL ((int)(sizeof(all) / sizeof(all[0])))
 
 static fs_pattern_t parse(const char *text)
 {
-    fs_pattern_t pattern = { FS_PATTERN_BALANCED, 0 };
+    fs_pattern_t pattern  = {FS_PATTERN_BALANCED, 0};
     char         why[400] = "";
 
     ck_assert_msg(fs_pattern_parse(text, &pattern, why, sizeof(why)) == FS_OK,
@@ -89,7 +89,7 @@ static uint64_t digest(const uint64_t *bytes, uint32_t n)
 
 START_TEST(mean_is_exact)
 {
-    static const uint64_t means[] = { 0, 1, 17, MEAN, UINT64_C(1) << 40 };
+    static const uint64_t means[] = {0, 1, 17, MEAN, UINT64_C(1) << 40};
 
     for (size_t m = 0; m < sizeof(means) / sizeof(means[0]); ++m) {
         for (uint64_t seed = 0; seed < 5; ++seed) {
@@ -141,21 +141,21 @@ START_TEST(digests_are_golden)
         const char *pattern;
         uint64_t    digest;
     } golden[] = {
-        { "balanced", UINT64_C(0x9d7ab197fa811f8e) },
-        { "random", UINT64_C(0x1bad0b3df7a1b68c) },
-        { "zipf:0.8", UINT64_C(0xfbe4e5a3c1ea8086) },
-        { "lognormal:1", UINT64_C(0x317776af4e34dfca) },
-        { "hotspot:2", UINT64_C(0x3ab28e5ff1ad803c) },
-        { "intrahost", UINT64_C(0x176419f0a8da0636) },
-        { "moe", UINT64_C(0x913c0ead4c9f722f) },
-        { "pencil", UINT64_C(0xfd5c96322d682c0e) },
-        { "adversarial", UINT64_C(0xd42a12629c035569) },
+        {"balanced", UINT64_C(0x9d7ab197fa811f8e)},
+        {"random", UINT64_C(0x1bad0b3df7a1b68c)},
+        {"zipf:0.8", UINT64_C(0xfbe4e5a3c1ea8086)},
+        {"lognormal:1", UINT64_C(0x317776af4e34dfca)},
+        {"hotspot:2", UINT64_C(0x3ab28e5ff1ad803c)},
+        {"intrahost", UINT64_C(0x176419f0a8da0636)},
+        {"moe", UINT64_C(0x913c0ead4c9f722f)},
+        {"pencil", UINT64_C(0xfd5c96322d682c0e)},
+        {"adversarial", UINT64_C(0xd42a12629c035569)},
     };
 
     for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); ++i) {
         fill(golden[i].pattern, 16, even(16, 4), 1000000, 42, matrix);
-        ck_assert_msg(digest(matrix, 16) == golden[i].digest,
-                      "%s: 0x%016llx", golden[i].pattern,
+        ck_assert_msg(digest(matrix, 16) == golden[i].digest, "%s: 0x%016llx",
+                      golden[i].pattern,
                       (unsigned long long)digest(matrix, 16));
     }
 }
@@ -165,9 +165,9 @@ START_TEST(sum_overflow_is_an_error)
 {
     fs_pattern_t pattern = parse(all[_i]);
 
-    ck_assert_int_eq(fs_pattern_fill(&pattern, 16, even(16, 4),
-                                     UINT64_MAX / 256, 1, matrix),
-                     FS_OK);
+    ck_assert_int_eq(
+        fs_pattern_fill(&pattern, 16, even(16, 4), UINT64_MAX / 256, 1, matrix),
+        FS_OK);
     ck_assert_int_eq(fs_pattern_fill(&pattern, 16, even(16, 4),
                                      UINT64_MAX / 256 + 1, 1, matrix),
                      FS_ERR_OVERFLOW);
@@ -176,11 +176,11 @@ END_TEST
 
 START_TEST(bad_arguments_are_errors)
 {
-    fs_pattern_t hot   = { FS_PATTERN_HOTSPOT, 0 };
-    fs_pattern_t zipf  = { FS_PATTERN_ZIPF, 4001 };
-    fs_pattern_t wild  = { (fs_pattern_kind_t)77, 0 };
-    fs_pattern_t hosts = { FS_PATTERN_INTRAHOST, 0 };
-    fs_pattern_t plain = { FS_PATTERN_BALANCED, 0 };
+    fs_pattern_t hot   = {FS_PATTERN_HOTSPOT, 0};
+    fs_pattern_t zipf  = {FS_PATTERN_ZIPF, 4001};
+    fs_pattern_t wild  = {(fs_pattern_kind_t)77, 0};
+    fs_pattern_t hosts = {FS_PATTERN_INTRAHOST, 0};
+    fs_pattern_t plain = {FS_PATTERN_BALANCED, 0};
 
     ck_assert_int_eq(fs_pattern_fill(&hot, 4, uneven, 1, 1, matrix),
                      FS_ERR_INVAL);
@@ -214,31 +214,31 @@ START_TEST(bad_text_says_why)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        { "", "is not a pattern" },
-        { "zip", "is not a pattern" },
-        { "zipff:1", "is not a pattern" },
-        { "Random", "is not a pattern" },
-        { "random ", "is not a pattern" },
-        { "moe:2", "takes no number" },
-        { "random:", "takes no number" },
-        { "zipf", "needs a number after a colon" },
-        { "zipf:", "at most three decimals" },
-        { "zipf:x", "at most three decimals" },
-        { "zipf:-1", "at most three decimals" },
-        { "zipf:1.", "at most three decimals" },
-        { "zipf:.5", "at most three decimals" },
-        { "zipf:1.2.3", "at most three decimals" },
-        { "zipf:0.1234", "at most three decimals" },
-        { "zipf:0,8", "at most three decimals" },
-        { "zipf:99999999999999999999", "at most three decimals" },
-        { "zipf:4.001", "out of range" },
-        { "hotspot:1.5", "whole number" },
-        { "hotspot:0", "out of range" },
-        { "hotspot:4294967296", "whole number" },
+        {"", "is not a pattern"},
+        {"zip", "is not a pattern"},
+        {"zipff:1", "is not a pattern"},
+        {"Random", "is not a pattern"},
+        {"random ", "is not a pattern"},
+        {"moe:2", "takes no number"},
+        {"random:", "takes no number"},
+        {"zipf", "needs a number after a colon"},
+        {"zipf:", "at most three decimals"},
+        {"zipf:x", "at most three decimals"},
+        {"zipf:-1", "at most three decimals"},
+        {"zipf:1.", "at most three decimals"},
+        {"zipf:.5", "at most three decimals"},
+        {"zipf:1.2.3", "at most three decimals"},
+        {"zipf:0.1234", "at most three decimals"},
+        {"zipf:0,8", "at most three decimals"},
+        {"zipf:99999999999999999999", "at most three decimals"},
+        {"zipf:4.001", "out of range"},
+        {"hotspot:1.5", "whole number"},
+        {"hotspot:0", "out of range"},
+        {"hotspot:4294967296", "whole number"},
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); ++i) {
-        fs_pattern_t pattern = { FS_PATTERN_MOE, 5 };
+        fs_pattern_t pattern  = {FS_PATTERN_MOE, 5};
         char         why[400] = "";
         char         quoted[64];
 
@@ -301,8 +301,8 @@ END_TEST
 
 START_TEST(zipf_skew_grows_with_s)
 {
-    static const char *const steps[] = { "zipf:0.2", "zipf:0.4", "zipf:0.8",
-                                         "zipf:1.2", "zipf:3" };
+    static const char *const steps[] = {"zipf:0.2", "zipf:0.4", "zipf:0.8",
+                                        "zipf:1.2", "zipf:3"};
     uint64_t                 last    = 1000000;
 
     for (int i = 0; i < 5; ++i) {
@@ -364,7 +364,7 @@ static uint32_t tile(const uint64_t *bytes, uint32_t n, const uint32_t *server,
 
 static void check_tiles(const char *pattern)
 {
-    static const uint32_t labels[] = { 9, 2, 7, 0 };
+    static const uint32_t labels[] = {9, 2, 7, 0};
 
     fill(pattern, 11, uneven, 1600, 5, matrix);
     for (int u = 0; u < 4; ++u) {
@@ -477,11 +477,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("pattern");
-    TCase   *each   = tcase_create("each pattern");
-    TCase   *shape  = tcase_create("shapes");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("pattern");
+    TCase *each  = tcase_create("each pattern");
+    TCase *shape = tcase_create("shapes");
 
     tcase_add_loop_test(each, mean_is_exact, 0, N_ALL);
     tcase_add_loop_test(each, one_rank_keeps_all, 0, N_ALL);
@@ -506,8 +504,5 @@ int main(void)
     tcase_add_test(shape, normal_has_mean_0_variance_1);
     suite_add_tcase(suite, each);
     suite_add_tcase(suite, shape);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fs_test_run(suite);
 }

@@ -71,11 +71,11 @@ static void check_messages(const fs_test_case_t *tc, fs_plan_t *const *plans)
     messages_t recvs = collect(tc, plans, FS_OP_RECV);
 
     ck_assert_uint_eq(sends.n, recvs.n);
-    ck_assert_int_eq(memcmp(sends.list, recvs.list, sends.n * sizeof(message_t)),
-                     0);
+    ck_assert_int_eq(
+        memcmp(sends.list, recvs.list, sends.n * sizeof(message_t)), 0);
     for (size_t k = 0; k < sends.n; ++k) {
-        const message_t *m = &sends.list[k];
-        bool wire = fs_topo_server(tc->topo, m->src) !=
+        const message_t *m    = &sends.list[k];
+        bool             wire = fs_topo_server(tc->topo, m->src) !=
                     fs_topo_server(tc->topo, m->dst);
 
         if (wire != (m->channel == FS_CH_WIRE) || m->len_bytes == 0 ||

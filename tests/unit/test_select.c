@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of reasons: each row, its place, and its threshold at equality. */
 #include "fastsched.h"
+#include "fs_test_util.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 enum { MTM = 2200, MIN_BYTES = 1000 };
@@ -26,19 +26,19 @@ typedef struct ask {
 
 static const ask_t asks[] = {
     /* One server: whatever else is true. */
-    {"one server", 1, 0, 0, false, FS_ALG_HOST, MIN_BYTES, MTM,
-     FS_ALG_HOST, false, "one server"},
+    {"one server", 1, 0, 0, false, FS_ALG_HOST, MIN_BYTES, MTM, FS_ALG_HOST,
+     false, "one server"},
     {"one server, forced staged", 1, 0, 0, true, FS_ALG_STAGED, 0, MTM,
      FS_ALG_HOST, false, "one server"},
-    {"one server, forced host", 1, 0, 0, true, FS_ALG_HOST, 0, MTM,
-     FS_ALG_HOST, false, "one server"},
+    {"one server, forced host", 1, 0, 0, true, FS_ALG_HOST, 0, MTM, FS_ALG_HOST,
+     false, "one server"},
     /* Nothing to send: also when told to stage. */
-    {"nothing, auto", 2, 0, 0, false, FS_ALG_HOST, 0, MTM,
-     FS_ALG_HOST, false, "no bytes between servers"},
+    {"nothing, auto", 2, 0, 0, false, FS_ALG_HOST, 0, MTM, FS_ALG_HOST, false,
+     "no bytes between servers"},
     {"nothing, forced staged", 2, 0, 0, true, FS_ALG_STAGED, 0, MTM,
      FS_ALG_HOST, false, "no bytes between servers"},
-    {"nothing, forced host", 2, 0, 0, true, FS_ALG_HOST, 0, MTM,
-     FS_ALG_HOST, false, "no bytes between servers"},
+    {"nothing, forced host", 2, 0, 0, true, FS_ALG_HOST, 0, MTM, FS_ALG_HOST,
+     false, "no bytes between servers"},
     /* Told so: before size and skew. */
     {"forced host, large and skewed", 2, 400000, 400000, true, FS_ALG_HOST,
      MIN_BYTES, MTM, FS_ALG_HOST, true, "as told"},
@@ -135,16 +135,11 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("select");
-    TCase   *tcase  = tcase_create("select");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("select");
+    TCase *tcase = tcase_create("select");
 
     tcase_add_loop_test(tcase, each_row, 0, N_ASKS);
     tcase_add_test(tcase, names);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fs_test_run(suite);
 }

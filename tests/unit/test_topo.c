@@ -3,19 +3,11 @@
  * agree from both sides, and descriptions that are read exactly or refused. */
 #include "sched/fs_topo.h"
 #include "sched/fs_rng.h"
+#include "fs_test_util.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ck_assert() writes to a file whenever it holds: too slow in loops. */
-#define MUST(_cond) \
-    do { \
-        if (!(_cond)) { \
-            ck_abort_msg("not so: %s", #_cond); \
-        } \
-    } while (0)
 
 enum { MAX_RANKS = 64 };
 
@@ -97,10 +89,10 @@ static void check_lanes(const fs_topo_t *topo, uint32_t max_lanes)
 static uint32_t random_labels(fs_rng_t *rng, uint32_t *label)
 {
     static const uint32_t special[] = {0, UINT32_MAX, 1, UINT32_MAX - 1};
-    uint32_t              n = 1 + (uint32_t)fs_rng_below(rng, MAX_RANKS);
+    uint32_t              n        = 1 + (uint32_t)fs_rng_below(rng, MAX_RANKS);
     uint32_t              n_labels = 1 + (uint32_t)fs_rng_below(rng, n);
-    uint32_t              salt = (uint32_t)fs_rng_next(rng);
-    bool                  dense = fs_rng_below(rng, 2) == 0;
+    uint32_t              salt     = (uint32_t)fs_rng_next(rng);
+    bool                  dense    = fs_rng_below(rng, 2) == 0;
 
     for (uint32_t r = 0; r < n; ++r) {
         uint32_t k = (uint32_t)fs_rng_below(rng, n_labels);
@@ -151,10 +143,10 @@ END_TEST
 
 START_TEST(lowest_rank_numbers_servers)
 {
-    static const uint32_t label[] = {9, 9, 2, 7, 2, 0, 9, 7};
+    static const uint32_t label[]  = {9, 9, 2, 7, 2, 0, 9, 7};
     static const uint32_t server[] = {0, 0, 1, 2, 1, 3, 0, 2};
-    static const uint32_t local[] = {0, 1, 0, 0, 1, 0, 2, 1};
-    fs_topo_t            *topo = create(8, label, 0);
+    static const uint32_t local[]  = {0, 1, 0, 0, 1, 0, 2, 1};
+    fs_topo_t            *topo     = create(8, label, 0);
 
     for (uint32_t r = 0; r < 8; ++r) {
         ck_assert_uint_eq(fs_topo_server(topo, r), server[r]);
@@ -169,8 +161,8 @@ END_TEST
 START_TEST(lanes_are_spread)
 {
     static const uint32_t label[6] = {0, 0, 0, 0, 1, 1};
-    static const uint32_t lane[6] = {0, FS_NO_LANE, 1, FS_NO_LANE, 0, 1};
-    fs_topo_t            *topo = create(6, label, 2);
+    static const uint32_t lane[6]  = {0, FS_NO_LANE, 1, FS_NO_LANE, 0, 1};
+    fs_topo_t            *topo     = create(6, label, 2);
 
     for (uint32_t r = 0; r < 6; ++r) {
         ck_assert_uint_eq(fs_topo_lane(topo, r), lane[r]);
@@ -264,15 +256,53 @@ START_TEST(list_makes_a_topology)
 END_TEST
 
 static const char *const malformed[] = {
-    "",      " ",     "x",      "4x",      "x4",      "0x4",    "4x0",
-    "4X4",   " 4x4",  "4x4 ",   "4x4x4",   "4x4+4",   "4+4x4",  "-4x-4",
-    "+4x4",  "4x+4",  "0",      "4+",      "+4",      "4++4",   "4+0",
-    "4+ 4",  "4,4",   "@",      "@,0",     "@0,",     "@0,,1",  "@0 1",
-    "@0+1",  "@-1",   "@0;1",   "@@0",     "@a",      "4+4@0",  "0x10",
-    "four",  "4.0x4", "4x4\n",  "@0x1",    "1e1",
-    "4294967296",     "4294967296x1",      "1x4294967296",
-    "@4294967296",    "99999999999999999999x1",
-    "18446744073709551617",                "1+18446744073709551620",
+    "",
+    " ",
+    "x",
+    "4x",
+    "x4",
+    "0x4",
+    "4x0",
+    "4X4",
+    " 4x4",
+    "4x4 ",
+    "4x4x4",
+    "4x4+4",
+    "4+4x4",
+    "-4x-4",
+    "+4x4",
+    "4x+4",
+    "0",
+    "4+",
+    "+4",
+    "4++4",
+    "4+0",
+    "4+ 4",
+    "4,4",
+    "@",
+    "@,0",
+    "@0,",
+    "@0,,1",
+    "@0 1",
+    "@0+1",
+    "@-1",
+    "@0;1",
+    "@@0",
+    "@a",
+    "4+4@0",
+    "0x10",
+    "four",
+    "4.0x4",
+    "4x4\n",
+    "@0x1",
+    "1e1",
+    "4294967296",
+    "4294967296x1",
+    "1x4294967296",
+    "@4294967296",
+    "99999999999999999999x1",
+    "18446744073709551617",
+    "1+18446744073709551620",
 };
 #define N_MALFORMED ((int)(sizeof(malformed) / sizeof(malformed[0])))
 
@@ -357,11 +387,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("topo");
-    TCase   *places = tcase_create("places");
-    TCase   *text   = tcase_create("descriptions");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite  = suite_create("topo");
+    TCase *places = tcase_create("places");
+    TCase *text   = tcase_create("descriptions");
 
     tcase_add_loop_test(places, prop_random_clusters, 0, 24);
     tcase_add_loop_test(places, lanes_of_one_server, 1, MAX_RANKS + 1);
@@ -375,8 +403,5 @@ int main(void)
     tcase_add_test(text, short_buffers_hold);
     suite_add_tcase(suite, places);
     suite_add_tcase(suite, text);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fs_test_run(suite);
 }

@@ -2,8 +2,8 @@
 /* Sums of the server matrix, the lower bound and the skew that follow. */
 #include "fastsched.h"
 #include "sched/fs_rng.h"
+#include "fs_test_util.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +42,8 @@ static fs_traffic_t clear(uint32_t n_servers)
 
 START_TEST(sums_by_hand)
 {
-    static const uint64_t bytes[] = {1, 20, 300, 4000, 50000, 600000,
-                                     7000000, 80000000, 900000000};
+    static const uint64_t bytes[] = {1,      20,      300,      4000,     50000,
+                                     600000, 7000000, 80000000, 900000000};
     fs_traffic_t          traffic = clear(3);
 
     memcpy(matrix, bytes, sizeof(bytes));
@@ -204,14 +204,14 @@ static const struct {
     uint32_t n_servers, n_local;
     uint64_t max_inter, inter_bytes, milli;
 } mtm[] = {
-    {2, 2, 100, 400, 1000},  /* all ranks alike */
-    {2, 2, 400, 400, 4000},  /* one rank does it all */
-    {4, 4, 55, 400, 2200},   /* SABRE's threshold */
+    {2, 2, 100, 400, 1000}, /* all ranks alike */
+    {2, 2, 400, 400, 4000}, /* one rank does it all */
+    {4, 4, 55, 400, 2200},  /* SABRE's threshold */
     {4, 4, 54, 400, 2160},
-    {2, 2, 1, 7, 571},       /* 571.4, rounded down */
+    {2, 2, 1, 7, 571}, /* 571.4, rounded down */
     {2, 2, 5, 3, 6666},
     {1, 2, 0, 0, 0},
-    {2, 2, 7, 0, 0},         /* nothing is sent: no division by zero */
+    {2, 2, 7, 0, 0}, /* nothing is sent: no division by zero */
     {2, 2, 0, 5, 0},
     /* products past 64 bits */
     {2, 2, LARGEST, LARGEST, 4000},
@@ -235,10 +235,8 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("traffic");
-    TCase   *tcase  = tcase_create("traffic");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("traffic");
+    TCase *tcase = tcase_create("traffic");
 
     tcase_add_test(tcase, sums_by_hand);
     tcase_add_test(tcase, zero_traffic);
@@ -248,8 +246,5 @@ int main(void)
     tcase_add_test(tcase, lower_bound_by_hand);
     tcase_add_loop_test(tcase, mtm_by_hand, 0, N_MTM);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fs_test_run(suite);
 }
