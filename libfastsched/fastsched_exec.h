@@ -200,9 +200,14 @@ const char *fs_coll_error(const fs_coll_t *coll);
 /** The last call: what ran. */
 fs_alg_t fs_coll_last_alg(const fs_coll_t *coll);
 
-/** One true line about the last call, for people. */
-void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *line,
-                      size_t line_len);
+/**
+ * One true line about the last call, for people: what ran and why, skew, bytes;
+ * with parameter verbose also the time of the slowest rank, from its entry to
+ * its exit, and with parameter rate the lower bound: the busiest server's bytes
+ * over its lanes, each at that rate.
+ */
+void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
+                      size_t text_len);
 
 /** Sums over the calls of one communicator, this rank's view. */
 typedef struct fs_coll_stats {

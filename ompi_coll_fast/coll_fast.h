@@ -38,6 +38,8 @@
 #    define FAST_DISPL(_a, _i) ((ptrdiff_t) (_a)[_i])
 #endif
 
+#define FAST_FALLBACK "tuned,libnbc,basic,inter,self,ftagree"
+
 enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
 typedef struct mca_coll_fast_component_t {
@@ -82,11 +84,13 @@ typedef struct mca_coll_fast_module_t {
 OBJ_CLASS_DECLARATION(mca_coll_fast_module_t);
 
 /* coll_fast_module.c */
+bool mca_coll_fast_is_wanted(void);
 int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority);
 
 /* coll_fast_fallback.c */
 bool mca_coll_fast_is_named(void);
+const char *mca_coll_fast_unknown_helper(void);
 int mca_coll_fast_add_helpers(void);
 
 /* coll_fast_host.c: set up a communicator at its first call, collectively */
@@ -112,7 +116,8 @@ struct fast_scratch *mca_coll_fast_scratch_new(int size);
 void mca_coll_fast_scratch_free(struct fast_scratch *scratch);
 /* Valid until the next call with the same scratch, or mca_coll_fast_call_end(). */
 const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *scratch, const fast_args_t *args);
-void mca_coll_fast_call_end(struct fast_scratch *scratch);
+/* all_done: nobody reads what the call has allocated any more; else it is left alone for good. */
+void mca_coll_fast_call_end(struct fast_scratch *scratch, bool all_done);
 
 /* coll_fast_alltoallv.c */
 int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,

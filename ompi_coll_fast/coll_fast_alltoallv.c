@@ -39,7 +39,8 @@ static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ra
 
     fs_coll_get_stats(module->coll, &before);
     status = fs_coll_alltoallv(module->coll, call, ran);
-    mca_coll_fast_call_end(module->scratch);
+    /* After a failed exchange the network may still read the in-place copy. */
+    mca_coll_fast_call_end(module->scratch, FS_OK == status || FS_ERR_MISMATCH == status);
     if (FS_OK != status) {
         mca_coll_fast_complain("MPI_Alltoallv failed on %s: %s", module->comm->c_name,
                                fs_coll_error(module->coll));

@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "ompi/proc/proc.h"
+
 const char *mca_coll_fast_component_version_string = "fast coll component " FS_VERSION;
 
 static int fast_register(void);
@@ -99,14 +101,14 @@ static int fast_register(void)
     (void) mca_base_component_var_register(
         component(), "priority",
         "Selection priority (allowed: -1 to 100); -1: 90 if the list of coll components names "
-        "fast, otherwise not used; above those of all other components, so 90 is good",
+        "fast, otherwise not used; must be above those of the components that fast falls back to",
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
         &mca_coll_fast_component.priority_text);
-    mca_coll_fast_component.fallback = "tuned,libnbc,basic,inter,self,ftagree";
+    mca_coll_fast_component.fallback = FAST_FALLBACK;
     (void) mca_base_component_var_register(
         component(), "fallback",
         "Components that serve the other collectives when the list of coll components names "
-        "fast but not them (empty: none)",
+        "fast but not them (empty: none, then the list must name them)",
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
         &mca_coll_fast_component.fallback);
     register_library_params();
@@ -150,12 +152,58 @@ static void parse_params(void)
     }
 }
 
+/* Parameter nodes names the server of every rank of MPI_COMM_WORLD. */
+static void parse_nodes(void)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    uint32_t n_ranks = (uint32_t) ompi_proc_world_size();
+    char why[400];
+
+    if ('\0' == c->params.nodes[0] || '\0' != c->bad_value[0]) {
+        return;
+    }
+    c->world_server = calloc(n_ranks, sizeof(*c->world_server));
+    if (NULL == c->world_server) {
+        snprintf(c->bad_value, sizeof(c->bad_value), "nodes: out of memory");
+    } else if (FS_OK
+               != fs_topo_parse(c->params.nodes, n_ranks, c->world_server, why, sizeof(why))) {
+        snprintf(c->bad_value, sizeof(c->bad_value), "nodes: %s", why);
+    }
+}
+
+static void check_fallback(void)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    const char *unknown = mca_coll_fast_unknown_helper();
+
+    if (NULL != unknown && '\0' == c->bad_value[0]) {
+        snprintf(c->bad_value, sizeof(c->bad_value),
+                 "fallback is \"%s\"; allowed: names of installed coll components", unknown);
+    }
+}
+
+/* Complain here: every rank comes here before MPI_Init's fence, and the job ends
+ * after it, in comm_query. A rank that aborts first silences those behind it. */
+static void check_params(void)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+
+    if (mca_coll_fast_is_wanted()) {
+        parse_nodes();
+        check_fallback();
+        if ('\0' != c->bad_value[0]) {
+            mca_coll_fast_complain("parameter coll_fast_%s; the job stops here", c->bad_value);
+        }
+    }
+}
+
 static int fast_open(void)
 {
     mca_coll_fast_component.net = NULL;
     mca_coll_fast_component.no_net = false;
     mca_coll_fast_component.world_server = NULL;
     parse_params();
+    check_params();
     return mca_coll_fast_add_helpers();
 }
 

@@ -237,8 +237,10 @@ const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *s, const fast_arg
     return &s->call;
 }
 
-void mca_coll_fast_call_end(struct fast_scratch *s)
+void mca_coll_fast_call_end(struct fast_scratch *s, bool all_done)
 {
-    free(s->in_place);
+    if (all_done) {
+        free(s->in_place);
+    }
     s->in_place = NULL;
 }

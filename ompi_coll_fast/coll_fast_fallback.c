@@ -92,6 +92,26 @@ static bool is_on_disk(mca_base_framework_t *framework, const char *name)
     return false;
 }
 
+static bool exists(mca_base_framework_t *framework, const char *name)
+{
+    return is_loaded(framework, name) || is_static(framework, name) || is_on_disk(framework, name);
+}
+
+/* What the user wrote, if it names a component that does not exist; else NULL.
+ * Our own list names some that not every Open MPI has. */
+const char *mca_coll_fast_unknown_helper(void)
+{
+    const char *text = mca_coll_fast_component.fallback;
+    char **names = NULL == text ? NULL : opal_argv_split(text, ',');
+    bool unknown = false;
+
+    for (int i = 0; NULL != names && NULL != names[i]; ++i) {
+        unknown = unknown || !exists(&ompi_coll_base_framework, names[i]);
+    }
+    opal_argv_free(names);
+    return unknown && 0 != strcmp(text, FAST_FALLBACK) ? text : NULL;
+}
+
 /* The helpers to add. The finder complains about names it does not know, hence
  * only those that exist. */
 static char **missing_helpers(mca_base_framework_t *framework)
@@ -100,8 +120,7 @@ static char **missing_helpers(mca_base_framework_t *framework)
     char **missing = NULL;
 
     for (int i = 0; NULL != names && NULL != names[i]; ++i) {
-        if (!is_loaded(framework, names[i])
-            && (is_static(framework, names[i]) || is_on_disk(framework, names[i]))) {
+        if (!is_loaded(framework, names[i]) && exists(framework, names[i])) {
             opal_argv_append_nosize(&missing, names[i]);
         }
     }

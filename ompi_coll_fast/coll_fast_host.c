@@ -145,10 +145,8 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     char why[256] = "";
     fs_status_t status;
 
-    module->scratch = mca_coll_fast_scratch_new(ompi_comm_size(module->comm));
-    status = NULL == module->scratch ? FS_ERR_NOMEM
-                                     : fs_coll_create(&host, &mca_coll_fast_component.params,
-                                                      &member, &module->coll, why, sizeof(why));
+    status = fs_coll_create(&host, &mca_coll_fast_component.params, &member, &module->coll, why,
+                            sizeof(why));
     if (FS_OK != status) {
         return setup_failed(module, status, why);
     }
@@ -165,7 +163,7 @@ static void print_stats(const mca_coll_fast_module_t *module)
         return;
     }
     opal_output(0,
-                "coll fast: stats: %s rank %d: %llu calls, %llu staged; summaries %.6f s, "
+                "coll fast: stats: %s rank %d: %llu calls, %llu staged; summaries %.6f s and "
                 "%llu bytes to other servers; plans %.6f s; runs %.6f s; %llu bytes moved inside "
                 "the server; peak staging %llu bytes of %llu",
                 module->comm->c_name, ompi_comm_rank(module->comm), (unsigned long long) s.calls,

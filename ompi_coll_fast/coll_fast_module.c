@@ -42,19 +42,29 @@ int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threa
     return OMPI_SUCCESS;
 }
 
+static int effective_priority(void)
+{
+    int priority = mca_coll_fast_component.priority;
+
+    return priority < 0 && mca_coll_fast_is_named() ? FAST_PRIORITY_WHEN_NAMED : priority;
+}
+
 /* Capture what was there before us; it is what we fall back to. */
 static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
 
     if (NULL == comm->c_coll->coll_allgather || NULL == comm->c_coll->coll_alltoallv) {
-        if (0 == ompi_comm_rank(comm)) {
-            mca_coll_fast_complain(
-                "not used on %s: coll_fast_priority %d must be above that of the "
-                "components that serve allgather and alltoallv",
-                comm->c_name, mca_coll_fast_component.priority);
+        if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
+            mca_coll_fast_complain("not used: no other component serves allgather and alltoallv, or "
+                                   "coll_fast_priority %d is not above theirs",
+                                   effective_priority());
         }
         return OMPI_ERR_NOT_FOUND;
+    }
+    module->scratch = mca_coll_fast_scratch_new(ompi_comm_size(comm));
+    if (NULL == module->scratch) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
     module->comm = comm;
     module->previous_allgather = comm->c_coll->coll_allgather;
@@ -85,31 +95,9 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     return OMPI_SUCCESS;
 }
 
-static int effective_priority(void)
+bool mca_coll_fast_is_wanted(void)
 {
-    int priority = mca_coll_fast_component.priority;
-
-    return priority < 0 && mca_coll_fast_is_named() ? FAST_PRIORITY_WHEN_NAMED : priority;
-}
-
-/* Parameter nodes names the server of every rank of MPI_COMM_WORLD, the first
- * communicator that is ever queried. */
-static void read_nodes(ompi_communicator_t *world)
-{
-    mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    char why[400];
-
-    if ('\0' == c->params.nodes[0] || NULL != c->world_server || '\0' != c->bad_value[0]) {
-        return;
-    }
-    c->world_server = calloc(ompi_comm_size(world), sizeof(*c->world_server));
-    if (NULL == c->world_server) {
-        snprintf(c->bad_value, sizeof(c->bad_value), "nodes: out of memory");
-    } else if (FS_OK
-               != fs_topo_parse(c->params.nodes, ompi_comm_size(world), c->world_server, why,
-                                sizeof(why))) {
-        snprintf(c->bad_value, sizeof(c->bad_value), "nodes: %s", why);
-    }
+    return effective_priority() >= 0;
 }
 
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority)
@@ -122,10 +110,7 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
     }
     if (&ompi_mpi_comm_world.comm == comm) {
         mca_coll_fast_component.on_world_rank_0 = 0 == ompi_comm_rank(comm);
-        read_nodes(comm);
         if ('\0' != mca_coll_fast_component.bad_value[0]) {
-            mca_coll_fast_complain("parameter coll_fast_%s; the job stops here",
-                                   mca_coll_fast_component.bad_value);
             (void) ompi_mpi_abort(comm, MPI_ERR_ARG);
             return NULL;
         }

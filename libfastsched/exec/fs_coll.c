@@ -18,6 +18,7 @@
 #include "exec/fs_params.h"
 #include "sched/fs_topo.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -173,6 +174,24 @@ static fs_status_t make_plan(fs_coll_t *coll, const fs_call_t *call,
     return status;
 }
 
+/* A round of words: what all ranks together say. */
+static fs_status_t ask_all(fs_coll_t *coll, const fs_meta_word_t *mine,
+                           fs_meta_word_t *all_p)
+{
+    fs_status_t status;
+
+    pthread_mutex_lock(&coll->net->lock);
+    status = fs_meta_start_agree(coll->meta, mine);
+    pthread_mutex_unlock(&coll->net->lock);
+    if (status == FS_OK) {
+        status = wait_for(coll, meta_step);
+    }
+    if (status == FS_OK) {
+        *all_p = *fs_meta_word(coll->meta);
+    }
+    return status;
+}
+
 /* Did all ranks plan, and the same stages? The sum of n equal digests is n
  * times each of them. */
 static fs_status_t agree(fs_coll_t *coll, bool planned, const fs_plan_t *plan,
@@ -181,20 +200,22 @@ static fs_status_t agree(fs_coll_t *coll, bool planned, const fs_plan_t *plan,
     uint64_t       digest = planned ? plan->digest : 0;
     fs_meta_word_t mine   = {.flags = planned ? 0 : FS_FLAG_DECLINE,
                              .sum   = {digest, 0}};
-    fs_status_t    status;
+    fs_meta_word_t all    = {0};
+    fs_status_t    status = ask_all(coll, &mine, &all);
 
-    pthread_mutex_lock(&coll->net->lock);
-    status = fs_meta_start_agree(coll->meta, &mine);
-    pthread_mutex_unlock(&coll->net->lock);
-    if (status == FS_OK) {
-        status = wait_for(coll, meta_step);
-    }
-    if (status == FS_OK) {
-        const fs_meta_word_t *all = fs_meta_word(coll->meta);
+    *agreed_p = status == FS_OK && !(all.flags & FS_FLAG_DECLINE) &&
+                all.sum[0] == digest * coll->topo->n_ranks;
+    return status;
+}
 
-        *agreed_p = !(all->flags & FS_FLAG_DECLINE) &&
-                    all->sum[0] == digest * coll->topo->n_ranks;
-    }
+/* For people: how long the call took the slowest rank. */
+static fs_status_t find_slowest(fs_coll_t *coll, uint64_t own_ns)
+{
+    fs_meta_word_t mine   = {.max_inter = own_ns};
+    fs_meta_word_t all    = {0};
+    fs_status_t    status = ask_all(coll, &mine, &all);
+
+    coll->slowest_ns = all.max_inter;
     return status;
 }
 
@@ -255,7 +276,8 @@ fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
         return FS_ERR_TRANSPORT;
     }
     ++coll->stats.calls;
-    coll->n_stages = 0;
+    coll->n_stages   = 0;
+    coll->summarised = false;
     if (coll->params.check) {
         status = fs_coll_check_counts(coll, call);
         if (status != FS_OK) {
@@ -276,11 +298,14 @@ fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
     if (status != FS_OK) {
         return die(coll, status, "summary exchange");
     }
-    coll->choice = choose(coll);
+    coll->choice     = choose(coll);
+    coll->summarised = true;
     if (coll->choice.alg == FS_ALG_STAGED) {
         status = run_staged(coll, call, ran);
     }
-    coll->last_ns = now_ns() - start;
+    if (status == FS_OK && *ran && coll->params.verbose > 0) {
+        status = find_slowest(coll, now_ns() - start);
+    }
     return status;
 }
 
@@ -301,42 +326,70 @@ void fs_coll_get_stats(const fs_coll_t *coll, fs_coll_stats_t *stats_p)
     *stats_p = coll->stats;
 }
 
-/* " = 94.3% of the lower bound", or nothing when the rate is unknown. */
-static void describe_bound(const fs_coll_t *coll, char *text, size_t len)
-{
-    uint64_t bound = fs_traffic_lower_bound(coll->topo, &coll->traffic);
-    double   bound_ns;
+/* A line in the making; what does not fit is left out. */
+typedef struct line {
+    char  *text;
+    size_t len;
+    size_t used;
+} line_t;
 
-    text[0] = '\0';
-    if (coll->params.rate > 0 && coll->last_ns > 0) {
-        bound_ns = (double)bound * 8e9 / (double)coll->params.rate;
-        snprintf(text, len, ", lower bound %.6f s (%.1f%%)", bound_ns * 1e-9,
-                 100 * bound_ns / (double)coll->last_ns);
+static void say(line_t *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(line_t *line, const char *format, ...)
+{
+    va_list args;
+    int     n;
+
+    va_start(args, format);
+    n = vsnprintf(line->text + line->used, line->len - line->used, format,
+                  args);
+    va_end(args);
+    if (n > 0) {
+        line->used = fs_u64_min(line->used + (size_t)n, line->len - 1);
     }
 }
 
-void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *line,
-                      size_t line_len)
+static void say_traffic(line_t *line, const fs_coll_t *coll)
 {
-    uint64_t mtm = 0;
-    char     bound[64];
+    uint64_t mtm = fs_traffic_mtm_milli(coll->topo, &coll->traffic);
 
-    if (coll->choice.alg == FS_ALG_HOST) {
-        snprintf(line, line_len, "%s call %llu: host (%s)", comm_name,
-                 (unsigned long long)coll->stats.calls, coll->choice.reason);
-        return;
+    say(line,
+        ", MTM %llu.%03llu %s %u.%03u; %u servers, %llu bytes between them",
+        (unsigned long long)mtm / 1000, (unsigned long long)mtm % 1000,
+        coll->choice.skewed ? ">=" : "<", coll->params.mtm_threshold / 1000,
+        coll->params.mtm_threshold % 1000, coll->topo->n_servers,
+        (unsigned long long)coll->traffic.inter_bytes);
+}
+
+/* The slowest rank's time, and the bound where the rate is known. */
+static void say_time(line_t *line, const fs_coll_t *coll)
+{
+    double bound_s =
+        (double)fs_traffic_lower_bound(coll->topo, &coll->traffic) * 8 /
+        (double)coll->params.rate;
+    double time_s = (double)coll->slowest_ns * 1e-9;
+
+    say(line, ", %u stage%s, %.6f s", coll->n_stages,
+        coll->n_stages == 1 ? "" : "s", time_s);
+    if (coll->params.rate > 0 && time_s > 0) {
+        say(line, ", lower bound %.6f s (%.1f%%)", bound_s,
+            100 * bound_s / time_s);
     }
-    mtm = fs_traffic_mtm_milli(coll->topo, &coll->traffic);
-    describe_bound(coll, bound, sizeof(bound));
-    snprintf(line, line_len,
-             "%s call %llu: %s (%s: MTM %llu.%03llu %s %u.%03u), %u servers, "
-             "%u stages, %llu bytes between servers, %.6f s%s",
-             comm_name, (unsigned long long)coll->stats.calls,
-             fs_alg_name(coll->choice.alg), coll->choice.reason,
-             (unsigned long long)mtm / 1000, (unsigned long long)mtm % 1000,
-             coll->choice.skewed ? ">=" : "<",
-             coll->params.mtm_threshold / 1000,
-             coll->params.mtm_threshold % 1000, coll->topo->n_servers,
-             coll->n_stages, (unsigned long long)coll->traffic.inter_bytes,
-             (double)coll->last_ns * 1e-9, bound);
+}
+
+void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
+                      size_t text_len)
+{
+    line_t line = {text, text_len, 0};
+
+    say(&line, "%s call %llu: %s (%s)", comm_name,
+        (unsigned long long)coll->stats.calls, fs_alg_name(coll->choice.alg),
+        coll->choice.reason);
+    if (coll->summarised) {
+        say_traffic(&line, coll);
+    }
+    if (coll->choice.alg != FS_ALG_HOST) {
+        say_time(&line, coll);
+    }
 }

@@ -24,7 +24,8 @@ struct fs_coll {
     fs_choice_t  choice;
     fs_traffic_t traffic;
     uint32_t     n_stages;
-    uint64_t     last_ns;
+    uint64_t     slowest_ns; /* with parameter verbose only */
+    bool         summarised; /* traffic is that of the last call */
 };
 
 /* Compare all counts of a call, before anything moves (parameter check).

@@ -233,7 +233,9 @@ static fs_status_t open_network(creation_t *c)
     }
     if (status != FS_OK) {
         if (greeted) {
+            pthread_mutex_lock(&coll->net->lock);
             coll->net->ops->forget(coll->net, hello.group);
+            pthread_mutex_unlock(&coll->net->lock);
         }
         return status;
     }

@@ -327,6 +327,9 @@ static void make_ready(fs_exec_t *exec, uint32_t id)
 {
     const fs_op_t *op = &exec->plan->ops[id];
 
+    if (exec->state != RUN) {
+        return;
+    }
     exec->ops[id].ready = true;
     if (op->kind == FS_OP_COPY || op->channel != FS_CH_WIRE) {
         post(exec, id);

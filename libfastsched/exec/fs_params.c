@@ -36,7 +36,7 @@ static const char *const decompose_words[] = {"birkhoff", NULL};
 
 static const row_t rows[] = {
     {{"algorithm", "auto", "auto, staged, off",
-      "What serves MPI_Alltoallv: auto (by size and skew), staged (whenever "
+      "What serves MPI_Alltoallv: auto (by size), staged (whenever "
       "bytes cross servers), off (the host MPI's own)",
       FS_PARAM_USER},
      WORD,
@@ -45,14 +45,16 @@ static const row_t rows[] = {
      0,
      algorithm_words,
      true},
-    {{"verbose", "0", "0 to 9",
-      "1: a line per call on rank 0 and a summary at the end", FS_PARAM_USER},
+    {{"verbose", "0", "0 or 1",
+      "1: a line per call on rank 0, with the slowest rank's time, and a "
+      "summary at the end",
+      FS_PARAM_USER},
      NUMBER,
      AT(verbose),
      0,
-     9,
+     1,
      NULL,
-     false},
+     true},
     {{"stats", "0", "0 or 1",
       "1: every rank prints its counters when a communicator is freed",
       FS_PARAM_USER},
@@ -84,7 +86,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"rate", "0", "0 or a rate such as 50mbit, 100gbit",
-      "Rate of one NIC, to print the percentage of the lower bound; 0: unknown",
+      "Rate of one NIC, for the lower bound in verbose lines (it assumes a NIC "
+      "for each lane); 0: unknown",
       FS_PARAM_USER},
      RATE,
      AT(rate),
@@ -104,7 +107,7 @@ static const row_t rows[] = {
      true},
     {{"mtm_threshold", "2.2", "1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "
-      "call counts as skewed (SABRE)",
+      "call counts as skewed (SABRE); so far both kinds run staged",
       FS_PARAM_TUNER},
      MILLI,
      AT(mtm_threshold),

@@ -16,6 +16,7 @@
 #include "exec/fs_ucx.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 fs_status_t fs_ucx_status(ucs_status_t status)
 {
@@ -56,11 +57,12 @@ static void recv_ended(void *request, ucs_status_t status,
                        const ucp_tag_recv_info_t *info, void *user_data)
 {
     fs_xfer_t *xfer = user_data;
+    uint64_t   len  = status == UCS_OK ? info->length : 0;
 
-    ucp_request_free(request);
+    ucp_request_free(request); /* and info with it */
     xfer->request   = NULL;
     xfer->in_flight = false;
-    xfer->done(xfer, fs_ucx_status(status), info->length);
+    xfer->done(xfer, fs_ucx_status(status), len);
 }
 
 static fs_status_t ucx_send(fs_transport_t *transport, uint32_t peer,
@@ -161,7 +163,9 @@ static void grant_ended(void *request, ucs_status_t status, void *user_data)
     ucx_link_t  *link  = user_data;
     ucx_group_t *group = link->owner;
 
-    (void)status; /* a broken endpoint shows in the data, too */
+    if (status != UCS_OK) {
+        group->grant_status = fs_ucx_status(status);
+    }
     ucp_request_free(request);
     link->grant_busy = false;
     --group->n_grants_busy;
@@ -170,7 +174,9 @@ static void grant_ended(void *request, ucs_status_t status, void *user_data)
             free_group(group);
         }
     } else if (link->grant_wanted > link->grant.count) {
-        (void)push_grant(link);
+        fs_status_t pushed = push_grant(link);
+
+        group->grant_status = pushed != FS_OK ? pushed : group->grant_status;
     }
 }
 
@@ -203,6 +209,9 @@ static fs_status_t ucx_grant(fs_transport_t *transport, uint32_t peer,
 {
     ucx_link_t *link = &((ucx_group_t *)transport)->links[peer];
 
+    if (link->owner->grant_status != FS_OK) {
+        return link->owner->grant_status; /* of an earlier one */
+    }
     link->grant_wanted = count;
     return link->grant_busy ? FS_OK : push_grant(link);
 }
@@ -211,21 +220,24 @@ ucs_status_t fs_ucx_on_grant(void *arg, const void *header, size_t header_len,
                              void *data, size_t len,
                              const ucp_am_recv_param_t *param)
 {
-    ucx_net_t         *net   = arg;
-    const ucx_grant_t *grant = header;
-    ucx_group_t       *group;
+    ucx_net_t   *net = arg;
+    ucx_grant_t  grant;
+    ucx_group_t *group;
 
     (void)data;
     (void)len;
     (void)param;
-    if (header_len != sizeof(*grant) || grant->group >= UCX_MAX_GROUPS) {
+    if (header_len != sizeof(grant)) {
         return UCS_OK;
     }
-    group = net->groups[grant->group];
+    memcpy(&grant, header, sizeof(grant)); /* it need not be aligned */
+    if (grant.group >= UCX_MAX_GROUPS) {
+        return UCS_OK;
+    }
+    group = net->groups[grant.group];
     if (group != NULL && group->super.granted != NULL &&
-        grant->rank < group->n_ranks) {
-        group->super.granted(group->super.granted_arg, grant->rank,
-                             grant->count);
+        grant.rank < group->n_ranks) {
+        group->super.granted(group->super.granted_arg, grant.rank, grant.count);
     }
     return UCS_OK;
 }

@@ -71,8 +71,9 @@ struct ucx_group {
     uint32_t       rank;
     uint32_t       n_ranks;
     uint32_t       n_grants_busy;
-    bool           destroyed; /* freed when the last grant is out */
-    ucx_link_t    *links;     /* [n_ranks] */
+    fs_status_t    grant_status; /* of grants that failed after the call */
+    bool           destroyed;    /* freed when the last grant is out */
+    ucx_link_t    *links;        /* [n_ranks] */
 };
 
 extern const fs_transport_ops_t fs_ucx_transport_ops;

@@ -98,7 +98,7 @@ static fs_status_t open_context(ucx_context_t *c, const char *name,
  * its own listing does tell. */
 static bool has_rdma(ucp_context_h context)
 {
-    static const char *const names[] = {"rc_", "dc_", "ud_", "gni", "ugni"};
+    static const char *const names[] = {" rc_", " dc_", " ud_", " ugni"};
     char                    *text    = NULL;
     size_t                   len     = 0;
     FILE                    *file    = open_memstream(&text, &len);
@@ -241,6 +241,7 @@ static ucx_peer_t *get_peer(ucx_net_t *net, const uint64_t process[2])
     return *slot;
 }
 
+/* UCX has several words for "no way to that peer". */
 static fs_status_t make_ep(const ucx_context_t *c, const ucp_address_t *address,
                            ucp_ep_h *ep_p)
 {
@@ -248,10 +249,17 @@ static fs_status_t make_ep(const ucx_context_t *c, const ucp_address_t *address,
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
         .address    = address,
     };
+    ucs_status_t status;
 
-    return *ep_p != NULL
-               ? FS_OK
-               : fs_ucx_status(ucp_ep_create(c->worker, &params, ep_p));
+    if (*ep_p != NULL) {
+        return FS_OK;
+    }
+    status = ucp_ep_create(c->worker, &params, ep_p);
+    if (status == UCS_OK || status == UCS_ERR_NO_MEMORY) {
+        return fs_ucx_status(status);
+    }
+    *ep_p = NULL;
+    return FS_ERR_UNREACHABLE;
 }
 
 /* Both ends create data, then ctrl: UCX pairs the n-th endpoints of a pair. */

@@ -271,7 +271,9 @@ static void recv_chunk(staged_t *st, fs_chunk_t *chunk, uint32_t v,
         }
         redist_part(st, &part, src_rank, slot, recv);
     }
-    leave_slot(st, &st->in_ring, recv + 1, st->program->n_ops - recv - 1);
+    if (recv != FS_NO_OP) {
+        leave_slot(st, &st->in_ring, recv + 1, st->program->n_ops - recv - 1);
+    }
 }
 
 /* Another rank is the proxy: it will pass on the parts that are for us. */
@@ -330,6 +332,12 @@ static void recv_slice(staged_t *st, uint32_t v, uint64_t slice, uint64_t c,
     }
 }
 
+/* A program that has failed is not worth finishing. */
+static bool may_go_on(const staged_t *st)
+{
+    return st->program->status == FS_OK;
+}
+
 /* Chunk by chunk, so that sending and receiving use the rings in step. */
 static void emit_stage(staged_t *st, const fs_stage_t *stage)
 {
@@ -343,7 +351,8 @@ static void emit_stage(staged_t *st, const fs_stage_t *stage)
     if (v < st->topo->n_servers) {
         received = stage->bytes[v];
     }
-    for (uint64_t c = 0; c * st->chunk < fs_u64_max(sent, received); ++c) {
+    for (uint64_t c = 0;
+         may_go_on(st) && c * st->chunk < fs_u64_max(sent, received); ++c) {
         if (c * st->chunk < sent) {
             send_slice(st, w, sent, c);
         }
@@ -370,7 +379,8 @@ static void emit_self(staged_t *st)
     fs_ring_t  *ring  = &st->intra_out_ring;
     fs_window_t chain = {0};
 
-    for (uint64_t at = 0; at < local->send[mine]; at += st->chunk) {
+    for (uint64_t at = 0; may_go_on(st) && at < local->send[mine];
+         at += st->chunk) {
         uint64_t   len = fs_u64_min(st->chunk, local->send[mine] - at);
         fs_place_t src = in_send(rank, at), dst = in_recv(rank, at), slot;
         uint32_t   pack, unpack;
@@ -395,7 +405,7 @@ static void emit_intra(staged_t *st)
 {
     const fs_local_traffic_t *local = st->request->local;
 
-    for (uint32_t d = 1; d < st->n_local; ++d) {
+    for (uint32_t d = 1; may_go_on(st) && d < st->n_local; ++d) {
         uint32_t to   = (st->local + d) % st->n_local;
         uint32_t from = (st->local + st->n_local - d) % st->n_local;
         uint32_t dst  = fs_topo_rank(st->topo, st->server, to);

@@ -67,7 +67,7 @@ static const struct {
     {forced_staged, FS_ALG_STAGED, "as told"},
     {small, FS_ALG_HOST, "below min_bytes"},
     {skewed, FS_ALG_STAGED, "skewed"},
-    {always, FS_ALG_STAGED, "balanced"},
+    {always, FS_ALG_STAGED, "large enough"},
 };
 
 const char *fs_alg_name(fs_alg_t alg)

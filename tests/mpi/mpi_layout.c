@@ -163,7 +163,7 @@ static layout_t make_struct(const char *name, const int at_bytes[3],
     layout_t     l        = {.name     = name,
                              .per_unit = 1,
                              .n_runs   = 3,
-                             .runs = {{at[0], 1}, {at[1], INT}, {at[2], sizeof(double)}}};
+                             .runs     = {{at[0], 1}, {at[1], INT}, {at[2], 8}}};
 
     MPI_Type_create_struct(3, lens, at, types, &l.type);
     resize(&l.type, 0, extent);

@@ -24,7 +24,7 @@ once() {
 # Numbers, one a line: the middle one.
 median() {
     sort -n | awk '{ x[NR] = $1 }
-        END { print NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'
+        END { print (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2 }'
 }
 
 # NP NODES: a row of the table.

@@ -84,7 +84,7 @@ wrong() {
 }
 
 wrong 4 algorithm foo 'auto, staged, off'
-wrong 4 verbose 10 '0 to 9'
+wrong 4 verbose 2 '0 or 1'
 wrong 4 stats yes '0 or 1'
 wrong 4 check 2 '0 or 1'
 wrong 4 rate 50 '0 or a rate such as 50mbit, 100gbit'

@@ -169,8 +169,8 @@ static const struct {
     {"balance", "equalize", FS_BALANCE_EQUALIZE},
     {"decompose", "birkhoff", FS_DECOMPOSE_BIRKHOFF},
     {"verbose", "0", 0},
-    {"verbose", "9", 9},
-    {"verbose", "007", 7},
+    {"verbose", "1", 1},
+    {"verbose", "001", 1},
     {"stats", "0", 0},
     {"stats", "1", 1},
     {"check", "0", 0},
@@ -281,6 +281,7 @@ static const struct {
     {"decompose", ""},
     {"decompose", "bvn"},
     {"verbose", ""},
+    {"verbose", "2"},
     {"verbose", "10"},
     {"verbose", "-1"},
     {"verbose", "+1"},
@@ -491,7 +492,7 @@ static const struct {
     const char *other; /* not the default */
 } digested[] = {
     {"algorithm", true, "off"},
-    {"verbose", false, "1"},
+    {"verbose", true, "1"},
     {"stats", false, "1"},
     {"check", true, "1"},
     {"nodes", true, "4x4"},
