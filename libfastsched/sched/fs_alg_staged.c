@@ -50,6 +50,7 @@ typedef struct staged {
     fs_stream_t             *in;  /* [n_servers] tiles to this server */
     uint32_t                *wire_recvs; /* ids, in order */
     uint32_t                 n_wire_recvs;
+    uint32_t                 n_waited; /* wire receives that others wait for */
     fs_ring_t                out_ring;    /* chunks gathered for the wire */
     fs_ring_t                in_ring;     /* chunks from the wire */
     fs_ring_t                gather_ring; /* packing what others will send */
@@ -206,15 +207,15 @@ static void give_chunk(staged_t *st, fs_chunk_t *chunk, uint32_t w)
 /* ---- a chunk, seen from the receiving server ---- */
 
 /* Wire receives are posted, and so granted, in plan order. The first of a stage
- * waits until only the last chunks of the stages before are on their way. */
+ * waits for all before it but the last of the stage before: at most two senders
+ * are granted at a time. */
 static void order_wire_recv(staged_t *st, uint32_t recv, uint32_t stage_first)
 {
     if (recv == FS_NO_OP) {
         return;
     }
-    if (st->n_wire_recvs == stage_first && stage_first >= LOOK_AHEAD) {
-        fs_program_after(st->program, recv,
-                         st->wire_recvs[stage_first - LOOK_AHEAD]);
+    while (st->n_waited + LOOK_AHEAD <= stage_first) {
+        fs_program_after(st->program, recv, st->wire_recvs[st->n_waited++]);
     }
     st->wire_recvs[st->n_wire_recvs++] = recv;
 }

@@ -656,6 +656,23 @@ uint32_t fs_loop_n_pending(fs_loop_t *loop)
     return n;
 }
 
+uint32_t fs_loop_n_wire_from(fs_loop_t *loop, uint32_t rank)
+{
+    uint32_t n = 0;
+
+    pthread_mutex_lock(&loop->lock);
+    for (uint32_t r = 0; r < loop->n_ranks; ++r) {
+        const rank_net_t *net = &loop->nets[r];
+
+        for (uint32_t k = 0; k < net->n_events; ++k) {
+            n += net->events[k].kind == MESSAGE &&
+                 net->events[k].sender == rank && is_wire(net->events[k].key);
+        }
+    }
+    pthread_mutex_unlock(&loop->lock);
+    return n;
+}
+
 uint32_t fs_loop_n_groups(fs_loop_t *loop)
 {
     return loop->n_groups;

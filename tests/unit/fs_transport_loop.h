@@ -52,6 +52,9 @@ fs_loop_seen_t fs_loop_take_seen(fs_loop_t *loop);
 /* Messages, ends and grants that nobody has taken yet. */
 uint32_t fs_loop_n_pending(fs_loop_t *loop);
 
+/* Messages of channel FS_CH_WIRE that have left a rank and not arrived. */
+uint32_t fs_loop_n_wire_from(fs_loop_t *loop, uint32_t rank);
+
 /* Groups that were neither connected and destroyed, nor forgotten. */
 uint32_t fs_loop_n_groups(fs_loop_t *loop);
 

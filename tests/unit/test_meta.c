@@ -228,6 +228,75 @@ START_TEST(short_message_is_an_error)
 }
 END_TEST
 
+/* No rank waits for the others between rounds: a fast leader's next row may
+ * overtake its last one. */
+START_TEST(prop_rounds_overlap)
+{
+    enum { ROUNDS = 40 };
+    table_t   table;
+    uint32_t *round, n, n_left;
+
+    table_init(&table, 500 + (uint64_t)_i);
+    n = n_left = table.tc.n_ranks;
+    round      = fs_test_alloc(n, sizeof(*round));
+    for (uint32_t k = 0; n_left > 0; ++k) {
+        uint32_t       r    = (uint32_t)fs_rng_below(&table.tc.rng, n);
+        actor_t       *a    = &table.actors[r];
+        fs_meta_word_t word = {.max_inter = round[r] + 1};
+
+        MUST(k < MAX_TURNS);
+        a->net->ops->progress(a->net);
+        if (round[r] > ROUNDS || fs_meta_progress(a->meta) != FS_OK) {
+            continue;
+        }
+        MUST(round[r] == 0 || fs_meta_word(a->meta)->max_inter == round[r]);
+        if (round[r]++ == ROUNDS) {
+            --n_left;
+        } else {
+            ck_assert_int_eq(fs_meta_start_agree(a->meta, &word), FS_OK);
+        }
+    }
+    ck_assert_uint_eq(fs_loop_take_seen(table.loop).twins, 0);
+    free(round);
+    table_fini(&table);
+}
+END_TEST
+
+/* A row that passes 2^64 must look too large, not small. */
+START_TEST(large_counts_do_not_wrap)
+{
+    table_t   table;
+    uint64_t *zero;
+    uint32_t  n, far;
+
+    table_init(&table, 80);
+    n    = table.tc.n_ranks;
+    zero = fs_test_alloc(n, sizeof(*zero));
+    ck_assert_uint_gt(n, 2);
+    far = fs_topo_server(table.tc.topo, n - 1);
+    memset(table.tc.counts, 0, (size_t)n * n * sizeof(uint64_t));
+    for (uint32_t i = 0; i < n; ++i) { /* to every rank of one server */
+        if (fs_topo_server(table.tc.topo, i) == far) {
+            table.tc.counts[i] = UINT64_MAX;
+        }
+    }
+    ck_assert_uint_gt(fs_topo_n_local(table.tc.topo, far), 1);
+    for (uint32_t r = 0; r < n; ++r) {
+        actor_t *a = &table.actors[r];
+
+        a->word = (fs_meta_word_t){0};
+        ck_assert_int_eq(fs_meta_start_summary(a->meta, &a->word,
+                                               table.tc.counts + (size_t)r * n,
+                                               zero),
+                         FS_OK);
+    }
+    finish(&table);
+    ck_assert_uint_eq(fs_meta_matrix(table.actors[0].meta)[far], UINT64_MAX);
+    free(zero);
+    table_fini(&table);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("meta");
@@ -235,6 +304,8 @@ int main(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, prop_all_hear_the_same, 0, 15);
+    tcase_add_loop_test(tcase, prop_rounds_overlap, 0, 20);
+    tcase_add_test(tcase, large_counts_do_not_wrap);
     tcase_add_test(tcase, wire_bytes_are_n_by_n);
     tcase_add_test(tcase, short_message_is_an_error);
     suite_add_tcase(suite, tcase);
