@@ -137,21 +137,198 @@ uint64_t fs_traffic_lower_bound(const fs_topo_t    *topo,
 uint64_t fs_traffic_mtm_milli(const fs_topo_t    *topo,
                               const fs_traffic_t *traffic);
 
+/* ---- bounds: what no schedule can beat ---- */
+
+/**
+ * Lower bounds of one exchange: bytes the busiest endpoint of the slow network
+ * has to send or to receive, whichever is more. Divided by the bandwidth of a
+ * lane they are times. A rank's bytes to itself count nowhere.
+ */
+typedef struct fs_bounds {
+    uint64_t flat;      /**< of ranks that send all bytes to others through
+                              their own NIC, as if every rank were a server
+                              (DHBvN eq. 3) */
+    uint64_t rank_send; /**< most that a rank sends to other servers (eq. 4) */
+    uint64_t rank_recv; /**< most that one receives from them (eq. 5) */
+    uint64_t rank;      /**< larger of the two: without help inside servers */
+    uint64_t server_send;    /**< most that a server sends, over its own lanes,
+                               rounded up; bytes per lane */
+    uint64_t server_recv;    /**< likewise received */
+    uint64_t server;         /**< larger of the two: with help (FAST Theorem 1,
+                               SABRE §5.2, DHBvN eq. 10). What
+                               fs_traffic_lower_bound() says of the summary */
+    uint32_t busiest_rank;   /**< lowest that reaches rank; 0 if nobody sends */
+    uint32_t busiest_server; /**< lowest that reaches server; likewise */
+} fs_bounds_t;
+
+/**
+ * @param[in]  topo        Servers may differ in ranks and lanes.
+ * @param[in]  rank_bytes  [n_ranks x n_ranks] row-major, [src][dst], bytes.
+ * @param[out] bounds_p    Set on FS_OK only.
+ * @return FS_OK; FS_ERR_OVERFLOW (the sum of all bytes passes 2^62);
+ *         FS_ERR_NOMEM. O(n_ranks^2).
+ */
+fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
+                      fs_bounds_t *bounds_p);
+
 /* ---- selection ---- */
 
 typedef enum fs_alg {
-    FS_ALG_HOST,  /**< the host MPI's own algorithm */
-    FS_ALG_STAGED /**< balance, one-to-one server stages, redistribute */
+    FS_ALG_HOST,   /**< the host MPI's own algorithm */
+    FS_ALG_STAGED, /**< balance, one-to-one server stages, redistribute */
+    FS_ALG_PIPE2D, /**< pipelined 2D exchange along rails, SABRE §6 */
+    FS_ALG_DIRECT  /**< rank r to r + 1, r + 2, ...: the baseline */
 } fs_alg_t;
 
 typedef enum fs_balance {
-    FS_BALANCE_MINMOVE, /**< fewest bytes moved inside servers (ours) */
-    FS_BALANCE_EQUALIZE /**< equal row sums, merged peer transfer, FAST §4.1 */
+    FS_BALANCE_MINMOVE,  /**< fewest bytes moved inside servers (ours) */
+    FS_BALANCE_EQUALIZE, /**< equal row sums, merged peer transfer, FAST §4.1 */
+    FS_BALANCE_GREEDY,   /**< blocks by size to the lane of their destination,
+                              SABRE Algorithm 1 */
+    FS_BALANCE_ROWCOL    /**< row and column transfers until every sum is at
+                              most the target, DHBvN §IV */
 } fs_balance_t;
 
 typedef enum fs_decompose {
-    FS_DECOMPOSE_BIRKHOFF /**< exact, FAST §4.2 */
+    FS_DECOMPOSE_AUTO,         /**< the cheapest by the cost model */
+    FS_DECOMPOSE_COMPACT,      /**< few stages, within 2% of the bound (ours) */
+    FS_DECOMPOSE_OPENSHOP,     /**< list scheduling, no stages (ours) */
+    FS_DECOMPOSE_BIRKHOFF,     /**< exact, FAST §4.2 */
+    FS_DECOMPOSE_HIERARCHICAL, /**< exact, lanes permuted, DHBvN §III */
+    FS_DECOMPOSE_SPREADOUT     /**< shifted diagonals: the baseline */
 } fs_decompose_t;
+
+/* ---- schedule: the server matrix in time ---- */
+
+/** One message between two servers. A unit of time is what a lane needs for a
+ *  byte, so lengths and times are both bytes per lane. */
+typedef struct fs_transfer {
+    uint32_t src;   /**< server */
+    uint32_t dst;   /**< server */
+    uint64_t bytes; /**< per lane, never 0 */
+    uint64_t start; /**< it ends at start + bytes */
+} fs_transfer_t;
+
+/**
+ * Who sends to whom and when. At any time a server sends to at most one server
+ * and receives from at most one. Read-only; everything lives in one block.
+ */
+typedef struct fs_schedule {
+    fs_decompose_t decompose; /**< what made it, never AUTO */
+    uint32_t       n_servers;
+    uint32_t       n_stages;    /**< 0: there are none (OPENSHOP) */
+    uint64_t       lower_bound; /**< largest row or column sum */
+    uint64_t       total;       /**< no transfer ends later; the sum of the
+                                     stages */
+    uint64_t       digest;      /**< of all transfers, whatever was kept */
+    size_t         n_transfers;
+    fs_transfer_t *transfers; /**< by start, then src. Those of one stage have
+                                   one start, the next stage's start is its
+                                   end. */
+} fs_schedule_t;
+
+/** Keep the transfers of all servers. */
+#define FS_ALL_SERVERS UINT32_MAX
+
+/**
+ * Turn a server matrix into a schedule.
+ *
+ * @param[in]  how          See fs_decompose_t.
+ * @param[in]  stage_cost   Read by AUTO: alpha, the start-up cost of a message,
+ *                          as the bytes a lane could send meanwhile.
+ * @param[in]  n_servers    1 or more.
+ * @param[in]  bytes        [n_servers x n_servers] row-major, [src][dst], bytes
+ *                          per lane. The diagonal is ignored. Read during the
+ *                          call only.
+ * @param[in]  only_server  Keep only the transfers from and to this server;
+ *                          FS_ALL_SERVERS keeps all. Totals and digest are
+ *                          those of the whole.
+ * @param[out] schedule_p   Set on FS_OK only; fs_schedule_destroy() frees it.
+ * @return FS_OK; FS_ERR_INVAL (unknown how, no servers); FS_ERR_OVERFLOW (a
+ *         line sum passes 2^62); FS_ERR_NOMEM
+ */
+fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
+                               uint32_t n_servers, const uint64_t *bytes,
+                               uint32_t        only_server,
+                               fs_schedule_t **schedule_p);
+
+/** NULL is fine. */
+void fs_schedule_destroy(fs_schedule_t *schedule);
+
+/** The word users type: "auto", "compact", "openshop", "birkhoff",
+ *  "hierarchical", "spreadout". */
+const char *fs_decompose_name(fs_decompose_t how);
+
+/** The word users type: "minmove", "equalize", "greedy", "rowcol". */
+const char *fs_balance_name(fs_balance_t how);
+
+/**
+ * Bytes that balance moves inside all servers together, beyond those that stay
+ * there anyway.
+ *
+ * @param[in]  topo        Lanes included.
+ * @param[in]  how         See fs_balance_t.
+ * @param[in]  rank_bytes  [n_ranks x n_ranks] row-major, [src][dst], bytes.
+ *                         Blocks inside a server are ignored. Read during the
+ *                         call only.
+ * @param[out] gather_p    Bytes that another rank than their source sends to
+ *                         the other server. Set on FS_OK only, like redist_p.
+ * @param[out] redist_p    Bytes that another rank than their destination
+ *                         receives there. A byte may count in both.
+ * @return FS_OK; FS_ERR_INVAL (unknown how); FS_ERR_OVERFLOW (one server sends
+ *         another more than 2^62, or all moves pass 64 bits); FS_ERR_NOMEM
+ *
+ * Memory: that of the largest pair of servers. About 1 us for a pair of servers
+ * of 8 ranks; GREEDY, which sorts, 4 us; ROWCOL, which decomposes a matrix of
+ * lanes, 60 us.
+ */
+fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
+                             const uint64_t *rank_bytes, uint64_t *gather_p,
+                             uint64_t *redist_p);
+
+/** Who sends to whom and when, rank by rank. At any time a rank sends to at most
+ *  one rank and receives from at most one. Read-only; everything lives in one
+ *  block. */
+typedef struct fs_hierarchy {
+    uint32_t       n_ranks;
+    size_t         n_stages;    /**< subpermutations of ranks: times in which
+                                     none changes its partner */
+    uint64_t       lower_bound; /**< the busiest rank's bytes, sent or received,
+                                     as balanced */
+    uint64_t       total;       /**< length of all stages, DHBvN equation 11 */
+    size_t         n_transfers;
+    fs_transfer_t *transfers; /**< src and dst are ranks; by start, then src. A
+                                   transfer may last several stages, and end
+                                   before its last one does. */
+} fs_hierarchy_t;
+
+/**
+ * Turn a matrix of ranks into global subpermutations, in two levels (DHBvN
+ * Theorem 4): blocks between servers first, then the servers.
+ *
+ * @param[in]  topo         Servers may be uneven.
+ * @param[in]  balanced     Balance blocks first (FS_BALANCE_ROWCOL): then
+ *                          transfers are between the ranks that serve lanes.
+ *                          Otherwise every rank has a lane of its own, whatever
+ *                          topo says.
+ * @param[in]  rank_bytes   [n_ranks x n_ranks] row-major, [src][dst], bytes.
+ *                          Blocks inside a server are ignored. Read during the
+ *                          call only.
+ * @param[out] hierarchy_p  Set on FS_OK only; fs_hierarchy_destroy() frees it.
+ * @return FS_OK; FS_ERR_OVERFLOW (a block, or a server's line of scales, passes
+ *         2^62); FS_ERR_NOMEM
+ *
+ * Cost: for N servers of M ranks, N^2 decompositions of M x M and one of N x N
+ * (see fs_schedule_create()): 3 ms for 8 x 8 and 0.1 s for 40 x 8, three times
+ * that if balanced. Memory: 24 bytes a transfer, of which there are about 3 M^2
+ * a block, twice as many if balanced.
+ */
+fs_status_t fs_hierarchy_create(const fs_topo_t *topo, bool balanced,
+                                const uint64_t  *rank_bytes,
+                                fs_hierarchy_t **hierarchy_p);
+
+/** NULL is fine. */
+void fs_hierarchy_destroy(fs_hierarchy_t *hierarchy);
 
 /** What a plan depends on besides the traffic; equal on every rank. */
 typedef struct fs_plan_params {
@@ -165,6 +342,7 @@ typedef struct fs_plan_params {
     uint64_t       chunk;               /**< bytes of one message, at most */
     uint32_t       window;              /**< messages on their way to a lane */
     uint64_t       staging_limit;       /**< bytes of staging per rank */
+    uint64_t       stage_cost; /**< see fs_schedule_create() */
 } fs_plan_params_t;
 
 /** A decision and its reason, a static string for people. */
@@ -174,7 +352,7 @@ typedef struct fs_choice {
     const char *reason;
 } fs_choice_t;
 
-/** The word users type for an algorithm: "host", "staged". */
+/** The word users type for an algorithm: "host", "staged", "pipe2d", "direct". */
 const char *fs_alg_name(fs_alg_t alg);
 
 /** Pick the algorithm of one call (SABRE §4). Integers only. */
@@ -235,11 +413,14 @@ typedef struct fs_plan {
     uint32_t *next;          /**< [n_next] op indexes waiting for an op */
     uint64_t  staging_bytes; /**< size of FS_BUF_STAGING */
     uint32_t  window;        /**< wire receives posted at a time, at most */
-    uint32_t  n_stages;
-    uint64_t  total_per_lane; /**< sum of the stages, bytes per lane */
+    fs_alg_t  alg;            /**< what made it */
+    fs_decompose_t decompose; /**< staged only; never AUTO there */
+    uint32_t  n_stages;       /**< 0: there are none (see fs_schedule_t) */
+    uint64_t  total_per_lane; /**< of the schedule, bytes per lane; 0 if the
+                                   algorithm has none */
     uint64_t  moved_gather;   /**< bytes this rank sends to proxies */
     uint64_t  moved_redist;   /**< bytes this rank forwards as a proxy */
-    uint64_t  digest;         /**< of the stages: equal on every rank */
+    uint64_t  digest;         /**< of the whole schedule: equal on every rank */
 } fs_plan_t;
 
 /** One rank's view of the traffic, beyond the summary. */
@@ -253,27 +434,59 @@ typedef struct fs_local_traffic {
 } fs_local_traffic_t;
 
 /**
- * Plan one exchange for one rank with the staged algorithm: balance inside
- * servers, stages in which each server sends to at most one server and
- * receives from at most one, redistribute (FAST §4).
+ * Plan one exchange for one rank.
  *
- * @param[in]  topo, traffic, params  Equal on every rank. Borrowed during the
- *                                    call only.
+ *   staged  balance inside servers, stages in which each server sends to at
+ *           most one server and receives from at most one, redistribute
+ *           (FAST §4)
+ *   pipe2d  directly along rails while the rest is gathered on its rail, then
+ *           the rest (SABRE §6)
+ *   direct  rank r to r + 1, r + 2, ...
+ *
+ * @param[in]  alg     Not FS_ALG_HOST: that is the host's to run.
+ * @param[in]  topo, traffic, params  Equal on every rank, like alg. Borrowed
+ *                                    during the call only. params.algorithm is
+ *                                    not read.
  * @param[in]  rank    Whose program.
  * @param[in]  local   Counts of all ranks of rank's server.
  * @param[out] plan_p  Set on FS_OK only; fs_plan_destroy() frees it.
- * @return FS_OK; FS_ERR_INVAL (params out of range); FS_ERR_MISMATCH (local
- *         does not add up to traffic); FS_ERR_OVERFLOW (more than 2^24
+ * @return FS_OK; FS_ERR_INVAL (alg or params out of range); FS_ERR_MISMATCH
+ *         (local does not add up to traffic); FS_ERR_OVERFLOW (more than 2^24
  *         messages between two ranks: use a larger chunk); FS_ERR_NOMEM
  *
- * Cost: O(N^3.5) for N servers at worst, plus the operations of this rank.
+ * Cost: that of fs_schedule_create() if staged, plus the counts of the server's
+ * ranks and the operations of this rank.
  */
-fs_status_t fs_plan_create(const fs_topo_t *topo, const fs_traffic_t *traffic,
+fs_status_t fs_plan_create(fs_alg_t alg, const fs_topo_t *topo,
+                           const fs_traffic_t     *traffic,
                            const fs_plan_params_t *params, uint32_t rank,
                            const fs_local_traffic_t *local, fs_plan_t **plan_p);
 
 /** NULL is fine. */
 void fs_plan_destroy(fs_plan_t *plan);
+
+/**
+ * Prove the programs of all ranks from the traffic, sharing no code with their
+ * makers: what one rank sends another receives; nothing waits for ever, however
+ * slow the network and although wire messages keep plan order and window; no
+ * two operations touch the same staging bytes without an order; every byte of
+ * every block lands once, in its place, and crosses the wire at most once.
+ *
+ * For tests, debugging and "fastsched program --verify".
+ *
+ * @param[in]  topo, params  What the plans were made from.
+ * @param[in]  rank_bytes    [n_ranks x n_ranks] row-major, [src][dst], bytes.
+ * @param[in]  plans         [n_ranks]
+ * @param[out] why           On FS_ERR_INVAL: one line that names rank and
+ *                           operation and says what is wrong.
+ * @param[in]  why_len       Bytes at why.
+ * @return FS_OK; FS_ERR_INVAL (a plan is wrong); FS_ERR_NOMEM
+ *
+ * About 0.5 us per operation; memory 160 bytes each.
+ */
+fs_status_t fs_plan_check(const fs_topo_t *topo, const fs_plan_params_t *params,
+                          const uint64_t *rank_bytes, fs_plan_t *const *plans,
+                          char *why, size_t why_len);
 
 #ifdef __cplusplus
 }

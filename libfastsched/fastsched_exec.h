@@ -35,6 +35,8 @@ typedef struct fs_param_info {
 typedef enum fs_algorithm_param {
     FS_ALGORITHM_AUTO,
     FS_ALGORITHM_STAGED,
+    FS_ALGORITHM_PIPE2D,
+    FS_ALGORITHM_DIRECT,
     FS_ALGORITHM_OFF
 } fs_algorithm_param_t;
 
@@ -58,6 +60,7 @@ typedef struct fs_params {
     uint32_t transport;     /**< fs_transport_param_t */
     uint32_t balance;       /**< fs_balance_t */
     uint32_t decompose;     /**< fs_decompose_t */
+    uint64_t stage_cost;    /**< bytes */
     uint32_t check;
     uint32_t verbose;
     uint32_t stats;
@@ -209,14 +212,16 @@ fs_alg_t fs_coll_last_alg(const fs_coll_t *coll);
 void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
                       size_t text_len);
 
+enum { FS_N_ALGS = FS_ALG_DIRECT + 1 };
+
 /** Sums over the calls of one communicator, this rank's view. */
 typedef struct fs_coll_stats {
     uint64_t calls;
-    uint64_t calls_staged;
+    uint64_t calls_by[FS_N_ALGS]; /**< of these, run here, by fs_alg_t */
     uint64_t summary_ns;   /**< in the summary exchange */
     uint64_t plan_ns;      /**< in planning and agreeing on it */
     uint64_t run_ns;       /**< in moving the data */
-    uint64_t inter_bytes;  /**< between servers, all ranks, staged calls */
+    uint64_t inter_bytes;  /**< between servers, all ranks, calls run here */
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
     uint64_t peak_staging; /**< bytes */

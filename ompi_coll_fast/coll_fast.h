@@ -44,20 +44,20 @@ enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
 typedef struct mca_coll_fast_component_t {
     mca_coll_base_component_t super;
-    char *priority_text;             /* as typed */
-    int priority;                    /* parsed; -1: only when named */
-    char *fallback;                  /* helpers under "--mca coll fast" */
-    char *value[FAST_MAX_PARAMS];    /* of fs_params_info(k), as typed */
-    fs_params_t params;              /* parsed */
-    char bad_value[512];             /* why they cannot be used, or "" */
-    uint32_t *world_server;          /* parameter nodes, by world rank */
-    fs_net_t *net;                   /* made at the first need */
-    bool no_net;                     /* it could not be made */
-    bool on_world_rank_0;            /* prints for all */
-    unsigned last_algorithm;         /* pvar: fs_alg_t */
-    unsigned long long calls;        /* pvar */
-    unsigned long long calls_staged; /* pvar */
-    unsigned long long inter_bytes;  /* pvar */
+    char *priority_text;                    /* as typed */
+    int priority;                           /* parsed; -1: only when named */
+    char *fallback;                         /* helpers under "--mca coll fast" */
+    char *value[FAST_MAX_PARAMS];           /* of fs_params_info(k), as typed */
+    fs_params_t params;                     /* parsed */
+    char bad_value[512];                    /* why they cannot be used, or "" */
+    uint32_t *world_server;                 /* parameter nodes, by world rank */
+    fs_net_t *net;                          /* made at the first need */
+    bool no_net;                            /* it could not be made */
+    bool on_world_rank_0;                   /* prints for all */
+    unsigned last_algorithm;                /* pvar: fs_alg_t */
+    unsigned long long calls;               /* pvar */
+    unsigned long long calls_by[FS_N_ALGS]; /* pvars, by fs_alg_t */
+    unsigned long long inter_bytes;         /* pvar */
 } mca_coll_fast_component_t;
 
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;

@@ -27,7 +27,9 @@ static void count_call(const mca_coll_fast_module_t *module, uint64_t inter_byte
 
     fs_coll_get_stats(module->coll, &stats);
     __atomic_store_n(&c->last_algorithm, (unsigned) alg, __ATOMIC_RELAXED);
-    add(&c->calls_staged, FS_ALG_STAGED == alg);
+    if (FS_ALG_HOST != alg) {
+        add(&c->calls_by[alg], 1);
+    }
     add(&c->inter_bytes, stats.inter_bytes - inter_bytes_before);
 }
 

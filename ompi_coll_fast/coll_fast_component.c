@@ -83,14 +83,21 @@ static void register_pvars(void)
 
     register_pvar("calls", "MPI_Alltoallv calls seen", MCA_BASE_PVAR_CLASS_COUNTER,
                   MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &c->calls);
-    register_pvar("calls_staged", "of these, staged", MCA_BASE_PVAR_CLASS_COUNTER,
-                  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &c->calls_staged);
-    register_pvar("inter_bytes", "Bytes between servers in staged calls, all ranks",
+    for (unsigned alg = FS_ALG_STAGED; alg < FS_N_ALGS; ++alg) {
+        char name[64], help[64];
+
+        snprintf(name, sizeof(name), "calls_%s", fs_alg_name((fs_alg_t) alg));
+        snprintf(help, sizeof(help), "of these, run %s", fs_alg_name((fs_alg_t) alg));
+        register_pvar(name, help, MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
+                      &c->calls_by[alg]);
+    }
+    register_pvar("inter_bytes", "Bytes between servers in these calls, all ranks",
                   MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
                   &c->inter_bytes);
     /* A level, not a state: ompi_info 4.1.4 crashes when it prints the names of
      * a state's values. */
-    register_pvar("last_algorithm", "What served the last MPI_Alltoallv: 0 host, 1 staged",
+    register_pvar("last_algorithm",
+                  "What served the last MPI_Alltoallv: 0 host, 1 staged, 2 pipe2d, 3 direct",
                   MCA_BASE_PVAR_CLASS_LEVEL, MCA_BASE_VAR_TYPE_UNSIGNED_INT, &c->last_algorithm);
 }
 
@@ -212,8 +219,11 @@ static void print_summary(void)
     const mca_coll_fast_component_t *c = &mca_coll_fast_component;
 
     if (c->params.verbose > 0 && c->calls > 0 && c->on_world_rank_0) {
-        opal_output(0, "coll fast: summary: %llu calls, %llu staged, %llu bytes between servers",
-                    c->calls, c->calls_staged, c->inter_bytes);
+        opal_output(0,
+                    "coll fast: summary: %llu calls, %llu staged, %llu pipe2d, %llu direct, "
+                    "%llu bytes between servers",
+                    c->calls, c->calls_by[FS_ALG_STAGED], c->calls_by[FS_ALG_PIPE2D],
+                    c->calls_by[FS_ALG_DIRECT], c->inter_bytes);
     }
 }
 

@@ -163,11 +163,14 @@ static void print_stats(const mca_coll_fast_module_t *module)
         return;
     }
     opal_output(0,
-                "coll fast: stats: %s rank %d: %llu calls, %llu staged; summaries %.6f s and "
+                "coll fast: stats: %s rank %d: %llu calls, %llu staged, %llu pipe2d, %llu direct; "
+                "summaries %.6f s and "
                 "%llu bytes to other servers; plans %.6f s; runs %.6f s; %llu bytes moved inside "
                 "the server; peak staging %llu bytes of %llu",
                 module->comm->c_name, ompi_comm_rank(module->comm), (unsigned long long) s.calls,
-                (unsigned long long) s.calls_staged, (double) s.summary_ns * 1e-9,
+                (unsigned long long) s.calls_by[FS_ALG_STAGED],
+                (unsigned long long) s.calls_by[FS_ALG_PIPE2D],
+                (unsigned long long) s.calls_by[FS_ALG_DIRECT], (double) s.summary_ns * 1e-9,
                 (unsigned long long) s.meta_bytes, (double) s.plan_ns * 1e-9,
                 (double) s.run_ns * 1e-9, (unsigned long long) s.moved_bytes,
                 (unsigned long long) s.peak_staging,

@@ -294,7 +294,7 @@ static int read_pvar(const osu_algorithm_t *a)
 void osu_algorithm_last(const osu_algorithm_t *algorithm,
                         char                   name[OSU_NAME_LEN])
 {
-    static const char *const plain[] = {"host", "staged"};
+    static const char *const plain[] = {"host", "staged", "pipe2d", "direct"};
     int                      value = read_pvar(algorithm), n = 0, item, len;
 
     snprintf(name, OSU_NAME_LEN, "-");
@@ -302,7 +302,7 @@ void osu_algorithm_last(const osu_algorithm_t *algorithm,
         return;
     }
     if (algorithm->names == MPI_T_ENUM_NULL) {
-        if (value < 2) {
+        if (value < 4) {
             snprintf(name, OSU_NAME_LEN, "%s", plain[value]);
         }
         return;

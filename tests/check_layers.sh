@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Fails when an include crosses base < sched < exec < host, when sched/ or base/
+# Fails when an include crosses base < sched < exec < host, when base/, sched/ or sim/
 # could look at anything but their arguments, or when a library exports more or
 # less than its headers declare.
 #
@@ -72,12 +72,14 @@ fi
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
 base='"(base/)?fs_(arena|arith|assert|digest|status).h"|"fastsched.h"'
-sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_pattern.h\""
+sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_(frame|pattern|straggler).h\""
 
 allow base "$pure|$base" "$lib"/base/*.[ch]
 allow sched "$pure|$sched" "$lib"/sched/*.[ch]
+allow sim "$pure|$sched|\"fastsched_sim.h\"|\"sim/fs_sim_[a-z]*.h\"" "$lib"/sim/*.[ch]
 allow 'a public header' "$pure|\"fastsched(_exec|_pattern)?.h\"" \
-    "$lib"/fastsched.h "$lib"/fastsched_exec.h "$lib"/fastsched_pattern.h
+    "$lib"/fastsched.h "$lib"/fastsched_exec.h "$lib"/fastsched_frame.h "$lib"/fastsched_pattern.h \
+    "$lib"/fastsched_sim.h "$lib"/fastsched_straggler.h
 
 for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
     case $file in
@@ -93,6 +95,10 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*.h | grep -E '(coll_fast|osu_|\.\.)'
 [ -z "$crossing" ] || complain "libfastsched may not know its users:
 $crossing"
 
+crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE ' "(tools/fs_[a-z_]*|fastsched(_[a-z]+)?)\.h"$')
+[ -z "$crossing" ] || complain "the command knows the public headers only:
+$crossing"
+
 # ---- every file is built and distributed ----
 
 for file in "$lib"/*/*.[ch] "$lib"/*.h; do
@@ -100,11 +106,12 @@ for file in "$lib"/*/*.[ch] "$lib"/*.h; do
     grep -qF "$file" "$lib/Makefile.am" || complain "libfastsched/Makefile.am does not name $file"
 done
 
-# ---- base and sched are pure: nothing but their arguments ----
+# ---- base, sched and sim are pure: nothing but their arguments ----
 
 impure='getenv|secure_getenv|clock.*|time|gettimeofday|nanosleep|usleep|rand.*|random|drand48|getpid|gethostname'
 impure="$impure|printf|fprintf|vprintf|puts|fopen|open|read|write|pthread_.*|exit"
-for object in "$build"/libfastsched/base/*.o "$build"/libfastsched/sched/*.o; do
+for object in "$build"/libfastsched/base/*.o "$build"/libfastsched/sched/*.o \
+    "$build"/libfastsched/sim/*.o; do
     [ -f "$object" ] || continue
     calls=$(${NM:-nm} -u "$object" | awk '{ print $2 }' | sed 's/@.*//' | grep -xE "$impure")
     [ -z "$calls" ] || complain "${object#"$build"/} is not pure, it calls:

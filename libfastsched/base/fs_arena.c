@@ -3,6 +3,8 @@
  * A chain of blocks, the newest first. An allocation comes from the newest
  * block or starts a new one, so pointers never move and nobody keeps a list of
  * what to free.
+ *
+ * Blocks after the first are large: what is not used of them costs nothing.
  */
 #include "base/fs_arena.h"
 
@@ -10,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = _Alignof(max_align_t), BLOCK_BYTES = 16384 };
+enum {
+    ALIGN       = _Alignof(max_align_t),
+    FIRST_BLOCK = 16 << 10,
+    OTHER_BLOCK = 1 << 20
+};
 
 struct fs_arena_block {
     fs_arena_block_t *next;
@@ -19,7 +25,8 @@ struct fs_arena_block {
 
 static int grow(fs_arena_t *arena, size_t bytes)
 {
-    size_t            size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+    size_t            usual = arena->head == NULL ? FIRST_BLOCK : OTHER_BLOCK;
+    size_t            size  = bytes > usual ? bytes : usual;
     fs_arena_block_t *block;
 
     if (size > SIZE_MAX - sizeof(*block)) {
@@ -36,7 +43,12 @@ static int grow(fs_arena_t *arena, size_t bytes)
     return 0;
 }
 
-void *fs_arena_calloc(fs_arena_t *arena, size_t n, size_t elem_bytes)
+int fs_arena_reserve(fs_arena_t *arena, size_t bytes)
+{
+    return grow(arena, bytes);
+}
+
+void *fs_arena_alloc(fs_arena_t *arena, size_t n, size_t elem_bytes)
 {
     size_t bytes;
     void  *p;
@@ -52,7 +64,28 @@ void *fs_arena_calloc(fs_arena_t *arena, size_t n, size_t elem_bytes)
     }
     p = arena->head->payload + arena->used;
     arena->used += bytes;
-    return memset(p, 0, bytes);
+    return p;
+}
+
+void *fs_arena_calloc(fs_arena_t *arena, size_t n, size_t elem_bytes)
+{
+    void *p = fs_arena_alloc(arena, n, elem_bytes);
+
+    return p == NULL ? NULL : memset(p, 0, n * elem_bytes);
+}
+
+/* The newest block stays; most often it is the largest. */
+void fs_arena_reset(fs_arena_t *arena)
+{
+    fs_arena_t older;
+
+    if (arena->head == NULL) {
+        return;
+    }
+    older             = (fs_arena_t){.head = arena->head->next};
+    arena->head->next = NULL;
+    arena->used       = 0;
+    fs_arena_fini(&older);
 }
 
 void fs_arena_fini(fs_arena_t *arena)

@@ -14,9 +14,19 @@ typedef struct fs_arena {
     size_t            size; /* bytes of head's payload */
 } fs_arena_t;
 
-/* n zeroed elements of elem_bytes, aligned for any type; NULL if out of memory
- * or if the product does not fit. Lives until fs_arena_fini(). */
+/* n elements of elem_bytes, aligned for any type; NULL if out of memory or if
+ * the product does not fit. Lives until fs_arena_fini(). */
+void *fs_arena_alloc(fs_arena_t *arena, size_t n, size_t elem_bytes);
+
+/* The same, zeroed. */
 void *fs_arena_calloc(fs_arena_t *arena, size_t n, size_t elem_bytes);
+
+/* Start with a block of at least that many bytes, not yet touched; 0, or -1 if
+ * out of memory. */
+int fs_arena_reserve(fs_arena_t *arena, size_t bytes);
+
+/* Forgets all allocations but keeps memory for the next ones. */
+void fs_arena_reset(fs_arena_t *arena);
 
 /* Frees everything; the arena may be used again. */
 void fs_arena_fini(fs_arena_t *arena);

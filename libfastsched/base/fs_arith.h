@@ -40,4 +40,9 @@ static inline uint32_t fs_u32_min(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+static inline uint32_t fs_u32_max(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
 #endif

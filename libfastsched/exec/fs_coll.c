@@ -165,8 +165,8 @@ static fs_status_t make_plan(fs_coll_t *coll, const fs_call_t *call,
         status = call->prepare(call->ctx);
     }
     if (status == FS_OK) {
-        status = fs_plan_create(coll->topo, &coll->traffic, &params, coll->rank,
-                                &local, plan_p);
+        status = fs_plan_create(coll->choice.alg, coll->topo, &coll->traffic,
+                                &params, coll->rank, &local, plan_p);
     }
     if (status == FS_OK) {
         status = fs_exec_reserve(coll->exec, *plan_p);
@@ -232,15 +232,16 @@ static void count_run(fs_coll_t *coll, const fs_plan_t *plan)
 {
     fs_coll_stats_t *stats = &coll->stats;
 
-    ++stats->calls_staged;
+    ++stats->calls_by[plan->alg];
     stats->inter_bytes += coll->traffic.inter_bytes;
     stats->moved_bytes += plan->moved_gather + plan->moved_redist;
     stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
+    coll->decompose     = plan->decompose;
     coll->n_stages      = plan->n_stages;
 }
 
-/* The summary says staged: plan, agree, run. */
-static fs_status_t run_staged(fs_coll_t *coll, const fs_call_t *call, bool *ran)
+/* The summary says that it pays: plan, agree, run. */
+static fs_status_t serve(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 {
     uint64_t    start  = now_ns(), planned;
     fs_plan_t  *plan   = NULL;
@@ -300,8 +301,8 @@ fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
     }
     coll->choice     = choose(coll);
     coll->summarised = true;
-    if (coll->choice.alg == FS_ALG_STAGED) {
-        status = run_staged(coll, call, ran);
+    if (coll->choice.alg != FS_ALG_HOST) {
+        status = serve(coll, call, ran);
     }
     if (status == FS_OK && *ran && coll->params.verbose > 0) {
         status = find_slowest(coll, now_ns() - start);
@@ -362,6 +363,16 @@ static void say_traffic(line_t *line, const fs_coll_t *coll)
         (unsigned long long)coll->traffic.inter_bytes);
 }
 
+/* How the servers take turns. */
+static void say_schedule(line_t *line, const fs_coll_t *coll)
+{
+    say(line, ", %s", fs_decompose_name(coll->decompose));
+    if (coll->n_stages > 0) {
+        say(line, ", %u stage%s", coll->n_stages,
+            coll->n_stages == 1 ? "" : "s");
+    }
+}
+
 /* The slowest rank's time, and the bound where the rate is known. */
 static void say_time(line_t *line, const fs_coll_t *coll)
 {
@@ -370,8 +381,7 @@ static void say_time(line_t *line, const fs_coll_t *coll)
         (double)coll->params.rate;
     double time_s = (double)coll->slowest_ns * 1e-9;
 
-    say(line, ", %u stage%s, %.6f s", coll->n_stages,
-        coll->n_stages == 1 ? "" : "s", time_s);
+    say(line, ", %.6f s", time_s);
     if (coll->params.rate > 0 && time_s > 0) {
         say(line, ", lower bound %.6f s (%.1f%%)", bound_s,
             100 * bound_s / time_s);
@@ -388,6 +398,9 @@ void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
         coll->choice.reason);
     if (coll->summarised) {
         say_traffic(&line, coll);
+    }
+    if (coll->choice.alg == FS_ALG_STAGED) {
+        say_schedule(&line, coll);
     }
     if (coll->choice.alg != FS_ALG_HOST) {
         say_time(&line, coll);

@@ -21,11 +21,12 @@ struct fs_coll {
     char            error[256];
     fs_coll_stats_t stats;
     /* The last call, for fs_coll_describe(). */
-    fs_choice_t  choice;
-    fs_traffic_t traffic;
-    uint32_t     n_stages;
-    uint64_t     slowest_ns; /* with parameter verbose only */
-    bool         summarised; /* traffic is that of the last call */
+    fs_choice_t    choice;
+    fs_traffic_t   traffic;
+    fs_decompose_t decompose; /* of a staged call, like n_stages */
+    uint32_t       n_stages;
+    uint64_t       slowest_ns; /* with parameter verbose only */
+    bool           summarised; /* traffic is that of the last call */
 };
 
 /* Compare all counts of a call, before anything moves (parameter check).

@@ -9,6 +9,7 @@
 
 #include "base/fs_arith.h"
 #include "exec/fs_params.h"
+#include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
 
 #include <stdio.h>
@@ -131,8 +132,10 @@ static fs_status_t introduce(creation_t *c)
     return status == FS_OK ? FS_OK : explain(c, status, "out of memory", 0, 0);
 }
 
-/* Whom a rank talks to: its server, the proxies of its own lane. */
-static uint8_t reach(const fs_topo_t *topo, uint32_t rank, uint32_t peer)
+/* Whom a rank talks to: its server; the proxies of its own lane, for the
+ * summaries at least; and whom the algorithms want. */
+static uint8_t reach(const fs_topo_t *topo, const fs_plan_params_t *params,
+                     uint32_t rank, uint32_t peer)
 {
     uint32_t lane = fs_topo_lane(topo, rank);
 
@@ -142,26 +145,29 @@ static uint8_t reach(const fs_topo_t *topo, uint32_t rank, uint32_t peer)
     if (fs_topo_server(topo, peer) == fs_topo_server(topo, rank)) {
         return FS_REACH_LOCAL;
     }
-    return lane != FS_NO_LANE && fs_topo_lane(topo, peer) == lane
+    return (lane != FS_NO_LANE && fs_topo_lane(topo, peer) == lane) ||
+                   fs_plan_talks(topo, params, rank, peer) ||
+                   fs_plan_talks(topo, params, peer, rank)
                ? FS_REACH_WIRE
                : FS_REACH_NONE;
 }
 
 static fs_status_t connect_peers(creation_t *c, uint32_t *failed_p)
 {
-    fs_coll_t     *coll  = c->coll;
-    uint32_t       n     = c->member->n_ranks;
-    fs_net_group_t group = {.n_ranks = n,
-                            .rank    = coll->rank,
-                            .group   = c->hellos[coll->rank].group,
-                            .hello   = c->hellos,
-                            .address = c->addresses,
-                            .stride  = c->stride,
-                            .reach   = c->reach};
-    fs_status_t    status;
+    fs_coll_t       *coll   = c->coll;
+    uint32_t         n      = c->member->n_ranks;
+    fs_net_group_t   group  = {.n_ranks = n,
+                               .rank    = coll->rank,
+                               .group   = c->hellos[coll->rank].group,
+                               .hello   = c->hellos,
+                               .address = c->addresses,
+                               .stride  = c->stride,
+                               .reach   = c->reach};
+    fs_plan_params_t params = fs_params_plan(&coll->params);
+    fs_status_t      status;
 
     for (uint32_t r = 0; r < n; ++r) {
-        c->reach[r] = reach(coll->topo, coll->rank, r);
+        c->reach[r] = reach(coll->topo, &params, coll->rank, r);
     }
     pthread_mutex_lock(&coll->net->lock);
     status =

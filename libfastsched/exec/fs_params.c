@@ -25,19 +25,24 @@ typedef struct row {
     bool               all_equal;
 } row_t;
 
-static const char *const algorithm_words[] = {"auto", "staged", "off", NULL};
+static const char *const algorithm_words[] = {"auto",   "staged", "pipe2d",
+                                              "direct", "off",    NULL};
 static const char *const transport_words[] = {"auto", "ucx", NULL};
-static const char *const balance_words[]   = {"minmove", "equalize", NULL};
-static const char *const decompose_words[] = {"birkhoff", NULL};
+static const char *const balance_words[]   = {"minmove", "equalize", "greedy",
+                                              "rowcol", NULL};
+static const char *const decompose_words[] = {
+    "auto",         "compact",   "openshop", "birkhoff",
+    "hierarchical", "spreadout", NULL};
 
 #define KIB        UINT64_C(1024)
 #define GIB        (KIB * KIB * KIB)
 #define AT(_field) offsetof(fs_params_t, _field)
 
 static const row_t rows[] = {
-    {{"algorithm", "auto", "auto, staged, off",
-      "What serves MPI_Alltoallv: auto (by size), staged (whenever "
-      "bytes cross servers), off (the host MPI's own)",
+    {{"algorithm", "auto", "auto, staged, pipe2d, direct, off",
+      "What serves MPI_Alltoallv: auto (by size and skew), off (the host MPI's "
+      "own), or whenever bytes cross servers: staged (balance, stages: FAST), "
+      "pipe2d (along rails: SABRE), direct (the plain rotation)",
       FS_PARAM_USER},
      WORD,
      AT(algorithm),
@@ -107,7 +112,7 @@ static const row_t rows[] = {
      true},
     {{"mtm_threshold", "2.2", "1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "
-      "call counts as skewed (SABRE); so far both kinds run staged",
+      "call counts as skewed (SABRE) and runs staged",
       FS_PARAM_TUNER},
      MILLI,
      AT(mtm_threshold),
@@ -168,9 +173,19 @@ static const row_t rows[] = {
      64 * KIB *KIB,
      NULL,
      false},
-    {{"balance", "minmove", "minmove, equalize",
+    {{"stage_cost", "64k", "0 to 1g",
+      "Start-up cost of a message between servers, as the bytes a NIC could "
+      "send meanwhile; decides between schedules and algorithms",
+      FS_PARAM_TUNER},
+     BYTES,
+     AT(stage_cost),
+     0,
+     GIB,
+     NULL,
+     true},
+    {{"balance", "minmove", "minmove, equalize, greedy, rowcol",
       "How a tile becomes lane streams: minmove (fewest bytes moved inside "
-      "servers), equalize (FAST)",
+      "servers), equalize (FAST), greedy (SABRE), rowcol (DHBvN)",
       FS_PARAM_DEVEL},
      WORD,
      AT(balance),
@@ -178,8 +193,12 @@ static const row_t rows[] = {
      0,
      balance_words,
      true},
-    {{"decompose", "birkhoff", "birkhoff",
-      "How the server matrix becomes stages: birkhoff (exact)", FS_PARAM_DEVEL},
+    {{"decompose", "auto",
+      "auto, compact, openshop, birkhoff, hierarchical, spreadout",
+      "How the server matrix becomes a schedule: compact (few stages), "
+      "openshop (no stages), birkhoff (exact, FAST), hierarchical (exact, with "
+      "rowcol, DHBvN), spreadout (shifted diagonals), auto (by cost)",
+      FS_PARAM_DEVEL},
      WORD,
      AT(decompose),
      0,
@@ -413,9 +432,16 @@ uint64_t fs_params_digest(const fs_params_t *params)
 
 fs_plan_params_t fs_params_plan(const fs_params_t *params)
 {
+    static const fs_alg_t algs[] = {
+        [FS_ALGORITHM_AUTO]   = FS_ALG_HOST, /* not read */
+        [FS_ALGORITHM_STAGED] = FS_ALG_STAGED,
+        [FS_ALGORITHM_PIPE2D] = FS_ALG_PIPE2D,
+        [FS_ALGORITHM_DIRECT] = FS_ALG_DIRECT,
+        [FS_ALGORITHM_OFF]    = FS_ALG_HOST,
+    };
+
     return (fs_plan_params_t){
-        .algorithm = params->algorithm == FS_ALGORITHM_STAGED ? FS_ALG_STAGED
-                                                              : FS_ALG_HOST,
+        .algorithm           = algs[params->algorithm],
         .force_algorithm     = params->algorithm != FS_ALGORITHM_AUTO,
         .balance             = (fs_balance_t)params->balance,
         .decompose           = (fs_decompose_t)params->decompose,
@@ -424,5 +450,6 @@ fs_plan_params_t fs_params_plan(const fs_params_t *params)
         .chunk               = params->chunk,
         .window              = params->window,
         .staging_limit       = params->staging_limit,
+        .stage_cost          = params->stage_cost,
     };
 }

@@ -34,23 +34,6 @@ fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
     return FS_OK;
 }
 
-void fs_matching_add_edge(fs_matching_t *matching, uint32_t row, uint32_t col)
-{
-    matching->edge[(size_t)row * matching->n_words + col / 64] |= UINT64_C(1)
-                                                                  << col % 64;
-}
-
-void fs_matching_remove_edge(fs_matching_t *matching, uint32_t row,
-                             uint32_t col)
-{
-    matching->edge[(size_t)row * matching->n_words + col / 64] &=
-        ~(UINT64_C(1) << col % 64);
-    if (matching->col_of[row] == col) {
-        matching->col_of[row] = FS_UNMATCHED;
-        matching->row_of[col] = FS_UNMATCHED;
-    }
-}
-
 /* Give col to the row that reached it; that row's old column goes to the row
  * that reached that one, and so on to the root. */
 static void flip_path(fs_matching_t *matching, uint32_t root, uint32_t col)
@@ -98,7 +81,7 @@ static bool augment(fs_matching_t *matching, uint32_t root)
     return false;
 }
 
-bool fs_matching_complete(fs_matching_t *matching)
+static bool complete(fs_matching_t *matching)
 {
     for (uint32_t row = 0; row < matching->n; ++row) {
         if (matching->col_of[row] == FS_UNMATCHED && !augment(matching, row)) {
@@ -106,4 +89,18 @@ bool fs_matching_complete(fs_matching_t *matching)
         }
     }
     return true;
+}
+
+bool fs_matching_repair(fs_matching_t *matching)
+{
+    for (uint32_t row = 0; row < matching->n; ++row) {
+        uint32_t        col  = matching->col_of[row];
+        const uint64_t *edge = matching->edge + (size_t)row * matching->n_words;
+
+        if (col != FS_UNMATCHED && (edge[col / 64] >> col % 64 & 1) == 0) {
+            matching->col_of[row] = FS_UNMATCHED;
+            matching->row_of[col] = FS_UNMATCHED;
+        }
+    }
+    return complete(matching);
 }

@@ -9,9 +9,8 @@
 enum { FS_UNMATCHED = UINT32_MAX };
 
 /*
- * n senders (rows), n receivers (columns), an edge wherever a bit is set.
- * Rows keep their partner while edges come and go; only rows that lost theirs
- * are matched anew.
+ * n senders (rows), n receivers (columns), an edge wherever a bit of edge is
+ * set: write it as you like between two repairs.
  */
 typedef struct fs_matching {
     uint32_t  n;
@@ -28,17 +27,13 @@ typedef struct fs_matching {
 fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
                              fs_arena_t *arena);
 
-void fs_matching_add_edge(fs_matching_t *matching, uint32_t row, uint32_t col);
-
-/* Also parts the two if they were partners. */
-void fs_matching_remove_edge(fs_matching_t *matching, uint32_t row,
-                             uint32_t col);
-
 /*
- * Find a partner for every row, by shortest augmenting paths, lowest index
- * first. False if there is no perfect matching; what is matched stays so.
+ * Find a partner for every row by shortest augmenting paths, lowest index
+ * first; partners whose edge is still there stay together. False if there is no
+ * perfect matching; what is matched stays so.
+ *
  * Cost: O(n * n_words) per row without a partner.
  */
-bool fs_matching_complete(fs_matching_t *matching);
+bool fs_matching_repair(fs_matching_t *matching);
 
 #endif

@@ -8,24 +8,30 @@
 /* Messages of one channel between two ranks, per call: tags have 24 bits. */
 enum { FS_MAX_SEQ = 1 << 24, FS_NO_OP = UINT32_MAX };
 
+/* An edge of a program. */
+typedef struct fs_edge {
+    uint32_t before;
+    uint32_t then;
+} fs_edge_t;
+
 /*
  * A program in the making: operations in plan order, then edges between them.
  * The first failure sticks in status and turns every later call into a no-op,
  * so algorithms check once, at the end.
+ *
+ * The operations grow where they are to stay, behind the plan in one block.
  */
 typedef struct fs_program {
     fs_status_t status;
     uint32_t    n_ranks;
+    fs_plan_t  *block; /* room for the plan, then ops */
     fs_op_t    *ops;
     uint32_t    n_ops;
     uint32_t    max_ops;
-    struct {
-        uint32_t before;
-        uint32_t then;
-    } * edges;
-    uint32_t  n_edges;
-    uint32_t  max_edges;
-    uint32_t *next_seq; /* [2][FS_CH_LAST][n_ranks]: receives, sends */
+    fs_edge_t  *edges;
+    uint32_t    n_edges;
+    uint32_t    max_edges;
+    uint32_t   *next_seq; /* [2][FS_CH_LAST][n_ranks]: receives, sends */
 } fs_program_t;
 
 fs_status_t fs_program_init(fs_program_t *program, uint32_t n_ranks);
@@ -42,6 +48,11 @@ uint32_t fs_program_recv(fs_program_t *program, fs_channel_t channel,
 /* `then` waits for `before`. Nothing happens if either is FS_NO_OP. */
 void fs_program_after(fs_program_t *program, uint32_t then, uint32_t before);
 
+/* Turn a finished program into a plan with these totals; the caller's. FS_OK,
+ * the program's status, FS_ERR_NOMEM. fs_program_fini() is still due. */
+fs_status_t fs_program_seal(fs_program_t *program, const fs_plan_t *totals,
+                            fs_plan_t **plan_p);
+
 /* Everything fs_plan_create() was given. */
 typedef struct fs_plan_request {
     const fs_topo_t          *topo;
@@ -51,10 +62,37 @@ typedef struct fs_plan_request {
     const fs_local_traffic_t *local;
 } fs_plan_request_t;
 
-/* An algorithm: writes the program and the plan's totals (n_stages to digest,
- * staging_bytes). */
+/* Of all that a plan without a schedule depends on, equal on every rank. */
+uint64_t fs_plan_digest(const fs_plan_request_t *request, fs_alg_t alg);
+
+/* An algorithm: writes the program and the plan's totals (staging_bytes,
+ * decompose to digest). */
+typedef fs_status_t (*fs_alg_build_t)(const fs_plan_request_t *request,
+                                      fs_program_t *program, fs_plan_t *plan);
+
 fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
                                 fs_program_t *program, fs_plan_t *plan);
+fs_status_t fs_alg_pipe2d_build(const fs_plan_request_t *request,
+                                fs_program_t *program, fs_plan_t *plan);
+fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
+                                fs_program_t *program, fs_plan_t *plan);
+
+/* May src send to dst, on another server, in any plan of an algorithm? */
+typedef bool (*fs_alg_talks_t)(const fs_topo_t        *topo,
+                               const fs_plan_params_t *params, uint32_t src,
+                               uint32_t dst);
+
+bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                         uint32_t src, uint32_t dst);
+bool fs_alg_pipe2d_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                         uint32_t src, uint32_t dst);
+bool fs_alg_direct_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                         uint32_t src, uint32_t dst);
+
+/* May src send to dst, on another server, in any plan that follows from these
+ * params? Connections are made before the traffic is known. */
+bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                   uint32_t src, uint32_t dst);
 
 /* Rings of a rank's staging pool, at most, and slots a ring needs at least. */
 enum { FS_STAGING_RINGS = 6, FS_STAGING_MIN_SLOTS = 2 };

@@ -14,18 +14,22 @@ typedef struct fs_ring {
     uint64_t base; /* in the staging pool, bytes */
     uint64_t slot_bytes;
     uint32_t n_slots;
-    uint32_t next; /* uses so far */
+    uint32_t slot;       /* whose turn it is */
+    bool     went_round; /* it has been used before */
     uint32_t first_reader[FS_RING_MAX_SLOTS];
     uint32_t n_readers[FS_RING_MAX_SLOTS];
 } fs_ring_t;
 
 /* A ring from *base_p on, which moves behind it. n_slots is 1 to
- * FS_RING_MAX_SLOTS. */
+ * FS_RING_MAX_SLOTS. Only what the functions below read is written. */
 void fs_ring_init(fs_ring_t *ring, uint64_t *base_p, uint32_t n_slots,
                   uint64_t slot_bytes);
 
 /* Where the slot of this turn is. */
-uint64_t fs_ring_offset(const fs_ring_t *ring);
+static inline uint64_t fs_ring_offset(const fs_ring_t *ring)
+{
+    return ring->base + ring->slot * ring->slot_bytes;
+}
 
 /* op writes the slot of this turn: it waits for the readers of the last. */
 void fs_ring_wait(const fs_ring_t *ring, fs_program_t *program, uint32_t op);

@@ -1,25 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lane streams read chunk by chunk, in step on both servers of a tile. */
+/*
+ * Lane streams read chunk by chunk, in step on both servers of a tile.
+ *
+ * A chunk is one message: bytes of one sending lane for one receiving lane,
+ * without gaps. A slice of the streams is cut in passes: a pass takes the chunks
+ * of all lanes that begin at the same pos, lower lanes first. Lanes do not care
+ * for each other, so a rank reads only those that concern it. Whoever cuts the
+ * same streams at the same ends finds the same chunks, and in the same order
+ * those that both find.
+ */
 #ifndef FS_STREAM_H
 #define FS_STREAM_H
 
+#include "base/fs_arith.h"
 #include "sched/fs_balance.h"
-#include "sched/fs_plan.h"
 
 /* The streams between this server and another, in one direction, and how far
  * they have been read. */
 typedef struct fs_stream {
-    fs_streams_t streams;
-    uint32_t    *cursor; /* [n_lanes] first segment not yet passed */
-    uint64_t     pos;    /* bytes per lane in earlier stages */
+    fs_streams_t    streams;
+    const uint32_t *src_proxy; /* [n_lanes] local index that sends a lane */
+    const uint32_t *dst_proxy; /* [n_lanes] local index that receives it */
+    const uint32_t *remote;    /* ranks of the other server */
+    uint32_t        n_mine;    /* lanes that concern this rank */
+    uint32_t       *mine;      /* [n_mine] ascending */
+    uint32_t       *cursor;    /* [n_lanes] first segment not yet passed */
+    uint64_t       *next;      /* [n_lanes] pos of a lane's next byte;
+                                  UINT64_MAX at its end */
+    uint64_t        pos;       /* where the next slice begins */
+    bool            straight;  /* no gaps, and each lane to its namesake only */
 } fs_stream_t;
 
-/* One message on the wire: bytes begin to end of a lane's stream. */
+/* One message on the wire: bytes begin to end of a lane's stream, and how far
+ * its parts have been taken. */
 typedef struct fs_chunk {
-    uint32_t lane;
-    uint64_t begin;
-    uint64_t end;
-    uint64_t done; /* up to here parts have been taken */
+    uint32_t            lane;
+    uint32_t            dst_lane;
+    uint64_t            begin;
+    uint64_t            end;
+    uint64_t            at;
+    const fs_segment_t *segment; /* that holds `at` */
 } fs_chunk_t;
 
 /* What a chunk holds of one block. */
@@ -31,23 +51,95 @@ typedef struct fs_part {
     uint64_t len_bytes;
 } fs_part_t;
 
-/* Balance the tile from (outgoing) or to the server of request's rank.
- * Memory comes from arena. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_stream_init(const fs_plan_request_t *request, uint32_t other,
-                           bool outgoing, fs_arena_t *arena,
-                           fs_stream_t *stream);
+/* Begin reading the lanes that concern a local rank of the sending (outgoing) or
+ * receiving server: it serves them, or they carry bytes of its blocks. streams,
+ * proxies, remote and straight are set. Memory comes from arena. FS_OK,
+ * FS_ERR_NOMEM. */
+fs_status_t fs_stream_rewind(fs_stream_t *stream, uint32_t local, bool outgoing,
+                             fs_arena_t *arena);
 
-/* Chunk c, of at most chunk_bytes, of the next slice bytes of a lane; false if
- * the lane has no bytes there. */
-bool fs_stream_cut(const fs_stream_t *stream, uint32_t lane, uint64_t slice,
-                   uint64_t c, uint64_t chunk_bytes, fs_chunk_t *chunk);
+/* Where the first chunk below end begins; UINT64_MAX if there is none. */
+uint64_t fs_stream_next_pos(const fs_stream_t *stream, uint64_t end);
+
+/* Cut the chunk of a lane that begins at pos, of at most chunk_bytes and not
+ * past end; false if none begins there. */
+bool fs_stream_cut(const fs_stream_t *stream, uint32_t lane, uint64_t pos,
+                   uint64_t end, uint64_t chunk_bytes, fs_chunk_t *chunk);
+
+/* All parts of the chunk have been taken: the lane goes on behind it. */
+static inline void fs_stream_advance(fs_stream_t      *stream,
+                                     const fs_chunk_t *chunk)
+{
+    uint32_t cursor = (uint32_t)(chunk->segment - stream->streams.segments);
+
+    stream->cursor[chunk->lane] = cursor;
+    stream->next[chunk->lane] =
+        cursor == stream->streams.first[chunk->lane + 1]
+            ? UINT64_MAX
+            : fs_u64_max(chunk->segment->pos, chunk->end);
+}
 
 /* Is what remains of the chunk in one block? */
-bool fs_stream_is_one_part(const fs_stream_t *stream, const fs_chunk_t *chunk);
+static inline bool fs_chunk_is_one_part(const fs_chunk_t *chunk)
+{
+    const fs_segment_t *s = chunk->segment;
 
-/* Take the chunk's next part; false when there is none. Every rank of both
- * servers takes all parts of all chunks in the same order. */
-bool fs_stream_next_part(fs_stream_t *stream, fs_chunk_t *chunk,
-                         fs_part_t *part);
+    return s->pos + s->len_bytes >= chunk->end;
+}
+
+/* Take the chunk's next part; false when there is none. A segment that goes on
+ * in the next chunk stays where it is. */
+static inline bool fs_chunk_take(fs_chunk_t *chunk, fs_part_t *part)
+{
+    const fs_segment_t *s  = chunk->segment;
+    uint64_t            at = chunk->at, segment_end, end;
+
+    if (at == chunk->end) {
+        return false;
+    }
+    segment_end        = s->pos + s->len_bytes;
+    end                = fs_u64_min(segment_end, chunk->end);
+    part->src_local    = s->src_local;
+    part->dst_local    = s->dst_local;
+    part->block_offset = s->offset + (at - s->pos);
+    part->chunk_offset = at - chunk->begin;
+    part->len_bytes    = end - at;
+    chunk->at          = end;
+    chunk->segment     = s + (end == segment_end);
+    return true;
+}
+
+/* As fs_chunk_take(), but drop the parts that other ranks than src_local send:
+ * most chunks are of no interest to most ranks. */
+static inline bool fs_chunk_take_from(fs_chunk_t *chunk, uint32_t src_local,
+                                      fs_part_t *part)
+{
+    const fs_segment_t *s = chunk->segment;
+
+    while (chunk->at < chunk->end && s->src_local != src_local) {
+        uint64_t end = s->pos + s->len_bytes;
+
+        s += end <= chunk->end;
+        chunk->at = fs_u64_min(end, chunk->end);
+    }
+    chunk->segment = s;
+    return fs_chunk_take(chunk, part);
+}
+
+/* Likewise, the parts that are not for dst_local. */
+static inline bool fs_chunk_take_for(fs_chunk_t *chunk, uint32_t dst_local,
+                                     fs_part_t *part)
+{
+    const fs_segment_t *s = chunk->segment;
+
+    while (chunk->at < chunk->end && s->dst_local != dst_local) {
+        uint64_t end = s->pos + s->len_bytes;
+
+        s += end <= chunk->end;
+        chunk->at = fs_u64_min(end, chunk->end);
+    }
+    chunk->segment = s;
+    return fs_chunk_take(chunk, part);
+}
 
 #endif

@@ -15,6 +15,13 @@ struct fs_topo {
     uint32_t *n_lanes; /* [n_servers] */
 };
 
+/* The ranks of a server, by local position. */
+static inline const uint32_t *fs_topo_ranks(const fs_topo_t *topo,
+                                            uint32_t         server)
+{
+    return topo->ranks + topo->first[server];
+}
+
 /* Lanes that serve the tile from server u to server w, both ends. */
 uint32_t fs_topo_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
 

@@ -6,9 +6,9 @@
  *   mpirun -np 4 ... mpi_alltoallv [OPTION...] [CASE...]
  *     --list             print the names of all cases; those that run only
  *                        when they are named come last
- *     --expect WHO       staged, host, absent: what must serve the calls, by
- *                        the performance variables of the component; without,
- *                        nobody looks
+ *     --expect WHO       staged, pipe2d, direct, host, absent: what must serve
+ *                        the calls, by the performance variables of the
+ *                        component; without, nobody looks
  *     --nodes SPEC       what the component was told about servers
  *     --threads          the cases under MPI_THREAD_MULTIPLE
  *     --large BYTES      the largest pair of case "large"
@@ -47,17 +47,19 @@ static void usage(const char *problem)
 
 /* ---- options ---- */
 
-static expect_t read_expect(const char *word)
+static void read_expect(const char *word)
 {
-    static const char *const words[] = {"any", "host", "staged", "absent"};
+    static const char *const words[] = {"any",    "host",   "absent",
+                                        "staged", "pipe2d", "direct"};
 
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < 6; ++k) {
         if (strcmp(word, words[k]) == 0) {
-            return (expect_t)k;
+            test.expect    = k < EXPECT_SERVED ? (expect_t)k : EXPECT_SERVED;
+            test.algorithm = k < EXPECT_SERVED ? "staged" : word;
+            return;
         }
     }
-    usage("--expect wants any, host, staged or absent");
-    return EXPECT_ANY;
+    usage("--expect wants any, host, absent, staged, pipe2d or direct");
 }
 
 /* Returns 1 if the value was used. */
@@ -78,7 +80,7 @@ static int read_option(options_t *o, const char *name, const char *value)
     if (value == NULL) {
         usage("an option lacks its value, or is unknown");
     } else if (strcmp(name, "--expect") == 0) {
-        test.expect = read_expect(value);
+        read_expect(value);
     } else if (strcmp(name, "--nodes") == 0) {
         o->nodes = value;
     } else if (strcmp(name, "--large") == 0) {
@@ -97,6 +99,7 @@ static options_t read_options(int argc, char **argv)
     int       k = 1;
 
     test.large_bytes = 4 << 20;
+    test.algorithm   = "staged";
     while (k < argc && argv[k][0] == '-') {
         k += 1 + read_option(&o, argv[k], k + 1 < argc ? argv[k + 1] : NULL);
     }

@@ -22,7 +22,7 @@ struct exchange_state {
     buffer_t    recv;
     MPI_Request request;
     uint64_t    calls_before;
-    uint64_t    staged_before;
+    uint64_t    served_before;
 };
 
 uint32_t units_ragged(int src, int dst, uint32_t round)
@@ -120,8 +120,8 @@ static int crosses_servers(const exchange_t *x)
 static void expect_served(const exchange_t *x)
 {
     uint64_t seen      = pvars_calls() - x->state->calls_before;
-    uint64_t staged    = pvars_calls_staged() - x->state->staged_before;
-    uint64_t want_seen = 1, want_staged = 0;
+    uint64_t served    = pvars_calls_served() - x->state->served_before;
+    uint64_t want_seen = 1, want_served = 0;
     int      inter;
 
     MPI_Comm_test_inter(x->comm, &inter);
@@ -131,14 +131,15 @@ static void expect_served(const exchange_t *x)
     if (test.expect == EXPECT_ABSENT || inter || x->call != CALL_BLOCKING ||
         x->state->n_peers < 2) {
         want_seen = 0;
-    } else if (test.expect == EXPECT_STAGED) {
-        want_staged = crosses_servers(x);
+    } else if (test.expect == EXPECT_SERVED) {
+        want_served = crosses_servers(x);
     }
-    if (seen != want_seen || staged != want_staged) {
+    if (seen != want_seen || served != want_served) {
         fail("round %u: coll_fast_calls grew by %llu instead of %llu, "
-             "coll_fast_calls_staged by %llu instead of %llu",
+             "coll_fast_calls_%s by %llu instead of %llu",
              x->round, (unsigned long long)seen, (unsigned long long)want_seen,
-             (unsigned long long)staged, (unsigned long long)want_staged);
+             test.algorithm, (unsigned long long)served,
+             (unsigned long long)want_served);
     }
 }
 
@@ -230,7 +231,7 @@ void exchange_begin(exchange_t *x)
     buffers_init(x, s);
     fill(x);
     s->calls_before  = pvars_calls();
-    s->staged_before = pvars_calls_staged();
+    s->served_before = pvars_calls_served();
     must(start(x), "alltoallv");
     expect_served(x);
 }

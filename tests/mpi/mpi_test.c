@@ -92,8 +92,9 @@ typedef struct pvar {
 
 static MPI_T_pvar_session session;
 
+static char   served_name[64];
 static pvar_t calls        = {.name = "coll_fast_calls"};
-static pvar_t calls_staged = {.name = "coll_fast_calls_staged"};
+static pvar_t calls_served = {.name = served_name};
 
 static void find(pvar_t *pvar)
 {
@@ -121,13 +122,15 @@ void pvars_init(void)
     must(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "MPI_T_init_thread");
     must(MPI_T_pvar_session_create(&session), "MPI_T_pvar_session_create");
     find(&calls);
-    find(&calls_staged);
+    snprintf(served_name, sizeof(served_name), "coll_fast_calls_%s",
+             test.algorithm);
+    find(&calls_served);
 }
 
 void pvars_fini(void)
 {
     let_go(&calls);
-    let_go(&calls_staged);
+    let_go(&calls_served);
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();
 }
@@ -147,7 +150,7 @@ uint64_t pvars_calls(void)
     return read_counter(&calls);
 }
 
-uint64_t pvars_calls_staged(void)
+uint64_t pvars_calls_served(void)
 {
-    return read_counter(&calls_staged);
+    return read_counter(&calls_served);
 }

@@ -12,8 +12,8 @@
 typedef enum expect {
     EXPECT_ANY,    /* do not look */
     EXPECT_HOST,   /* the component sees the call, and leaves it to the MPI */
-    EXPECT_STAGED, /* the component runs it */
-    EXPECT_ABSENT  /* the component never sees a call, or is not loaded */
+    EXPECT_ABSENT, /* the component never sees a call, or is not loaded */
+    EXPECT_SERVED  /* the component runs it, with the algorithm named */
 } expect_t;
 
 typedef struct test {
@@ -22,6 +22,7 @@ typedef struct test {
     const char *name;   /* of the case that runs */
     int        *server; /* [size], from --nodes; all 0 without */
     expect_t    expect;
+    const char *algorithm;   /* of EXPECT_SERVED; otherwise any */
     size_t      large_bytes; /* of the largest pair of case "large" */
 } test_t;
 
@@ -41,7 +42,7 @@ void read_nodes(const char *spec);
 void     pvars_init(void);
 void     pvars_fini(void);
 uint64_t pvars_calls(void);
-uint64_t pvars_calls_staged(void);
+uint64_t pvars_calls_served(void); /* with test.algorithm */
 
 /* A number from numbers: the same on every rank and in every run. */
 uint32_t draw(uint32_t a, uint32_t b, uint32_t c);

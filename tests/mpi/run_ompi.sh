@@ -46,13 +46,16 @@ job() {
 }
 
 # Named, and told to serve whatever crosses servers.
-staged() {
-    text="np $1, $2${3:+, }"
-    np=$1 nodes=$2
-    shift 2
-    report "$text$*" job "$np" "$nodes" staged --mca coll fast \
-        --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 "$@"
+#   ALGORITHM NP NODES [MCA-OPTION...] [-- [PROGRAM-OPTION...]]
+served() {
+    text="$1, np $2, $3${4:+, }"
+    algorithm=$1 np=$2 nodes=$3
+    shift 3
+    report "$text$*" job "$np" "$nodes" "$algorithm" --mca coll fast \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 "$@"
 }
+
+staged() { served staged "$@"; }
 
 # ---- servers of all shapes ----
 
@@ -86,6 +89,28 @@ staged 8 2x4 --mca coll_fast_balance equalize
 staged 4 2x2 --mca coll_fast_check 1
 staged 4 2x2 --mca coll_fast_window 64 --mca coll_fast_chunk 64m \
     --mca coll_fast_staging_limit 16g -- --large 40000000 large ragged
+
+# ---- the other balances, schedules and algorithms ----
+
+some='ragged zero small large changing places'
+# shellcheck disable=SC2086
+{
+    staged 8 4x2 --mca coll_fast_balance greedy -- $some
+    staged 11 4+4+2+1 --mca coll_fast_balance rowcol -- $some
+    for decompose in compact openshop birkhoff spreadout; do
+        staged 8 @1,0,0,2,1,2,0,1 --mca coll_fast_decompose $decompose -- $some
+    done
+    staged 11 4+4+2+1 $tight --mca coll_fast_decompose hierarchical -- $some
+    staged 11 4+4+2+1 $tight --mca coll_fast_decompose openshop -- $some
+}
+for algorithm in pipe2d direct; do
+    # shellcheck disable=SC2086
+    {
+        served $algorithm 8 2x4
+        served $algorithm 11 4+4+2+1 $tight -- $some
+        served $algorithm 8 @1,0,0,2,1,2,0,1 --mca coll_fast_lanes 1 -- $some
+    }
+done
 
 # ---- who carries the application's own messages; threads ----
 

@@ -83,7 +83,7 @@ wrong() {
     case_of "$1=$2 on $np ranks is refused" refuses "$np" "$@" --mca coll fast
 }
 
-wrong 4 algorithm foo 'auto, staged, off'
+wrong 4 algorithm foo 'auto, staged, pipe2d, direct, off'
 wrong 4 verbose 2 '0 or 1'
 wrong 4 stats yes '0 or 1'
 wrong 4 check 2 '0 or 1'
@@ -96,8 +96,9 @@ wrong 4 window 0 '1 to 64'
 wrong 4 staging_limit 1k '64k to 16g'
 wrong 4 transport foo 'auto, ucx'
 wrong 4 tcp_sndbuf 1 '4k to 64m'
-wrong 4 balance foo 'minmove, equalize'
-wrong 4 decompose foo 'birkhoff'
+wrong 4 stage_cost 2g '0 to 1g'
+wrong 4 balance foo 'minmove, equalize, greedy, rowcol'
+wrong 4 decompose foo 'auto, compact, openshop, birkhoff, hierarchical, spreadout'
 wrong 4 priority 101 '-1 to 100'
 wrong 4 priority abc '-1 to 100'
 

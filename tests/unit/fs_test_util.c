@@ -147,6 +147,9 @@ void fs_test_traffic_fini(fs_traffic_t *traffic)
 
 static fs_plan_params_t random_params(fs_rng_t *rng)
 {
+    /* Half of all cases staged: it has the most to choose from. */
+    static const fs_alg_t algs[] = {FS_ALG_STAGED, FS_ALG_STAGED, FS_ALG_PIPE2D,
+                                    FS_ALG_DIRECT};
     static const uint64_t chunks[] = {64, 100, 256, 1000, 4096};
     uint64_t              chunk    = chunks[fs_rng_below(rng, 5)];
     uint64_t              slots    = fs_rng_below(rng, 2) == 0
@@ -154,13 +157,15 @@ static fs_plan_params_t random_params(fs_rng_t *rng)
                                          : 12 + fs_rng_below(rng, 200);
 
     return (fs_plan_params_t){
-        .algorithm       = FS_ALG_STAGED,
+        .algorithm       = algs[fs_rng_below(rng, 4)],
         .force_algorithm = true,
-        .balance         = (fs_balance_t)fs_rng_below(rng, 2),
-        .decompose       = FS_DECOMPOSE_BIRKHOFF,
-        .chunk           = chunk,
-        .window          = 1 + (uint32_t)fs_rng_below(rng, 8),
-        .staging_limit   = chunk * slots,
+        .balance = (fs_balance_t)fs_rng_below(rng, FS_BALANCE_ROWCOL + 1),
+        .decompose =
+            (fs_decompose_t)fs_rng_below(rng, FS_DECOMPOSE_SPREADOUT + 1),
+        .chunk         = chunk,
+        .window        = 1 + (uint32_t)fs_rng_below(rng, 8),
+        .staging_limit = chunk * slots,
+        .stage_cost    = fs_rng_below(rng, 4 * chunk),
     };
 }
 
@@ -221,8 +226,8 @@ fs_status_t fs_test_plan(const fs_test_case_t *tc, uint32_t rank,
 
     *plan_p = NULL;
     fs_test_local_rows(tc->topo, tc->counts, rank, send, recv);
-    status = fs_plan_create(tc->topo, &tc->traffic, &tc->params, rank, &local,
-                            plan_p);
+    status = fs_plan_create(tc->params.algorithm, tc->topo, &tc->traffic,
+                            &tc->params, rank, &local, plan_p);
     free(send);
     return status;
 }

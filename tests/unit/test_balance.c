@@ -1,329 +1,113 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tiles become lane streams: whatever the tile, no byte is lost, sent twice or
- * put on a lane that is full; and minmove earns its name. */
-#include "sched/fs_balance.h"
-#include "sched/fs_rng.h"
-#include "fs_test_util.h"
+/* Tiles become lane streams: whatever the tile and the mode, no byte is lost,
+ * sent twice or put on a lane that is full, and lanes meet one to one. */
+#include "fs_test_tile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LOCAL = 12, MAX_BLOCKS = MAX_LOCAL * MAX_LOCAL, ROUNDS = 60 };
+enum { UNIT = 128 * 64 }; /* so many bytes that capacities are whole lines */
 
-/* A tile and the memory it points to. */
-typedef struct case_ {
-    fs_tile_t tile;
-    uint64_t  bytes[MAX_BLOCKS];
-    uint32_t  src_proxy[MAX_LOCAL];
-    uint32_t  dst_proxy[MAX_LOCAL];
-} case_t;
+/* ---- any tile ---- */
 
-static uint32_t below(fs_rng_t *rng, uint32_t bound)
+START_TEST(prop_random_tiles)
 {
-    return (uint32_t)fs_rng_below(rng, bound);
-}
+    fs_rng_t rng;
 
-/* ---- what must hold of any streams ---- */
+    fs_rng_init(&rng, (uint64_t)_i);
+    for (int k = 0; k < 60; ++k) {
+        fs_test_tile_t t;
 
-static int by_block(const void *a, const void *b)
-{
-    const fs_segment_t *x = a, *y = b;
-
-    if (x->src_local != y->src_local) {
-        return x->src_local < y->src_local ? -1 : 1;
-    }
-    if (x->dst_local != y->dst_local) {
-        return x->dst_local < y->dst_local ? -1 : 1;
-    }
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* Sorted by block and offset, the segments tile every block from 0 on: each
- * byte is in exactly one of them. */
-static void check_cover(const fs_tile_t *tile, const fs_streams_t *streams)
-{
-    uint32_t      n = streams->first[streams->n_lanes], k = 0;
-    fs_segment_t *sorted = malloc((n + 1) * sizeof(*sorted));
-
-    MUST(sorted != NULL);
-    memcpy(sorted, streams->segments, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), by_block);
-    for (uint32_t i = 0; i < tile->n_src; ++i) {
-        for (uint32_t j = 0; j < tile->n_dst; ++j) {
-            uint64_t at = 0;
-
-            for (;
-                 k < n && sorted[k].src_local == i && sorted[k].dst_local == j;
-                 ++k) {
-                MUST(sorted[k].offset == at);
-                at += sorted[k].len_bytes;
-            }
-            MUST(at == tile->bytes[i * tile->n_dst + j]);
+        fs_test_tile_random(&rng, FS_TEST_MAX_LOCAL, &t);
+        for (int how = 0; how < FS_TEST_N_BALANCE; ++how) {
+            fs_test_balance((fs_balance_t)how, &t.tile, NULL, NULL);
         }
     }
-    MUST(k == n); /* none of a block that is not there */
-    free(sorted);
 }
+END_TEST
 
-/* What is redistributed travels before what is not; in each half, what has not
- * to be gathered first: moves hide behind the wire at both ends. */
-static unsigned turn(const fs_tile_t *tile, uint32_t lane,
-                     const fs_segment_t *segment)
+/* On every tile: rowcol moves least, and of the modes with merged peer transfer
+ * at the same capacity, minmove. */
+START_TEST(prop_who_moves_less)
 {
-    bool gather = segment->src_local != tile->src_proxy[lane];
-    bool redist = segment->dst_local != tile->dst_proxy[lane];
+    fs_rng_t rng;
 
-    return (redist ? 0 : 2) + (gather ? 1 : 0);
-}
+    fs_rng_init(&rng, 1000 + (uint64_t)_i);
+    for (int k = 0; k < 100; ++k) {
+        fs_test_tile_t t;
+        uint64_t       minmove, equalize, rowcol, spare;
 
-static void check_lane(const fs_tile_t *tile, const fs_streams_t *streams,
-                       uint32_t lane, uint64_t capacity)
-{
-    uint64_t pos  = 0;
-    unsigned last = 0;
-
-    MUST(streams->first[lane] <= streams->first[lane + 1]);
-    for (uint32_t k = streams->first[lane]; k < streams->first[lane + 1]; ++k) {
-        const fs_segment_t *segment = &streams->segments[k];
-
-        MUST(segment->len_bytes != 0);
-        MUST(segment->pos == pos);
-        MUST(turn(tile, lane, segment) >= last);
-        last = turn(tile, lane, segment);
-        pos += segment->len_bytes;
+        fs_test_tile_random(&rng, FS_TEST_MAX_LOCAL, &t);
+        /* Whole cache lines may cost rowcol this much. */
+        spare    = 2 * (uint64_t)FS_BALANCE_ALIGN * t.tile.n_lanes;
+        minmove  = fs_test_balance(FS_BALANCE_MINMOVE, &t.tile, NULL, NULL);
+        equalize = fs_test_balance(FS_BALANCE_EQUALIZE, &t.tile, NULL, NULL);
+        rowcol   = fs_test_balance(FS_BALANCE_ROWCOL, &t.tile, NULL, NULL);
+        MUST(minmove <= equalize);
+        MUST(rowcol <= minmove + spare);
     }
-    MUST(pos <= capacity);
 }
+END_TEST
 
-static uint64_t total_of(const fs_tile_t *tile)
-{
-    uint64_t total = 0;
+/* ---- rowcol: DHBvN Theorem 5 ---- */
 
-    for (uint32_t b = 0; b < tile->n_src * tile->n_dst; ++b) {
-        total += tile->bytes[b];
-    }
-    return total;
-}
-
-static void check_streams(const fs_tile_t *tile, const fs_streams_t *streams)
-{
-    uint64_t capacity = fs_balance_capacity(total_of(tile), tile->n_lanes);
-
-    MUST(streams->n_lanes == tile->n_lanes);
-    MUST(streams->first[0] == 0);
-    for (uint32_t lane = 0; lane < tile->n_lanes; ++lane) {
-        check_lane(tile, streams, lane, capacity);
-    }
-    check_cover(tile, streams);
-}
-
-/* Bytes that are gathered, plus bytes that are redistributed. */
-static uint64_t moved(const fs_tile_t *tile, const fs_streams_t *streams)
+static uint64_t row_sum(const fs_tile_t *tile, uint32_t i)
 {
     uint64_t sum = 0;
 
-    for (uint32_t lane = 0; lane < tile->n_lanes; ++lane) {
-        for (uint32_t k = streams->first[lane]; k < streams->first[lane + 1];
-             ++k) {
-            const fs_segment_t *s = &streams->segments[k];
-
-            if (s->src_local != tile->src_proxy[lane]) {
-                sum += s->len_bytes;
-            }
-            if (s->dst_local != tile->dst_proxy[lane]) {
-                sum += s->len_bytes;
-            }
-        }
+    for (uint32_t j = 0; j < tile->n_dst; ++j) {
+        sum += tile->bytes[i * tile->n_dst + j];
     }
     return sum;
 }
 
-/* Equal streams from equal tiles: both servers cut the same, so nothing may
- * depend on addresses or on what was in memory. */
-static void check_equal(const fs_streams_t *a, const fs_streams_t *b)
+static uint64_t col_sum(const fs_tile_t *tile, uint32_t j)
 {
-    uint32_t n = a->first[a->n_lanes];
+    uint64_t sum = 0;
 
-    MUST(memcmp(a->first, b->first, (a->n_lanes + 1) * sizeof(uint32_t)) == 0);
-    for (uint32_t k = 0; k < n; ++k) {
-        const fs_segment_t *x = &a->segments[k], *y = &b->segments[k];
-
-        MUST(by_block(x, y) == 0);
-        MUST(x->len_bytes == y->len_bytes);
-        MUST(x->pos == y->pos);
+    for (uint32_t i = 0; i < tile->n_src; ++i) {
+        sum += tile->bytes[i * tile->n_dst + j];
     }
+    return sum;
 }
 
-/* Balance, check everything; returns the bytes moved. */
-static uint64_t balance(fs_balance_t mode, const fs_tile_t *tile)
+/* What lines have beyond the capacity; ranks without a lane may keep nothing,
+ * so it is the total less what the others keep. */
+static uint64_t beyond(const fs_tile_t *tile, const uint32_t *proxy,
+                       uint64_t (*line_sum)(const fs_tile_t *, uint32_t))
 {
-    fs_arena_t   arena = {0};
-    fs_streams_t once, again;
-    uint64_t     bytes;
+    uint64_t total    = fs_test_tile_total(tile);
+    uint64_t capacity = fs_balance_capacity(total, tile->n_lanes);
 
-    MUST(fs_balance_tile(mode, tile, &arena, &once) == FS_OK);
-    MUST(fs_balance_tile(mode, tile, &arena, &again) == FS_OK);
-    check_streams(tile, &once);
-    check_equal(&once, &again);
-    bytes = moved(tile, &once);
-    fs_arena_fini(&arena);
-    return bytes;
+    for (uint32_t l = 0; l < tile->n_lanes; ++l) {
+        uint64_t sum = line_sum(tile, proxy[l]);
+
+        total -= sum < capacity ? sum : capacity;
+    }
+    return total;
 }
 
-/* ---- random tiles ---- */
-
-typedef enum shape {
-    UNIFORM,
-    TINY,
-    ZERO_LINES,
-    ONE_HOT,
-    HOT_ROW,
-    MIXED,
-    EMPTY,
-    SHAPES
-} shape_t;
-
-/* Mean block sizes from a byte to totals near 2^40. */
-static uint64_t random_mean(fs_rng_t *rng)
+/* It moves exactly the imbalance, never a byte more than cache lines cost. */
+START_TEST(prop_rowcol_moves_the_imbalance)
 {
-    return UINT64_C(1) << fs_rng_below(rng, 34);
-}
-
-static uint64_t draw(fs_rng_t *rng, shape_t shape, uint64_t mean)
-{
-    switch (shape) {
-    case UNIFORM:
-    case ZERO_LINES:
-    case HOT_ROW:
-        return fs_rng_below(rng, 2 * mean + 1);
-    case TINY:
-        return fs_rng_below(rng, 3);
-    case MIXED:
-        return fs_rng_below(rng, 2) ? fs_rng_next(rng) >> (30 + below(rng, 34))
-                                    : 0;
-    case ONE_HOT:
-    case EMPTY:
-    case SHAPES:
-        break;
-    }
-    return 0;
-}
-
-static void clear_lines(fs_rng_t *rng, case_t *c)
-{
-    uint32_t i = below(rng, c->tile.n_src), j = below(rng, c->tile.n_dst);
-
-    for (uint32_t k = 0; k < c->tile.n_dst; ++k) {
-        c->bytes[i * c->tile.n_dst + k] = 0;
-    }
-    for (uint32_t k = 0; k < c->tile.n_src; ++k) {
-        c->bytes[k * c->tile.n_dst + j] = 0;
-    }
-}
-
-static void random_bytes(fs_rng_t *rng, case_t *c)
-{
-    shape_t  shape    = (shape_t)below(rng, SHAPES);
-    uint64_t mean     = random_mean(rng);
-    uint32_t n_blocks = c->tile.n_src * c->tile.n_dst;
-    uint32_t hot      = below(rng, n_blocks);
-
-    for (uint32_t b = 0; b < n_blocks; ++b) {
-        c->bytes[b] = draw(rng, shape, mean);
-    }
-    if (shape == ZERO_LINES) {
-        clear_lines(rng, c);
-    }
-    if (shape == ONE_HOT) {
-        c->bytes[hot] = 1 + fs_rng_below(rng, n_blocks * mean);
-    }
-    for (uint32_t j = 0; shape == HOT_ROW && j < c->tile.n_dst; ++j) {
-        c->bytes[hot / c->tile.n_dst * c->tile.n_dst + j] *= 20;
-    }
-}
-
-/* n_lanes different ranks of n, in any order. */
-static void random_proxies(fs_rng_t *rng, uint32_t n, uint32_t n_lanes,
-                           uint32_t *proxy)
-{
-    uint32_t rank[MAX_LOCAL];
-
-    for (uint32_t i = 0; i < n; ++i) {
-        rank[i] = i;
-    }
-    for (uint32_t l = 0; l < n_lanes; ++l) {
-        uint32_t pick = l + below(rng, n - l);
-
-        proxy[l]   = rank[pick];
-        rank[pick] = rank[l];
-    }
-}
-
-/* As a topology spreads them: lanes in order over the ranks. */
-static void spread_proxies(uint32_t n, uint32_t n_lanes, uint32_t *proxy)
-{
-    for (uint32_t l = 0; l < n_lanes; ++l) {
-        proxy[l] = l * n / n_lanes;
-    }
-}
-
-static void random_case(fs_rng_t *rng, case_t *c)
-{
-    uint32_t n_src = 1 + below(rng, MAX_LOCAL);
-    uint32_t n_dst = below(rng, 2) ? n_src : 1 + below(rng, MAX_LOCAL);
-    uint32_t most  = n_src < n_dst ? n_src : n_dst;
-    uint32_t lanes = below(rng, 2) ? most : 1 + below(rng, most);
-
-    c->tile =
-        (fs_tile_t){n_src, n_dst, c->bytes, lanes, c->src_proxy, c->dst_proxy};
-    random_bytes(rng, c);
-    if (below(rng, 4) == 0) {
-        random_proxies(rng, n_src, lanes, c->src_proxy);
-        random_proxies(rng, n_dst, lanes, c->dst_proxy);
-    } else {
-        spread_proxies(n_src, lanes, c->src_proxy);
-        spread_proxies(n_dst, lanes, c->dst_proxy);
-    }
-}
-
-/* Any tile: every byte travels once, lanes hold what they may, and over many
- * tiles minmove moves no more than equalize. (Not on each tile: it is
- * greedy.) */
-START_TEST(prop_random_tiles)
-{
-    uint64_t minmove = 0, equalize = 0;
     fs_rng_t rng;
 
-    fs_rng_init(&rng, (uint64_t)_i);
-    for (int k = 0; k < ROUNDS; ++k) {
-        case_t c;
+    fs_rng_init(&rng, 2000 + (uint64_t)_i);
+    for (int k = 0; k < 100; ++k) {
+        fs_test_tile_t t;
+        uint64_t       gather, redist, rows, cols, spare;
 
-        random_case(&rng, &c);
-        minmove += balance(FS_BALANCE_MINMOVE, &c.tile);
-        equalize += balance(FS_BALANCE_EQUALIZE, &c.tile);
+        fs_test_tile_random(&rng, FS_TEST_MAX_LOCAL, &t);
+        fs_test_balance(FS_BALANCE_ROWCOL, &t.tile, &gather, &redist);
+        rows = beyond(&t.tile, t.tile.src_proxy, row_sum);
+        cols = beyond(&t.tile, t.tile.dst_proxy, col_sum);
+        spare =
+            fs_balance_capacity(fs_test_tile_total(&t.tile), t.tile.n_lanes) *
+                t.tile.n_lanes -
+            fs_test_tile_total(&t.tile);
+        MUST(gather >= rows && gather <= rows + spare);
+        MUST(redist >= cols && redist <= cols + spare);
     }
-    ck_assert_uint_le(minmove, equalize);
-}
-END_TEST
-
-/* The same on tiles of like size, where one large tile cannot hide the rest. */
-START_TEST(prop_minmove_moves_less)
-{
-    uint64_t minmove = 0, equalize = 0;
-    fs_rng_t rng;
-
-    fs_rng_init(&rng, 1000 + (uint64_t)_i);
-    for (int k = 0; k < ROUNDS; ++k) {
-        case_t c;
-
-        random_case(&rng, &c);
-        for (uint32_t b = 0; b < c.tile.n_src * c.tile.n_dst; ++b) {
-            c.bytes[b] = fs_rng_below(&rng, 100000);
-        }
-        minmove += balance(FS_BALANCE_MINMOVE, &c.tile);
-        equalize += balance(FS_BALANCE_EQUALIZE, &c.tile);
-    }
-    ck_assert_uint_lt(minmove, equalize);
 }
 END_TEST
 
@@ -332,31 +116,35 @@ END_TEST
 START_TEST(capacity_by_hand)
 {
     ck_assert_uint_eq(fs_balance_capacity(0, 3), 0);
-    ck_assert_uint_eq(fs_balance_capacity(1, 1), 128);
-    ck_assert_uint_eq(fs_balance_capacity(128, 1), 128);
-    ck_assert_uint_eq(fs_balance_capacity(129, 1), 256);
-    ck_assert_uint_eq(fs_balance_capacity(256, 2), 128);
-    ck_assert_uint_eq(fs_balance_capacity(257, 2), 256);
-    ck_assert_uint_eq(fs_balance_capacity(12 * 128, 2), 6 * 128);
+    ck_assert_uint_eq(fs_balance_capacity(14, 1), 14);
+    ck_assert_uint_eq(fs_balance_capacity(14, 4), 4);
+    ck_assert_uint_eq(fs_balance_capacity(8191, 1), 8191);
+    ck_assert_uint_eq(fs_balance_capacity(8192, 1), 8192);
+    ck_assert_uint_eq(fs_balance_capacity(8193, 1), 8320);
+    ck_assert_uint_eq(fs_balance_capacity(2 * 8192 - 1, 2), 8192);
     ck_assert_uint_eq(fs_balance_capacity(UINT64_C(1) << 62, 4), UINT64_C(1)
                                                                      << 60);
+    ck_assert_uint_eq(fs_balance_longest(FS_BALANCE_MINMOVE, 800, 2), 400);
+    ck_assert_uint_eq(fs_balance_longest(FS_BALANCE_GREEDY, 800, 2), 420);
+    ck_assert_uint_eq(fs_balance_longest(FS_BALANCE_GREEDY, 38, 2), 19);
 }
 END_TEST
 
-/* The least multiple of the alignment with which all lanes hold the total. */
+/* The least that holds the total, but for whole cache lines: a 64th at most. */
 START_TEST(prop_capacity_is_tight)
 {
     fs_rng_t rng;
 
     fs_rng_init(&rng, (uint64_t)_i);
     for (int k = 0; k < 10000; ++k) {
-        uint64_t total = fs_rng_next(&rng) >> (2 + below(&rng, 62));
-        uint32_t lanes = 1 + below(&rng, 64);
+        uint64_t total = fs_rng_next(&rng) >> (2 + fs_rng_below(&rng, 62));
+        uint32_t lanes = 1 + (uint32_t)fs_rng_below(&rng, 64);
+        uint64_t share = total / lanes + (total % lanes != 0);
         uint64_t c     = fs_balance_capacity(total, lanes);
 
-        MUST(c % FS_BALANCE_ALIGN == 0);
-        MUST((fs_u128_t)c * lanes >= total);
-        MUST(c == 0 || (fs_u128_t)(c - FS_BALANCE_ALIGN) * lanes < total);
+        MUST(c == share || c % FS_BALANCE_ALIGN == 0);
+        MUST(c >= share && c - share < FS_BALANCE_ALIGN);
+        MUST(c - share <= share / 64);
     }
 }
 END_TEST
@@ -375,38 +163,34 @@ static uint64_t lane_sum(const fs_streams_t *streams, uint32_t lane)
     return sum;
 }
 
-/* FAST, figure 7: rows of 8 and 4 become lanes of 6 and 6; with equalize the
- * long row gives away 2 and nothing else is gathered. */
+/* FAST, figure 7: rows of 8 and 4 become lanes of 6 and 6, and 2 units move to
+ * the other row. */
 START_TEST(rows_of_8_and_4)
 {
-    enum { UNIT = FS_BALANCE_ALIGN };
     static const uint64_t bytes[] = {5 * UNIT, 3 * UNIT, 1 * UNIT, 3 * UNIT};
     const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order};
     fs_arena_t            arena   = {0};
     fs_streams_t          streams;
-    uint64_t              gathered = 0;
+    uint64_t              gather, redist;
 
     ck_assert_int_eq(fs_balance_tile((fs_balance_t)_i, &tile, &arena, &streams),
                      FS_OK);
-    check_streams(&tile, &streams);
-    ck_assert_uint_eq(lane_sum(&streams, 0), 6 * UNIT);
-    ck_assert_uint_eq(lane_sum(&streams, 1), 6 * UNIT);
-    for (uint32_t k = 0; k < streams.first[2]; ++k) {
-        uint32_t lane = k >= streams.first[1];
-
-        if (streams.segments[k].src_local != lane) {
-            gathered += streams.segments[k].len_bytes;
-        }
+    fs_test_check_streams((fs_balance_t)_i, &tile, &streams);
+    fs_streams_moves(&tile, &streams, &gather, &redist);
+    ck_assert_uint_le(lane_sum(&streams, 0), 6 * UNIT + 6 * UNIT / 20);
+    ck_assert_uint_le(lane_sum(&streams, 1), 6 * UNIT + 6 * UNIT / 20);
+    if (_i == FS_BALANCE_EQUALIZE || _i == FS_BALANCE_ROWCOL) {
+        ck_assert_uint_eq(gather, 2 * UNIT);
     }
-    if (_i == FS_BALANCE_EQUALIZE) {
-        ck_assert_uint_eq(gathered, 2 * UNIT);
+    if (_i == FS_BALANCE_ROWCOL) { /* columns are 6 and 6 already */
+        ck_assert_uint_eq(redist, 0);
     }
     fs_arena_fini(&arena);
 }
 END_TEST
 
 /* Equal blocks from each rank to its namesake: nothing has to move, whether or
- * not the blocks are multiples of the alignment. */
+ * not the blocks are whole cache lines. */
 START_TEST(diagonal_moves_nothing)
 {
     static const uint64_t sizes[] = {1, 127, 128, 129, 1000003};
@@ -416,28 +200,56 @@ START_TEST(diagonal_moves_nothing)
         fs_tile_t tile      = {4, 4, bytes, 4, in_order, in_order};
 
         bytes[0] = bytes[5] = bytes[10] = bytes[15] = sizes[k];
-        ck_assert_uint_eq(balance((fs_balance_t)_i, &tile), 0);
+        ck_assert_uint_eq(fs_test_balance((fs_balance_t)_i, &tile, NULL, NULL),
+                          0);
     }
 }
 END_TEST
 
+/* All to all, all equal: with rowcol nothing has to move, and lane l meets every
+ * other lane in turn; with peers each byte moves once but for the diagonal. */
+START_TEST(equal_blocks)
+{
+    uint64_t  bytes[16];
+    fs_tile_t tile = {4, 4, bytes, 4, in_order, in_order};
+
+    for (int b = 0; b < 16; ++b) {
+        bytes[b] = 1000;
+    }
+    ck_assert_uint_eq(fs_test_balance(FS_BALANCE_ROWCOL, &tile, NULL, NULL), 0);
+    ck_assert_uint_eq(fs_test_balance(FS_BALANCE_MINMOVE, &tile, NULL, NULL),
+                      12000);
+    ck_assert_uint_eq(fs_test_balance(FS_BALANCE_EQUALIZE, &tile, NULL, NULL),
+                      12000);
+    ck_assert_uint_eq(fs_test_balance(FS_BALANCE_GREEDY, &tile, NULL, NULL),
+                      12000);
+}
+END_TEST
+
 /* One block of 4 lanes: each lane gets a quarter, and moving is unavoidable,
- * twice for each lane but the one that begins or ends it. */
+ * twice for each lane but those that begin or end it. */
 START_TEST(hot_block_uses_all_lanes)
 {
     uint64_t     bytes[16] = {0};
     fs_tile_t    tile      = {4, 4, bytes, 4, in_order, in_order};
     fs_arena_t   arena     = {0};
     fs_streams_t streams;
+    uint64_t     gather, redist;
 
-    bytes[1 * 4 + 2] = 4 * 1280;
+    bytes[1 * 4 + 2] = 4 * UNIT;
     ck_assert_int_eq(fs_balance_tile((fs_balance_t)_i, &tile, &arena, &streams),
                      FS_OK);
-    check_streams(&tile, &streams);
-    for (uint32_t lane = 0; lane < 4; ++lane) {
-        ck_assert_uint_eq(lane_sum(&streams, lane), 1280);
+    fs_test_check_streams((fs_balance_t)_i, &tile, &streams);
+    fs_streams_moves(&tile, &streams, &gather, &redist);
+    if (_i != FS_BALANCE_GREEDY) {
+        for (uint32_t lane = 0; lane < 4; ++lane) {
+            ck_assert_uint_eq(lane_sum(&streams, lane), UNIT);
+            ck_assert_uint_eq(streams.segments[lane].offset % FS_BALANCE_ALIGN,
+                              0);
+        }
+        ck_assert_uint_eq(gather, 3 * UNIT);
+        ck_assert_uint_eq(redist, 3 * UNIT);
     }
-    ck_assert_uint_eq(moved(&tile, &streams), 6 * 1280);
     fs_arena_fini(&arena);
 }
 END_TEST
@@ -448,7 +260,145 @@ START_TEST(empty_tile)
     static const uint64_t bytes[12];
     const fs_tile_t       tile = {3, 4, bytes, 2, in_order, in_order};
 
-    ck_assert_uint_eq(balance((fs_balance_t)_i, &tile), 0);
+    ck_assert_uint_eq(fs_test_balance((fs_balance_t)_i, &tile, NULL, NULL), 0);
+}
+END_TEST
+
+/* SABRE Algorithm 1. 100s go to their destination's lane, and so do the 10s:
+ * 110 is within 5% of 110. No redistribution. */
+START_TEST(greedy_prefers_the_destination)
+{
+    static const uint64_t bytes[] = {100, 10, 10, 100};
+    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order};
+    uint64_t              gather, redist;
+
+    fs_test_balance(FS_BALANCE_GREEDY, &tile, &gather, &redist);
+    ck_assert_uint_eq(gather, 20);
+    ck_assert_uint_eq(redist, 0);
+}
+END_TEST
+
+/* An equal share is 200, alpha makes it 210. 300 fits nowhere: lane 0 takes 210
+ * of it, the rest comes next and fits on lane 1, and then the 100 does. */
+START_TEST(greedy_splits_the_largest)
+{
+    static const uint64_t bytes[] = {300, 0, 0, 100};
+    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order};
+    fs_arena_t            arena   = {0};
+    fs_streams_t          streams;
+
+    ck_assert_int_eq(
+        fs_balance_tile(FS_BALANCE_GREEDY, &tile, &arena, &streams), FS_OK);
+    fs_test_check_streams(FS_BALANCE_GREEDY, &tile, &streams);
+    ck_assert_uint_eq(streams.first[2], 3);
+    ck_assert_uint_eq(lane_sum(&streams, 0), 210);
+    ck_assert_uint_eq(lane_sum(&streams, 1), 190);
+    ck_assert_uint_eq(streams.segments[1].offset, 210);
+    fs_arena_fini(&arena);
+}
+END_TEST
+
+/* Large blocks first leaves small ones to fill up with: 100 to lane 1, 90 to the
+ * emptier lane 0, 10 on top of it, and nothing is split. */
+START_TEST(greedy_begins_with_the_largest)
+{
+    static const uint64_t bytes[] = {10, 90, 0, 100};
+    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order};
+    fs_arena_t            arena   = {0};
+    fs_streams_t          streams;
+
+    ck_assert_int_eq(
+        fs_balance_tile(FS_BALANCE_GREEDY, &tile, &arena, &streams), FS_OK);
+    fs_test_check_streams(FS_BALANCE_GREEDY, &tile, &streams);
+    ck_assert_uint_eq(streams.first[2], 3);
+    ck_assert_uint_eq(lane_sum(&streams, 0), 100);
+    ck_assert_uint_eq(lane_sum(&streams, 1), 100);
+    fs_arena_fini(&arena);
+}
+END_TEST
+
+/* Splits of large blocks are between cache lines where a share is not a whole
+ * number of them already. */
+START_TEST(splits_keep_cache_lines)
+{
+    uint64_t     bytes[4] = {200 * UNIT + 77, 0, 0, 3 * UNIT + 5};
+    fs_tile_t    tile     = {2, 2, bytes, 2, in_order, in_order};
+    fs_arena_t   arena    = {0};
+    fs_streams_t streams;
+
+    ck_assert_int_eq(fs_balance_tile((fs_balance_t)_i, &tile, &arena, &streams),
+                     FS_OK);
+    fs_test_check_streams((fs_balance_t)_i, &tile, &streams);
+    for (uint32_t k = 0; k < streams.first[2]; ++k) {
+        ck_assert_uint_eq(streams.segments[k].offset % FS_BALANCE_ALIGN, 0);
+    }
+    fs_arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(names)
+{
+    static const uint64_t bytes[1];
+    const fs_tile_t       tile  = {1, 1, bytes, 1, in_order, in_order};
+    fs_arena_t            arena = {0};
+    fs_streams_t          streams;
+
+    ck_assert_str_eq(fs_balance_name(FS_BALANCE_MINMOVE), "minmove");
+    ck_assert_str_eq(fs_balance_name(FS_BALANCE_EQUALIZE), "equalize");
+    ck_assert_str_eq(fs_balance_name(FS_BALANCE_GREEDY), "greedy");
+    ck_assert_str_eq(fs_balance_name(FS_BALANCE_ROWCOL), "rowcol");
+    ck_assert_str_eq(fs_balance_name((fs_balance_t)99), "unknown");
+    ck_assert_int_eq(fs_balance_tile((fs_balance_t)99, &tile, &arena, &streams),
+                     FS_ERR_INVAL);
+}
+END_TEST
+
+/* ---- whole matrices ---- */
+
+/* 2 servers of 2: what tiles A to B (figure 7 again) and B to A move, and
+ * nothing of what stays inside. */
+START_TEST(moves_of_a_matrix)
+{
+    static const uint32_t server_of[] = {0, 0, 1, 1};
+    static const uint64_t bytes[]     = {9, 9, 5, 3, /* row of rank 0 */
+                                         9, 9, 1, 3, /* */
+                                         2, 0, 9, 9, /* */
+                                         0, 2, 9, 9};
+    fs_topo_t            *topo        = NULL;
+    uint64_t              gather, redist;
+
+    ck_assert_int_eq(fs_topo_create(4, server_of, 0, &topo), FS_OK);
+    ck_assert_int_eq(
+        fs_balance_moves(topo, FS_BALANCE_ROWCOL, bytes, &gather, &redist),
+        FS_OK);
+    ck_assert_uint_eq(gather, 2);
+    ck_assert_uint_eq(redist, 0);
+    ck_assert_int_eq(
+        fs_balance_moves(topo, FS_BALANCE_MINMOVE, bytes, &gather, &redist),
+        FS_OK);
+    ck_assert_uint_eq(gather + redist, 4);
+    fs_topo_destroy(topo);
+}
+END_TEST
+
+START_TEST(moves_of_bad_input)
+{
+    static const uint32_t server_of[] = {0, 0, 1};
+    static const uint64_t bytes[] = {0, 0, UINT64_C(1) << 62, 0, 0, 1, 0, 0, 0};
+    fs_topo_t            *topo    = NULL;
+    static const uint64_t none[9];
+    uint64_t              gather = 7, redist = 8;
+
+    ck_assert_int_eq(fs_topo_create(3, server_of, 0, &topo), FS_OK);
+    ck_assert_int_eq(
+        fs_balance_moves(topo, FS_BALANCE_MINMOVE, bytes, &gather, &redist),
+        FS_ERR_OVERFLOW);
+    ck_assert_int_eq(
+        fs_balance_moves(topo, (fs_balance_t)99, none, &gather, &redist),
+        FS_ERR_INVAL);
+    ck_assert_uint_eq(gather, 7);
+    ck_assert_uint_eq(redist, 8);
+    fs_topo_destroy(topo);
 }
 END_TEST
 
@@ -457,15 +407,25 @@ int main(void)
     Suite *suite  = suite_create("balance");
     TCase *random = tcase_create("random");
     TCase *hand   = tcase_create("by hand");
+    int    n      = FS_TEST_N_BALANCE;
 
-    tcase_add_loop_test(random, prop_random_tiles, 0, 60);
-    tcase_add_loop_test(random, prop_minmove_moves_less, 0, 20);
+    tcase_add_loop_test(random, prop_random_tiles, 0, 50);
+    tcase_add_loop_test(random, prop_who_moves_less, 0, 20);
+    tcase_add_loop_test(random, prop_rowcol_moves_the_imbalance, 0, 10);
     tcase_add_loop_test(random, prop_capacity_is_tight, 0, 4);
     tcase_add_test(hand, capacity_by_hand);
-    tcase_add_loop_test(hand, rows_of_8_and_4, 0, 2); /* both modes */
-    tcase_add_loop_test(hand, diagonal_moves_nothing, 0, 2);
-    tcase_add_loop_test(hand, hot_block_uses_all_lanes, 0, 2);
-    tcase_add_loop_test(hand, empty_tile, 0, 2);
+    tcase_add_loop_test(hand, rows_of_8_and_4, 0, n);
+    tcase_add_loop_test(hand, diagonal_moves_nothing, 0, n);
+    tcase_add_test(hand, equal_blocks);
+    tcase_add_loop_test(hand, hot_block_uses_all_lanes, 0, n);
+    tcase_add_loop_test(hand, empty_tile, 0, n);
+    tcase_add_test(hand, greedy_prefers_the_destination);
+    tcase_add_test(hand, greedy_splits_the_largest);
+    tcase_add_test(hand, greedy_begins_with_the_largest);
+    tcase_add_loop_test(hand, splits_keep_cache_lines, 0, n);
+    tcase_add_test(hand, names);
+    tcase_add_test(hand, moves_of_a_matrix);
+    tcase_add_test(hand, moves_of_bad_input);
     suite_add_tcase(suite, random);
     suite_add_tcase(suite, hand);
     return fs_test_run(suite);

@@ -36,6 +36,7 @@ typedef struct rank {
     bool            ran;
     char            why[WHY];
     char            line[WHY];
+    fs_alg_t        alg;
     fs_coll_stats_t stats;
 } rank_t;
 
@@ -113,6 +114,7 @@ static void call_once(rank_t *me)
         recv_bytes[r] = me->counts[r][me->rank];
     }
     me->called = fs_coll_alltoallv(me->coll, &call, &me->ran);
+    me->alg    = fs_coll_last_alg(me->coll);
     fs_coll_describe(me->coll, "COMM", me->line, sizeof(me->line));
     fs_coll_get_stats(me->coll, &me->stats);
     if (me->called != FS_OK) {
@@ -207,11 +209,9 @@ static void all_said(const char *text)
     }
 }
 
-START_TEST(data_arrive)
+/* Every block holds what was sent, and the counters say who did it. */
+static void check_arrival(fs_alg_t alg)
 {
-    live_all();
-    all_came_out(FS_OK, FS_OK, true);
-    all_said("staged");
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         for (uint32_t s = 0; s < N_RANKS; ++s) {
             for (uint64_t k = 0; k < ranks[r].counts[s][r]; ++k) {
@@ -222,10 +222,52 @@ START_TEST(data_arrive)
             }
         }
         ck_assert_uint_eq(ranks[r].stats.calls, 1);
-        ck_assert_uint_eq(ranks[r].stats.calls_staged, 1);
+        ck_assert_uint_eq(ranks[r].stats.calls_by[alg], 1);
         ck_assert_uint_le(ranks[r].stats.peak_staging,
                           ranks[r].params.staging_limit);
     }
+}
+
+START_TEST(data_arrive)
+{
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_int_ne(ranks[0].alg, FS_ALG_HOST);
+    check_arrival(ranks[0].alg);
+}
+END_TEST
+
+static const struct {
+    fs_algorithm_param_t algorithm;
+    fs_alg_t             alg;
+    fs_decompose_t       decompose;
+    const char          *line;
+} told[] = {
+    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_AUTO, "staged (as told)"},
+    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_COMPACT, ", compact, "},
+    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_OPENSHOP,
+     "openshop, 0."}, /* no stages to count */
+    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_BIRKHOFF, " stages, "},
+    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_HIERARCHICAL,
+     ", hierarchical, "},
+    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_SPREADOUT,
+     ", spreadout, "},
+    {FS_ALGORITHM_PIPE2D, FS_ALG_PIPE2D, FS_DECOMPOSE_AUTO, "pipe2d (as told)"},
+    {FS_ALGORITHM_DIRECT, FS_ALG_DIRECT, FS_DECOMPOSE_AUTO, "direct (as told)"},
+};
+#define N_TOLD ((int)(sizeof(told) / sizeof(told[0])))
+
+START_TEST(each_does_as_told)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].params.algorithm = told[_i].algorithm;
+        ranks[r].params.decompose = told[_i].decompose;
+        ranks[r].params.verbose   = 1;
+    }
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    all_said(told[_i].line);
+    check_arrival(told[_i].alg);
 }
 END_TEST
 
@@ -331,6 +373,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, data_arrive);
+    tcase_add_loop_test(tcase, each_does_as_told, 0, N_TOLD);
     tcase_add_test(tcase, small_calls_go_to_the_host);
     tcase_add_test(tcase, one_server_goes_to_the_host);
     tcase_add_test(tcase, switched_off);

@@ -521,7 +521,7 @@ int main(void)
     TCase *tcase = tcase_create("exec");
 
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(tcase, prop_every_byte_lands_once, 0, 300);
+    tcase_add_loop_test(tcase, prop_every_byte_lands_once, 0, 260);
     tcase_add_loop_test(tcase, prop_late_rank, 0, 60);
     tcase_add_loop_test(tcase, wrong_length_is_an_error, 0, 10);
     tcase_add_loop_test(tcase, refused_send_is_an_error, 0, 10);

@@ -22,7 +22,8 @@ typedef struct ask {
     const char *reason;
 } ask_t;
 
-#define BIG (UINT64_C(1) << 62)
+#define BIG     (UINT64_C(1) << 62)
+#define CHEAPER "lightly skewed, staged is cheaper"
 
 static const ask_t asks[] = {
     /* One server: whatever else is true. */
@@ -48,20 +49,28 @@ static const ask_t asks[] = {
      FS_ALG_STAGED, true, "as told"},
     {"forced staged, small, balanced", 2, 4, 1, true, FS_ALG_STAGED, MIN_BYTES,
      MTM, FS_ALG_STAGED, false, "as told"},
+    {"forced pipe2d, small", 2, 4, 1, true, FS_ALG_PIPE2D, MIN_BYTES, MTM,
+     FS_ALG_PIPE2D, false, "as told"},
+    {"forced direct, skewed", 2, 400000, 400000, true, FS_ALG_DIRECT, MIN_BYTES,
+     MTM, FS_ALG_DIRECT, true, "as told"},
+    {"forced direct, one server", 1, 0, 0, true, FS_ALG_DIRECT, 0, MTM,
+     FS_ALG_HOST, false, "one server"},
     /* An algorithm without force is not looked at. */
+    {"pipe2d but not forced", 2, 400000, 100000, false, FS_ALG_PIPE2D,
+     MIN_BYTES, MTM, FS_ALG_STAGED, false, CHEAPER},
     {"staged but not forced, small", 2, 4, 1, false, FS_ALG_STAGED, MIN_BYTES,
      MTM, FS_ALG_HOST, false, "below min_bytes"},
     {"host but not forced, large", 2, 400000, 100000, false, FS_ALG_HOST,
-     MIN_BYTES, MTM, FS_ALG_STAGED, false, "large enough"},
+     MIN_BYTES, MTM, FS_ALG_STAGED, false, CHEAPER},
     /* The size: an average of min_bytes is enough. */
     {"a byte short", 2, 4 * MIN_BYTES - 1, 1000, false, FS_ALG_HOST, MIN_BYTES,
      MTM, FS_ALG_HOST, false, "below min_bytes"},
     {"just enough", 2, 4 * MIN_BYTES, 1000, false, FS_ALG_HOST, MIN_BYTES, MTM,
-     FS_ALG_STAGED, false, "large enough"},
+     FS_ALG_STAGED, false, CHEAPER},
     {"a byte more", 2, 4 * MIN_BYTES + 1, 1000, false, FS_ALG_HOST, MIN_BYTES,
-     MTM, FS_ALG_STAGED, false, "large enough"},
+     MTM, FS_ALG_STAGED, false, CHEAPER},
     {"min_bytes 0, one byte", 2, 1, 0, false, FS_ALG_HOST, 0, MTM,
-     FS_ALG_STAGED, false, "large enough"},
+     FS_ALG_STAGED, false, CHEAPER},
     {"small and skewed", 2, 3999, 3999, false, FS_ALG_HOST, MIN_BYTES, MTM,
      FS_ALG_HOST, true, "below min_bytes"},
     /* 4 ranks times this is 2^64: must not wrap to 0. */
@@ -70,20 +79,20 @@ static const ask_t asks[] = {
     {"largest min_bytes", 2, BIG, 0, false, FS_ALG_HOST, UINT64_MAX, MTM,
      FS_ALG_HOST, false, "below min_bytes"},
     {"largest traffic", 2, BIG, BIG / 4, false, FS_ALG_HOST, BIG / 4, MTM,
-     FS_ALG_STAGED, false, "large enough"},
+     FS_ALG_STAGED, false, CHEAPER},
     /* The skew: 4 ranks, 4000 bytes, so max_inter is the ratio itself. */
     {"just below the threshold", 2, 4000, 2199, false, FS_ALG_HOST, 0, MTM,
-     FS_ALG_STAGED, false, "large enough"},
+     FS_ALG_STAGED, false, CHEAPER},
     {"at the threshold", 2, 4000, 2200, false, FS_ALG_HOST, 0, MTM,
      FS_ALG_STAGED, true, "skewed"},
     {"above the threshold", 2, 4000, 2201, false, FS_ALG_HOST, 0, MTM,
      FS_ALG_STAGED, true, "skewed"},
     {"rounded down to just below", 2, 40000, 21999, false, FS_ALG_HOST, 0, MTM,
-     FS_ALG_STAGED, false, "large enough"},
+     FS_ALG_STAGED, false, CHEAPER},
     {"lowest threshold", 2, 4000, 1000, false, FS_ALG_HOST, 0, 1000,
      FS_ALG_STAGED, true, "skewed"},
     {"highest threshold", 2, 4000, 4000, false, FS_ALG_HOST, 0, 1000000,
-     FS_ALG_STAGED, false, "large enough"},
+     FS_ALG_STAGED, false, CHEAPER},
 };
 #define N_ASKS ((int)(sizeof(asks) / sizeof(asks[0])))
 
@@ -125,10 +134,71 @@ START_TEST(each_row)
 }
 END_TEST
 
+/* ---- the cost model, on servers of 4, 1, 1, 1 and 1 ranks ---- */
+
+/* Each rank sends each other pair_bytes, the large server's lanes being max_lanes
+ * at most. */
+static fs_choice_t ask_uneven(uint64_t pair_bytes, uint32_t max_lanes,
+                              uint64_t stage_cost, uint64_t max_inter)
+{
+    const uint32_t   label[8] = {0, 0, 0, 0, 1, 2, 3, 4};
+    uint64_t        *counts   = fs_test_alloc(64, sizeof(*counts));
+    fs_plan_params_t params   = {.mtm_threshold_milli = MTM,
+                                 .stage_cost          = stage_cost};
+    fs_topo_t       *topo     = NULL;
+    fs_traffic_t     traffic;
+    fs_choice_t      choice;
+
+    for (int k = 0; k < 64; ++k) {
+        counts[k] = pair_bytes;
+    }
+    ck_assert_int_eq(fs_topo_create(8, label, max_lanes, &topo), FS_OK);
+    traffic = fs_test_traffic(topo, counts);
+    ck_assert_uint_eq(traffic.max_inter, 7 * pair_bytes);
+    traffic.max_inter = max_inter;
+    choice            = fs_select(topo, &traffic, &params);
+    fs_test_traffic_fini(&traffic);
+    fs_topo_destroy(topo);
+    free(counts);
+    return choice;
+}
+
+static fs_alg_t uneven(uint64_t pair_bytes, uint32_t max_lanes,
+                       uint64_t stage_cost, uint64_t max_inter)
+{
+    return ask_uneven(pair_bytes, max_lanes, stage_cost, max_inter).alg;
+}
+
+/* The large server has 16 pairs a lane one after another: A is 16 pairs, B is
+ * 7; staged pays for 10 messages, pipe2d for 8. */
+START_TEST(the_cheaper_one)
+{
+    const uint64_t pair = 1000;
+
+    ck_assert_int_eq(uneven(pair, 0, 0, 7 * pair), FS_ALG_PIPE2D);
+    ck_assert_str_eq(ask_uneven(pair, 0, 0, 7 * pair).reason, "lightly skewed");
+    /* 3/2 B is A: at a tie staged. */
+    ck_assert_int_eq(uneven(pair * 3, 0, 0, 32 * pair), FS_ALG_STAGED);
+    ck_assert_int_eq(uneven(pair * 3, 0, 0, 32 * pair - 1), FS_ALG_PIPE2D);
+    /* 16000 + 10 alpha against 16500 + 8 alpha. */
+    ck_assert_int_eq(uneven(pair, 0, 249, 11 * pair), FS_ALG_STAGED);
+    ck_assert_int_eq(uneven(pair, 0, 250, 11 * pair), FS_ALG_STAGED);
+    ck_assert_int_eq(uneven(pair, 0, 251, 11 * pair), FS_ALG_PIPE2D);
+    /* No lane of the large server idles. */
+    ck_assert_int_eq(uneven(pair, 1, 0, 7 * pair), FS_ALG_STAGED);
+    /* The bound counts where no rank says so. */
+    ck_assert_int_eq(uneven(pair, 0, 0, 0), FS_ALG_PIPE2D);
+    /* Nothing wraps. */
+    ck_assert_int_eq(uneven(pair, 0, UINT64_MAX, 7 * pair), FS_ALG_PIPE2D);
+}
+END_TEST
+
 START_TEST(names)
 {
     ck_assert_str_eq(fs_alg_name(FS_ALG_HOST), "host");
     ck_assert_str_eq(fs_alg_name(FS_ALG_STAGED), "staged");
+    ck_assert_str_eq(fs_alg_name(FS_ALG_PIPE2D), "pipe2d");
+    ck_assert_str_eq(fs_alg_name(FS_ALG_DIRECT), "direct");
     ck_assert_str_eq(fs_alg_name((fs_alg_t)77), "unknown");
 }
 END_TEST
@@ -139,6 +209,7 @@ int main(void)
     TCase *tcase = tcase_create("select");
 
     tcase_add_loop_test(tcase, each_row, 0, N_ASKS);
+    tcase_add_test(tcase, the_cheaper_one);
     tcase_add_test(tcase, names);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);

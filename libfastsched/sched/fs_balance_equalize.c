@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Equal row sums, then merged peer transfer (FAST §4.1, FLASH §4).
+ *
+ * Inside a stream the bytes for one destination lie together (FLASH §5), those
+ * for the receiver itself last: they need no redistribution, so little remains
+ * to be done when the last byte has landed.
+ */
+#include "sched/fs_balance_modes.h"
+
+static uint32_t by_destination(const fs_tile_t *tile, const fs_segment_t *s)
+{
+    uint32_t last = tile->dst_proxy[s->dst_lane];
+
+    return s->dst_local > last ? s->dst_local - last - 1
+                               : s->dst_local + tile->n_dst - last - 1;
+}
+
+fs_status_t fs_balance_equalize(const fs_tile_t *tile, uint64_t total,
+                                fs_arena_t *arena, fs_streams_t *streams)
+{
+    uint64_t    capacity = fs_balance_capacity(total, tile->n_lanes);
+    fs_deal_t   deal;
+    fs_status_t status = fs_deal_init(&deal, tile, total, capacity, arena);
+
+    if (status != FS_OK) {
+        return status;
+    }
+    fs_deal_rows(&deal);
+    return fs_deal_finish(&deal, by_destination, tile->n_dst, arena, streams);
+}

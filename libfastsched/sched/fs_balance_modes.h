@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The modes of fs_balance_tile(), one file each, and what they share. */
+#ifndef FS_BALANCE_MODES_H
+#define FS_BALANCE_MODES_H
+
+#include "sched/fs_balance.h"
+
+/* How a mode cuts a tile of total bytes; see fs_balance_tile(). */
+typedef fs_status_t fs_balance_cut_t(const fs_tile_t *tile, uint64_t total,
+                                     fs_arena_t *arena, fs_streams_t *streams);
+
+fs_balance_cut_t fs_balance_minmove;
+fs_balance_cut_t fs_balance_equalize;
+fs_balance_cut_t fs_balance_greedy;
+fs_balance_cut_t fs_balance_rowcol;
+
+/* The lane that each of n_local ranks serves, or FS_NO_LANE: the inverse of the
+ * proxies. */
+void fs_balance_lanes_of(uint32_t n_lanes, const uint32_t *proxy,
+                         uint32_t n_local, uint32_t *lane_of);
+
+/* A lane has less room than what is left of a block from begin on: how much it
+ * takes. Splits of large blocks are between cache lines, as long as there is
+ * room to spare: then the lane stays a little short, and that is no longer
+ * spare. */
+uint64_t fs_balance_split(uint64_t block_bytes, uint64_t begin, uint64_t room,
+                          uint64_t *spare);
+
+/*
+ * Blocks dealt to lanes, piece by piece: each piece is the next part of its
+ * block. For modes with merged peer transfer.
+ */
+typedef struct fs_deal {
+    const fs_tile_t *tile;
+    uint64_t        *done;     /* [n_src x n_dst] bytes dealt, of each block */
+    uint64_t        *room;     /* [n_lanes] bytes a lane still takes */
+    uint64_t         spare;    /* room that is not needed */
+    uint32_t        *src_lane; /* [n_src] or FS_NO_LANE */
+    uint32_t        *dst_lane; /* [n_dst] or FS_NO_LANE */
+    uint32_t         n_segments;
+    fs_segment_t    *segments; /* in dealing order; pos is of no meaning yet */
+} fs_deal_t;
+
+/* Lanes that may take longest bytes each. FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_deal_init(fs_deal_t *deal, const fs_tile_t *tile, uint64_t total,
+                         uint64_t longest, fs_arena_t *arena);
+
+/* Put on a lane what fits of the rest of a block. A split closes the lane. */
+void fs_deal_put(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane);
+
+/* Deal everything so that rows become equal: each rank keeps its own bytes up to
+ * what its lane takes, from the block of its peer on; the rest goes to lanes
+ * whose own rank has too little, in order. A rank that serves no lane keeps
+ * nothing. */
+void fs_deal_rows(fs_deal_t *deal);
+
+/* Where in its lane's stream a segment travels: by turn, below n_turns; equal
+ * turns in dealing order. */
+typedef uint32_t fs_deal_turn_t(const fs_tile_t    *tile,
+                                const fs_segment_t *segment);
+
+/* FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_deal_finish(const fs_deal_t *deal, fs_deal_turn_t *turn,
+                           uint32_t n_turns, fs_arena_t *arena,
+                           fs_streams_t *streams);
+
+#endif

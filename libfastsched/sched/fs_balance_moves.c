@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes that balance moves inside the servers, of a tile and of a matrix. */
+#include "sched/fs_balance.h"
+
+#include "base/fs_arith.h"
+#include "sched/fs_topo.h"
+
+enum { MAX_BYTES_LOG2 = 62 };
+
+void fs_streams_moves(const fs_tile_t *tile, const fs_streams_t *streams,
+                      uint64_t *gather_p, uint64_t *redist_p)
+{
+    uint64_t gather = 0, redist = 0;
+
+    for (uint32_t lane = 0; lane < streams->n_lanes; ++lane) {
+        for (uint32_t k = streams->first[lane]; k < streams->first[lane + 1];
+             ++k) {
+            const fs_segment_t *s = &streams->segments[k];
+
+            if (s->src_local != tile->src_proxy[lane]) {
+                gather += s->len_bytes;
+            }
+            if (s->dst_local != tile->dst_proxy[s->dst_lane]) {
+                redist += s->len_bytes;
+            }
+        }
+    }
+    *gather_p = gather;
+    *redist_p = redist;
+}
+
+/* The numbers of one tile; FS_ERR_OVERFLOW if they are too large. */
+static fs_status_t fill_bytes(const fs_topo_t *topo, const uint64_t *rank_bytes,
+                              uint32_t u, uint32_t w, uint64_t *bytes)
+{
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < fs_topo_n_local(topo, u); ++i) {
+        size_t row = (size_t)fs_topo_rank(topo, u, i) * topo->n_ranks;
+
+        for (uint32_t j = 0; j < fs_topo_n_local(topo, w); ++j) {
+            *bytes = rank_bytes[row + fs_topo_rank(topo, w, j)];
+            if (!fs_u64_add(total, *bytes++, &total) ||
+                total > UINT64_C(1) << MAX_BYTES_LOG2) {
+                return FS_ERR_OVERFLOW;
+            }
+        }
+    }
+    return FS_OK;
+}
+
+fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const uint64_t *rank_bytes,
+                              uint32_t u, uint32_t w, fs_arena_t *arena,
+                              fs_tile_t *tile)
+{
+    uint32_t n_src = fs_topo_n_local(topo, u), n_dst = fs_topo_n_local(topo, w);
+    uint32_t lanes      = fs_topo_tile_lanes(topo, u, w);
+    uint64_t *bytes     = fs_arena_calloc(arena, (size_t)n_src * n_dst, 8);
+    uint32_t *src_proxy = fs_arena_calloc(arena, lanes, sizeof(*src_proxy));
+    uint32_t *dst_proxy = fs_arena_calloc(arena, lanes, sizeof(*dst_proxy));
+
+    if (bytes == NULL || src_proxy == NULL || dst_proxy == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t l = 0; l < lanes; ++l) {
+        src_proxy[l] = fs_topo_proxy(topo, u, l);
+        dst_proxy[l] = fs_topo_proxy(topo, w, l);
+    }
+    *tile = (fs_tile_t){n_src, n_dst, bytes, lanes, src_proxy, dst_proxy};
+    return fill_bytes(topo, rank_bytes, u, w, bytes);
+}
+
+static fs_status_t tile_moves(const fs_topo_t *topo, fs_balance_t how,
+                              const uint64_t *rank_bytes, uint32_t u,
+                              uint32_t w, uint64_t *gather, uint64_t *redist)
+{
+    fs_arena_t   arena = {0};
+    fs_tile_t    tile;
+    fs_streams_t streams;
+    uint64_t     g, r;
+    fs_status_t  status =
+        fs_tile_of_matrix(topo, rank_bytes, u, w, &arena, &tile);
+
+    if (status == FS_OK) {
+        status = fs_balance_tile(how, &tile, &arena, &streams);
+    }
+    if (status == FS_OK) {
+        fs_streams_moves(&tile, &streams, &g, &r);
+        if (!fs_u64_add(*gather, g, gather) ||
+            !fs_u64_add(*redist, r, redist)) {
+            status = FS_ERR_OVERFLOW;
+        }
+    }
+    fs_arena_fini(&arena);
+    return status;
+}
+
+fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
+                             const uint64_t *rank_bytes, uint64_t *gather_p,
+                             uint64_t *redist_p)
+{
+    uint64_t    gather = 0, redist = 0;
+    fs_status_t status = (size_t)how <= FS_BALANCE_ROWCOL ? FS_OK
+                                                          : FS_ERR_INVAL;
+
+    for (uint32_t u = 0; u < topo->n_servers; ++u) {
+        for (uint32_t w = 0; w < topo->n_servers && status == FS_OK; ++w) {
+            if (w != u) {
+                status =
+                    tile_moves(topo, how, rank_bytes, u, w, &gather, &redist);
+            }
+        }
+    }
+    if (status == FS_OK) {
+        *gather_p = gather;
+        *redist_p = redist;
+    }
+    return status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the methods of fs_schedule_create() read and write. */
+#ifndef FS_SCHEDULE_H
+#define FS_SCHEDULE_H
+
+#include "base/fs_arena.h"
+#include "fastsched.h"
+
+/* Line sums that are planned, at most: far from 2^64, so that times, which are
+ * at most twice as large, and padding cannot overflow. */
+#define FS_LARGEST_LINE (UINT64_C(1) << 62)
+
+/* The matrix to schedule. The diagonal is ignored. */
+typedef struct fs_demand {
+    uint32_t        n;
+    const uint64_t *bytes; /* [n x n], [src][dst], per lane */
+    const uint64_t *row;   /* [n] sums without the diagonal */
+    const uint64_t *col;   /* [n] */
+    uint64_t        bound; /* the largest of them */
+} fs_demand_t;
+
+/* A schedule in the making. The first failure sticks in status and turns every
+ * later call into a no-op, so methods check once, at the end. */
+typedef struct fs_draft {
+    fs_status_t    status;
+    uint32_t       only_server; /* or FS_ALL_SERVERS */
+    uint32_t       n_stages;
+    uint32_t       n_rounds; /* messages of a server in a row, at most */
+    uint64_t       total;
+    uint64_t       digest;
+    fs_transfer_t *transfers; /* fs_draft_fini() frees them */
+    size_t         n_transfers;
+    size_t         max_transfers;
+} fs_draft_t;
+
+/* Add a transfer. No bytes: nothing happens. */
+void fs_draft_transfer(fs_draft_t *draft, uint32_t src, uint32_t dst,
+                       uint64_t bytes, uint64_t start);
+
+/* The transfers since the last stage, which started at draft->total, are a
+ * stage of this length. */
+void fs_draft_end_stage(fs_draft_t *draft, uint64_t weight);
+
+/* Exchange what two drafts hold. */
+void fs_draft_swap(fs_draft_t *a, fs_draft_t *b);
+
+/* Back to nothing; the memory is kept. */
+void fs_draft_clear(fs_draft_t *draft);
+
+void fs_draft_fini(fs_draft_t *draft);
+
+/* The methods. Memory comes from arena. FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_birkhoff_build(const fs_demand_t *demand, fs_arena_t *arena,
+                              fs_draft_t *draft);
+fs_status_t fs_compact_build(const fs_demand_t *demand, fs_arena_t *arena,
+                             fs_draft_t *draft);
+fs_status_t fs_openshop_build(const fs_demand_t *demand, fs_arena_t *arena,
+                              fs_draft_t *draft);
+fs_status_t fs_spreadout_build(const fs_demand_t *demand, fs_arena_t *arena,
+                               fs_draft_t *draft);
+
+/* The first of several methods that is as cheap as any can be, or the cheapest;
+ * *how_p says which. */
+fs_status_t fs_schedule_auto(const fs_demand_t *demand, uint64_t stage_cost,
+                             fs_arena_t *arena, fs_draft_t *draft,
+                             fs_decompose_t *how_p);
+
+#endif

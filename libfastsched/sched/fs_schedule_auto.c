@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cost model: which method is the cheapest for this matrix.
+ *
+ * A schedule costs its total and, for each message that a server sends or
+ * receives one after another, a start-up cost alpha in bytes that a lane could
+ * send meanwhile. No schedule costs less than the lower bound and one alpha for
+ * each receiver of the server with the most of them. The method that suits the
+ * number of servers goes first and is taken if it comes close to that;
+ * otherwise the other one is tried too, and the cheaper is taken.
+ */
+#include "base/fs_arith.h"
+#include "sched/fs_schedule.h"
+
+enum {
+    FEW     = 24, /* servers, below which stages go first */
+    MANY    = 64, /* servers, from which on a second try takes too long */
+    CLOSE   = 40, /* 1/40 above the least cost is close, */
+    TOO_FAR = 20  /* 1/20 is not, even to many servers */
+};
+
+typedef struct method {
+    fs_decompose_t how;
+    fs_status_t (*build)(const fs_demand_t *demand, fs_arena_t *arena,
+                         fs_draft_t *draft);
+} method_t;
+
+static const method_t stages = {FS_DECOMPOSE_COMPACT, fs_compact_build};
+static const method_t shop   = {FS_DECOMPOSE_OPENSHOP, fs_openshop_build};
+
+/* Receivers of the server with the most of them: so many messages it takes. */
+static uint32_t most_receivers(const fs_demand_t *demand)
+{
+    uint32_t n = demand->n, most = 0;
+
+    for (uint32_t i = 0; i < n; ++i) {
+        const uint64_t *bytes = demand->bytes + (size_t)i * n;
+        uint32_t        here  = 0;
+
+        for (uint32_t j = 0; j < n; ++j) {
+            here += bytes[j] != 0;
+        }
+        here -= bytes[i] != 0;
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+static fs_u128_t cost(const fs_draft_t *draft, uint64_t stage_cost)
+{
+    return draft->total + (fs_u128_t)stage_cost * draft->n_rounds;
+}
+
+fs_status_t fs_schedule_auto(const fs_demand_t *demand, uint64_t stage_cost,
+                             fs_arena_t *arena, fs_draft_t *draft,
+                             fs_decompose_t *how_p)
+{
+    const method_t *first  = demand->n < FEW ? &stages : &shop;
+    const method_t *second = demand->n < FEW ? &shop : &stages;
+    fs_u128_t       least  = demand->bound +
+                      (fs_u128_t)stage_cost * most_receivers(demand);
+    fs_draft_t  other  = {.only_server = draft->only_server};
+    uint32_t    part   = demand->n < MANY ? CLOSE : TOO_FAR;
+    fs_status_t status = first->build(demand, arena, draft);
+
+    *how_p = first->how;
+    if (status != FS_OK || cost(draft, stage_cost) <= least + least / part) {
+        return status;
+    }
+    status = second->build(demand, arena, &other);
+    if (status == FS_OK && other.status == FS_OK &&
+        cost(&other, stage_cost) < cost(draft, stage_cost)) {
+        fs_draft_swap(draft, &other);
+        *how_p = second->how;
+    }
+    fs_draft_fini(&other);
+    return status == FS_OK ? other.status : status;
+}

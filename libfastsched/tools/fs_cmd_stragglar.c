@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fastsched stragglar: allreduce schedules, round by round, and what they cost
+ * in the alpha-beta model when one rank comes late.
+ *
+ * A round takes alpha plus the bytes that one rank sends or receives over the
+ * rate of its port. Early rounds run while the straggler is awaited; as far as
+ * they take longer than its delay, it waits for them.
+ */
+#include "fastsched_straggler.h"
+#include "tools/fs_tool.h"
+#include "tools/fs_tool_json.h"
+#include "tools/fs_tool_params.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { WHY_LEN = 200, TEXT_WORDS = 12, DEFAULT_RANKS = 8 };
+
+typedef struct args {
+    uint32_t algorithm; /* fs_straggler_kind_t */
+    uint32_t n_ranks;
+    uint32_t straggler;
+    uint64_t bytes;
+    uint32_t alpha; /* thousandths of microseconds */
+    uint64_t rate;  /* bits per second */
+    uint32_t delay; /* thousandths of microseconds */
+    bool     verify;
+    bool     summary;
+    uint32_t json;
+} args_t;
+
+/* Microseconds. */
+typedef struct times {
+    double early;
+    double late;
+    double exposed;  /* from the straggler's arrival to the end */
+    double total;    /* from when the others are ready */
+    double best;     /* exposed, if the straggler is late enough */
+    double worst;    /* exposed, if it is not late */
+    double ring;     /* exposed, of the ring */
+    double critical; /* least delay with which exposed is no more than ring; NaN
+                        if none is enough */
+} times_t;
+
+static const char *algorithm_word(uint32_t k)
+{
+    return fs_straggler_name((fs_straggler_kind_t)k);
+}
+
+/* ---- times ---- */
+
+static double positive(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+/* n_chunks chunks of an n-th of the buffer each, in n_rounds rounds. */
+static double time_of(const args_t *args, double n_rounds, double n_chunks,
+                      double n)
+{
+    double bytes = n_chunks * (double)args->bytes / n;
+
+    return n_rounds * args->alpha / 1e3 + bytes * 8e6 / (double)args->rate;
+}
+
+static times_t times_of(const args_t *args, const fs_straggler_t *schedule)
+{
+    double  delay = args->delay / 1e3, n = schedule->n_ranks;
+    times_t t;
+
+    t.early   = time_of(args, schedule->n_early, (double)schedule->early_chunks,
+                        schedule->n_chunks);
+    t.late    = time_of(args, schedule->n_rounds - schedule->n_early,
+                        (double)schedule->late_chunks, schedule->n_chunks);
+    t.exposed = positive(t.early - delay) + t.late;
+    t.total   = delay + t.exposed;
+    t.best    = t.late;
+    t.worst   = t.early + t.late;
+    t.ring    = time_of(args, 2 * (n - 1), 2 * (n - 1), n);
+    t.critical = t.late > t.ring ? (double)NAN : positive(t.worst - t.ring);
+    return t;
+}
+
+/* ---- text ---- */
+
+static bool is_reply(const fs_straggler_msg_t *a, const fs_straggler_msg_t *b)
+{
+    return a->src == b->dst && a->dst == b->src;
+}
+
+static const fs_straggler_msg_t *find_reply(const fs_straggler_t     *schedule,
+                                            uint32_t                  round,
+                                            const fs_straggler_msg_t *msg)
+{
+    size_t end = schedule->first[round + 1];
+
+    for (size_t i = schedule->first[round]; i < end; ++i) {
+        if (is_reply(msg, &schedule->msgs[i])) {
+            return &schedule->msgs[i];
+        }
+    }
+    return NULL;
+}
+
+static void print_chunks(const fs_straggler_msg_t *msg)
+{
+    printf("%s%u", msg->reduce ? "+" : "", msg->chunk);
+    if (msg->n_chunks > 1) {
+        printf("-%u", msg->chunk + msg->n_chunks - 1);
+    }
+}
+
+/* An exchange in one word, at its lower rank; a message alone in another. */
+static void print_word(const fs_straggler_msg_t *msg,
+                       const fs_straggler_msg_t *reply)
+{
+    printf("  %u%s%u ", msg->src, reply == NULL ? ">" : "=", msg->dst);
+    print_chunks(msg);
+    if (reply != NULL) {
+        putchar('/');
+        print_chunks(reply);
+    }
+}
+
+static void print_round(const fs_straggler_t *schedule, uint32_t round)
+{
+    size_t   first = schedule->first[round], end = schedule->first[round + 1];
+    uint32_t left = TEXT_WORDS;
+    size_t   i    = first;
+
+    printf("%5u  %s", round, round < schedule->n_early ? "early" : "late ");
+    for (; i < end && left > 0; ++i) {
+        const fs_straggler_msg_t *msg   = &schedule->msgs[i];
+        const fs_straggler_msg_t *reply = find_reply(schedule, round, msg);
+
+        if (reply == NULL || msg->src < msg->dst) {
+            print_word(msg, reply);
+            left--;
+        }
+    }
+    if (i < end) {
+        printf("  ... %zu messages in all", end - first);
+    }
+    putchar('\n');
+}
+
+static void print_rounds(const fs_straggler_t *schedule)
+{
+    printf("\nround  when   messages: a=b c/d  a sends chunk c to b, b sends d "
+           "to a\n"
+           "                        a>b c    a sends chunk c to b;  + to be "
+           "added\n");
+    for (uint32_t round = 0; round < schedule->n_rounds; ++round) {
+        print_round(schedule, round);
+    }
+}
+
+static void print_time(const char *what, double us)
+{
+    printf("%-22s %14.1f\n", what, us);
+}
+
+static void print_times(const args_t *args, const times_t *t)
+{
+    printf("\nmicroseconds for %" PRIu64 " bytes at %g Gbit/s, alpha %.3f us, "
+           "delay %.3f us\n",
+           args->bytes, (double)args->rate / 1e9, args->alpha / 1e3,
+           args->delay / 1e3);
+    print_time("early rounds", t->early);
+    print_time("late rounds", t->late);
+    print_time("from its arrival", t->exposed);
+    print_time("  with a long delay", t->best);
+    print_time("  with no delay", t->worst);
+    print_time("ring", t->ring);
+    if (isnan(t->critical)) {
+        printf("no delay makes it as fast as the ring\n");
+    } else {
+        print_time("critical delay", t->critical);
+    }
+}
+
+static void print_text(const args_t *args, const fs_straggler_t *schedule)
+{
+    uint32_t n_late = schedule->n_rounds - schedule->n_early;
+    times_t  t      = times_of(args, schedule);
+
+    printf("%s, %u ranks, straggler %u\n", algorithm_word(args->algorithm),
+           schedule->n_ranks, schedule->straggler);
+    printf("%u early and %u late rounds", schedule->n_early, n_late);
+    if (schedule->kind == FS_STRAGGLER_STRAGGLAR) {
+        printf(" (at least %u)", fs_straggler_min_rounds(schedule->n_ranks));
+    }
+    printf("; %u chunks, sent in sequence: %" PRIu64 " early, %" PRIu64
+           " late\n",
+           schedule->n_chunks, schedule->early_chunks, schedule->late_chunks);
+    if (args->verify) {
+        printf("verified: every rank ends with every chunk of every rank, "
+               "once\n");
+    }
+    if (!args->summary) {
+        print_rounds(schedule);
+    }
+    print_times(args, &t);
+}
+
+/* ---- JSON ---- */
+
+static void write_times(fs_tool_json_t *json, const args_t *args,
+                        const times_t *t)
+{
+    fs_tool_json_u64(json, "bytes", args->bytes);
+    fs_tool_json_real(json, "alpha_us", args->alpha / 1e3, 3);
+    fs_tool_json_u64(json, "rate_bits", args->rate);
+    fs_tool_json_real(json, "delay_us", args->delay / 1e3, 3);
+    fs_tool_json_real(json, "early_us", t->early, 3);
+    fs_tool_json_real(json, "late_us", t->late, 3);
+    fs_tool_json_real(json, "exposed_us", t->exposed, 3);
+    fs_tool_json_real(json, "total_us", t->total, 3);
+    fs_tool_json_real(json, "best_us", t->best, 3);
+    fs_tool_json_real(json, "worst_us", t->worst, 3);
+    fs_tool_json_real(json, "ring_us", t->ring, 3);
+    fs_tool_json_real(json, "critical_delay_us", t->critical, 3);
+}
+
+static void write_rounds(fs_tool_json_t *json, const fs_straggler_t *schedule)
+{
+    fs_tool_json_open(json, "rounds", '[');
+    for (uint32_t round = 0; round < schedule->n_rounds; ++round) {
+        fs_tool_json_open(json, NULL, '{');
+        fs_tool_json_bool(json, "early", round < schedule->n_early);
+        fs_tool_json_open(json, "messages", '[');
+        for (size_t i = schedule->first[round]; i < schedule->first[round + 1];
+             ++i) {
+            const fs_straggler_msg_t *msg = &schedule->msgs[i];
+
+            fs_tool_json_open(json, NULL, '[');
+            fs_tool_json_u64(json, NULL, msg->src);
+            fs_tool_json_u64(json, NULL, msg->dst);
+            fs_tool_json_u64(json, NULL, msg->chunk);
+            fs_tool_json_u64(json, NULL, msg->n_chunks);
+            fs_tool_json_text(json, NULL, msg->reduce ? "reduce" : "replace");
+            fs_tool_json_close(json);
+        }
+        fs_tool_json_close(json);
+        fs_tool_json_close(json);
+    }
+    fs_tool_json_close(json);
+}
+
+static void print_json(const args_t *args, const fs_straggler_t *schedule,
+                       uint64_t plan_ns)
+{
+    times_t        t = times_of(args, schedule);
+    fs_tool_json_t json;
+
+    fs_tool_json_init(&json, stdout, 2);
+    fs_tool_json_open(&json, NULL, '{');
+    fs_tool_json_text(&json, "algorithm", algorithm_word(args->algorithm));
+    fs_tool_json_u64(&json, "ranks", schedule->n_ranks);
+    fs_tool_json_u64(&json, "straggler", schedule->straggler);
+    fs_tool_json_u64(&json, "chunks", schedule->n_chunks);
+    fs_tool_json_u64(&json, "early_rounds", schedule->n_early);
+    fs_tool_json_u64(&json, "late_rounds",
+                     schedule->n_rounds - schedule->n_early);
+    if (schedule->kind == FS_STRAGGLER_STRAGGLAR) {
+        fs_tool_json_u64(&json, "min_late_rounds",
+                         fs_straggler_min_rounds(schedule->n_ranks));
+    } else {
+        fs_tool_json_null(&json, "min_late_rounds");
+    }
+    fs_tool_json_u64(&json, "early_chunks", schedule->early_chunks);
+    fs_tool_json_u64(&json, "late_chunks", schedule->late_chunks);
+    fs_tool_json_u64(&json, "messages", schedule->n_msgs);
+    fs_tool_json_real(&json, "plan_us", (double)plan_ns / 1e3, 1);
+    fs_tool_json_bool(&json, "verified", args->verify);
+    write_times(&json, args, &t);
+    if (!args->summary) {
+        write_rounds(&json, schedule);
+    }
+    fs_tool_json_close(&json);
+}
+
+/* ---- the command ---- */
+
+static int show(const args_t *args)
+{
+    char            why[WHY_LEN] = "";
+    uint64_t        begin        = fs_tool_now_ns(), plan_ns;
+    fs_straggler_t *schedule;
+    fs_status_t     status;
+
+    status  = fs_straggler_create((fs_straggler_kind_t)args->algorithm,
+                                  args->n_ranks, args->straggler, &schedule);
+    plan_ns = fs_tool_now_ns() - begin;
+    if (status != FS_OK) {
+        return fs_tool_status("stragglar", status);
+    }
+    if (args->verify) {
+        status = fs_straggler_check(schedule, why, sizeof(why));
+    }
+    if (status == FS_OK && args->json == 1) {
+        print_json(args, schedule, plan_ns);
+    } else if (status == FS_OK) {
+        print_text(args, schedule);
+    }
+    fs_straggler_destroy(schedule);
+    if (status == FS_ERR_INVAL) {
+        return fs_tool_failed("the schedule is wrong: %s", why);
+    }
+    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("--verify", status);
+}
+
+static void add_options(args_t *args, fs_tool_options_t *options)
+{
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_TITLE, "Schedule", NULL, NULL, NULL, 0, 0, NULL},
+        {FS_TOOL_U32, "ranks", "N", "ranks, default 8", &args->n_ranks, 1,
+         FS_STRAGGLER_MAX_RANKS, NULL},
+        {FS_TOOL_U32, "straggler", "R",
+         "the rank that comes late, default the last", &args->straggler, 0,
+         FS_STRAGGLER_MAX_RANKS - 1, NULL},
+        {FS_TOOL_WORD, "algorithm", "NAME",
+         "stragglar (default), ring, rhd (recursive halving and\n"
+         "doubling), broadcast, all-pairs",
+         &args->algorithm, 0, 0, algorithm_word},
+        {FS_TOOL_FLAG, "verify", NULL,
+         "prove that it is an allreduce; if not, exit with 1", &args->verify, 0,
+         0, NULL},
+        {FS_TOOL_TITLE, "Times", NULL, NULL, NULL, 0, 0, NULL},
+        {FS_TOOL_BYTES, "bytes", "BYTES", "the buffer, default 1g",
+         &args->bytes, 0, UINT64_C(1) << 50, NULL},
+        {FS_TOOL_MILLI, "alpha-us", "US", "cost of a round, default 3",
+         &args->alpha, 0, UINT32_MAX, NULL},
+        {FS_TOOL_RATE, "rate", "RATE",
+         "of a rank's port, default 3600gbit (450 GB/s)", &args->rate, 1,
+         UINT64_MAX, NULL},
+        {FS_TOOL_MILLI, "delay-us", "US",
+         "how long after the others the straggler comes, default 0",
+         &args->delay, 0, UINT32_MAX, NULL},
+        {FS_TOOL_TITLE, "Output", NULL, NULL, NULL, 0, 0, NULL},
+        {FS_TOOL_FLAG, "summary", NULL, "leave the rounds out", &args->summary,
+         0, 0, NULL},
+    };
+
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); ++k) {
+        fs_tool_add(options, rows[k]);
+    }
+    fs_tool_format_option(&args->json, options);
+}
+
+int fs_cmd_stragglar(int argc, char **argv)
+{
+    fs_tool_options_t options = {
+        .usage = "stragglar [OPTIONS]\n\n"
+                 "Allreduce schedules for when one rank comes late, and the "
+                 "usual ones.\n"};
+    args_t args = {.n_ranks   = DEFAULT_RANKS,
+                   .straggler = UINT32_MAX,
+                   .bytes     = UINT64_C(1) << 30,
+                   .alpha     = 3000,
+                   .rate      = UINT64_C(3600000000000)};
+    int    rc;
+
+    add_options(&args, &options);
+    rc = fs_tool_read_options(argc, argv, &options);
+    if (rc != FS_TOOL_GO_ON) {
+        return rc;
+    }
+    if (args.straggler == UINT32_MAX) {
+        args.straggler = args.n_ranks - 1;
+    }
+    if (args.straggler >= args.n_ranks) {
+        return fs_tool_bad("--straggler \"%u\": allowed with --ranks %u: 0 to "
+                           "%u",
+                           args.straggler, args.n_ranks, args.n_ranks - 1);
+    }
+    return show(&args);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The exchange a user asks about: --matrix or --pattern, and who sits where. */
+#ifndef FS_TOOL_TRAFFIC_H
+#define FS_TOOL_TRAFFIC_H
+
+#include "fastsched.h"
+#include "tools/fs_tool.h"
+#include "tools/fs_tool_matrix.h"
+
+/* Ranks of one exchange, at most: as many rows as a matrix may have. */
+#define FS_TOOL_MAX_RANKS FS_TOOL_MATRIX_MAX_ROWS
+
+/* What the options say. */
+typedef struct fs_tool_traffic_args {
+    const char *matrix;  /* a file, "-": stdin, NULL: none */
+    const char *pattern; /* NULL: none */
+    const char *nodes;   /* NULL: none, see fs_topo_parse() */
+    uint32_t    servers; /* 0: not given */
+    uint32_t    lanes;   /* 0: not given */
+    uint64_t    seed;
+    uint64_t    mean; /* bytes per pair of ranks */
+} fs_tool_traffic_args_t;
+
+/* One exchange. */
+typedef struct fs_tool_traffic {
+    fs_topo_t   *topo;
+    uint32_t     n_ranks;
+    uint64_t    *pairs;   /* [n_ranks x n_ranks] row-major, [src][dst] */
+    fs_traffic_t summary; /* complete, max_inter included */
+} fs_tool_traffic_t;
+
+/* Set defaults and add the rows. args must live until the options are read. */
+void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
+                             fs_tool_options_t      *options);
+
+/* FS_TOOL_OK: *traffic is the caller's, fs_tool_traffic_fini(). Otherwise an
+ * exit code, and a message has been printed. */
+int fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
+                         fs_tool_traffic_t            *traffic);
+
+void fs_tool_traffic_fini(fs_tool_traffic_t *traffic);
+
+/* What the ranks of a server know, for fs_plan_create(). Both matrices are in
+ * one block: free((void *)local_p->send). FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_tool_traffic_local(const fs_tool_traffic_t *traffic,
+                                  uint32_t server, fs_local_traffic_t *local_p);
+
+/* Lanes that serve the tile between two servers: those that both have. */
+uint32_t fs_tool_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
+
+/* What messages call a file: "standard input" for "-". Returns out. */
+const char *fs_tool_file_name(const char *path, char *out, size_t out_len);
+
+/* Read a matrix from a file; as fs_tool_traffic_make(). */
+int fs_tool_matrix_file(const char *path, fs_tool_matrix_t *matrix_p);
+
+#endif

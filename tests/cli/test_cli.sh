@@ -1,0 +1,440 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The command as a user meets it: golden text, JSON, SVG, and what is refused:
+# with the value and what is allowed, status 2 and nothing on stdout.
+#
+#   test_cli.sh [BUILD-DIRECTORY]
+set -u
+export LC_ALL=C
+
+tool=${1:-${FS_BUILDDIR:-.}}/libfastsched/fastsched
+[ -x "$tool" ] || { echo "$tool is not there"; exit 1; }
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT INT TERM
+tool=$(cd "$(dirname "$tool")" && pwd)/fastsched
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$scratch" || exit 1
+
+python=$(command -v python3 || true)
+failed=0
+n_cases=0
+
+fail() {
+    printf 'FAILED  %s\n' "$1"
+    failed=$((failed + 1))
+}
+
+# TEXT: one case; what it found wrong is in $scratch/why.
+verdict() {
+    n_cases=$((n_cases + 1))
+    [ -s why ] || return 0
+    fail "$1"
+    sed 's/^/    /' why
+    return 1
+}
+
+# Run the command; out, err and status are left behind.
+run() {
+    "$tool" "$@" >out 2>err </dev/null
+    status=$?
+}
+
+# INPUT OPTION...: the same, with something on standard input.
+run_with() {
+    input=$1
+    shift
+    # shellcheck disable=SC2059 # the input is a format: it has newlines and NULs
+    printf -- "$input" | "$tool" "$@" >out 2>err
+    status=$?
+}
+
+ends() { [ "$status" = "$1" ] || echo "exit status $status instead of $1"; }
+silent() { [ ! -s "$1" ] || { echo "on std$1:" && cat "$1"; }; }
+said() { grep -qF -e "$2" "$1" || { echo "std$1 lacks: $2" && cat "$1"; }; }
+
+# ---- refused ----
+
+refused() {
+    { ends 2 && silent out && said err "fastsched: $1"; } >why
+    [ "$(wc -l <err)" = 1 ] || { echo 'not one line on stderr:' && cat err; } >>why
+}
+
+# MESSAGE OPTION...
+refuses() {
+    message=$1
+    shift
+    run "$@"
+    refused "$message"
+    verdict "refused: $*"
+}
+
+# MESSAGE INPUT [OPTION...]: as a matrix of plan, from a file and from stdin.
+refuses_matrix() {
+    message=$1 input=$2
+    shift 2
+    run_with "$input" plan --matrix - "$@"
+    refused "standard input:$message"
+    verdict "refused on stdin: $input"
+    # shellcheck disable=SC2059
+    printf -- "$input" >bad.csv
+    run plan --matrix bad.csv "$@"
+    refused "bad.csv:$message"
+    verdict "refused in a file: $input"
+}
+
+refuses_matrix '2:3: "-4" is negative; allowed: whole numbers' '1 2\n3 -4\n'
+refuses_matrix '1:1: "-0.5" is negative' '-0.5\n'
+refuses_matrix '1:3: "x" is not a number' '1,x\n2,3\n'
+refuses_matrix '1:1: "nan" is not a number' 'nan\n'
+refuses_matrix '1:1: "inf" is not a number' 'inf\n'
+refuses_matrix '1:1: "0x10" is not a number' '0x10\n'
+refuses_matrix '1:1: "+1" is not a number' '+1\n'
+refuses_matrix '1:1: "1k" is not a number' '1k\n'
+refuses_matrix '1:1: "1e" is not a number' '1e\n'
+refuses_matrix '1:1: "1.2.3" is not a number' '1.2.3\n'
+refuses_matrix '1:1: "1.5" is not whole' '1.5\n'
+refuses_matrix '1:1: "1e-3" is not whole' '1e-3\n'
+refuses_matrix '3:1: one row more than the 2 columns' '1 2\n3 4\n5 6\n'
+refuses_matrix '3:1: the matrix ends after 2 rows of 3 values' '1 2 3\n4 5 6\n'
+refuses_matrix '2:4: row 2 ends after 2 of 3 values' '1 2 3\n4 5\n7 8 9\n'
+refuses_matrix '2:5: row 2 has more values than the 2 of the first' '1 2\n3 4 5\n'
+refuses_matrix '1:1: "18446744073709551616" does not fit in 64 bits' '18446744073709551616\n'
+refuses_matrix '1:1: "1e300" does not fit in 64 bits' '1e300\n'
+refuses_matrix '1:1: "9223372036854775807" makes the sum of the matrix pass 2^62' '9223372036854775807\n'
+refuses_matrix '2:3: "1" makes the sum of the matrix pass 2^62' '4611686018427387904 0\n0 1\n'
+refuses_matrix '1:1: no number' ''
+refuses_matrix '3:1: no number' '# nothing\n\n'
+refuses_matrix '1:2: a zero byte' '1\0002\n'
+refuses_matrix '1:1: "\xff\xfe1" is not a number' '\377\3761\n'
+refuses_matrix '1:3: a value is missing before this comma' '1,,2\n'
+refuses_matrix '1:1: a value is missing before this comma' ',1\n'
+refuses_matrix '1:3: a value is missing after the last comma' '1,\n'
+refuses_matrix '1:1: "000000000000000000000000000000000000000000000000000000000000..." is too long' "$(printf '%0100d' 1)\n"
+refuses_matrix '1:1: the matrix is 3 x 3; allowed: 2 x 2 (servers) or 8 x 8 (ranks)' \
+    '1 2 3\n4 5 6\n7 8 9\n' --servers 2 --lanes 4
+
+# The row that is too long is not there, and the end never comes.
+yes 1 | tr '\n' ' ' | "$tool" plan --matrix - >out 2>err
+status=$?
+refused 'standard input:1:32769: the matrix is too large; allowed: up to 16384 rows'
+verdict 'refused: an endless row'
+"$tool" plan --matrix /dev/zero >out 2>err
+status=$?
+refused '/dev/zero:1:1: a zero byte'
+verdict 'refused: endless zero bytes'
+
+good='1 2\n3 4\n'
+# shellcheck disable=SC2059
+printf "$good" >good.csv
+refuses 'missing.csv: No such file or directory' plan --matrix missing.csv
+refuses '.: Is a directory' plan --matrix .
+refuses 'no traffic was given; allowed: --matrix FILE or --pattern NAME' plan
+refuses 'two kinds of traffic' plan --matrix good.csv --pattern random
+refuses '--servers "0": allowed: 1 to 16384' plan --matrix good.csv --servers 0
+refuses '--servers "-1": allowed: 1 to 16384' plan --matrix good.csv --servers -1
+refuses '--servers "two": allowed' plan --matrix good.csv --servers two
+refuses '--lanes "0": allowed' plan --matrix good.csv --lanes 0
+refuses '--lanes 2 needs --servers N' plan --matrix good.csv --lanes 2
+refuses '20000 ranks are too many; allowed: up to 16384' plan --pattern random --servers 5000 --lanes 4
+refuses '--pattern needs --servers N or --nodes SPEC' plan --pattern random
+refuses '--pattern "zipf" needs a number' plan --pattern zipf --servers 2
+refuses '--pattern "nonsense" is not a pattern' plan --pattern nonsense --servers 2
+refuses '--nodes "2x" does not describe servers' plan --pattern random --nodes 2x
+refuses '--nodes "4294967296x4294967296" does not describe servers' plan --pattern random --nodes 4294967296x4294967296
+refuses '--nodes and --servers both say' plan --pattern random --nodes 2x2 --servers 2
+refuses '--mean "1q": allowed' plan --pattern random --servers 2 --mean 1q
+refuses '--mean "4t4": allowed' plan --pattern random --servers 2 --mean 4t4
+refuses '--mean: the sum over all pairs of ranks passes 2^62' plan --pattern random --servers 4 --mean 524288t
+refuses '--seed "18446744073709551616": allowed' plan --pattern random --servers 2 --seed 18446744073709551616
+refuses '--decompose "best": allowed: auto, compact, openshop, birkhoff' plan --matrix good.csv --decompose best
+refuses '--balance "best": allowed: minmove, equalize, greedy, rowcol' plan --matrix good.csv --balance best
+refuses '--algorithm "host": allowed: auto, staged, pipe2d, direct' plan --matrix good.csv --algorithm host
+refuses '--format "xml": allowed: text, json' plan --matrix good.csv --format xml
+refuses '--mtm-threshold "0.5": allowed: 1.000 to 1000.000' plan --matrix good.csv --mtm-threshold 0.5
+refuses 'unknown option "--matrx"; see fastsched plan --help' plan --matrx good.csv
+refuses 'unknown option "-m"' plan -m good.csv
+refuses 'unexpected argument "good.csv"' plan good.csv
+refuses '--matrix needs a value: FILE' plan --matrix
+refuses '--verify takes no value' program --verify=yes
+refuses 'unknown command "plam"; allowed: plan, program' plam
+refuses 'program needs --rank R or --rank all' program --matrix good.csv
+refuses '--rank "2": allowed: 0 to 1, or all' program --matrix good.csv --rank 2
+refuses '--rank "x": allowed: 0 to 1, or all' program --matrix good.csv --rank x
+refuses '--chunk "0": allowed' program --matrix good.csv --rank 0 --chunk 0
+refuses 'staging_limit is 65536 and chunk is 65536 bytes; allowed' program --matrix good.csv --rank 0 --staging-limit 64k
+refuses '--servers "1": allowed: 2 to' bench --servers 8,1
+refuses '--pattern "zopf:1" is not a pattern' bench --pattern random,zopf:1
+refuses '--decompose "best": allowed' bench --decompose best
+refuses '--repeat "0": allowed' bench --repeat 0
+
+refuses '--scale-out "0gbit": allowed' sim --matrix good.csv --scale-out 0gbit
+refuses '--scale-up "fast": allowed' sim --matrix good.csv --scale-up fast
+refuses '--topology "torus": allowed: switch, mesh' sim --matrix good.csv --topology torus
+refuses '--alpha "-1": allowed' sim --matrix good.csv --alpha -1
+refuses 'no traffic was given' sim
+refuses '--ranks "0": allowed' stragglar --ranks 0
+refuses '--straggler "8": allowed with --ranks 8: 0 to 7' stragglar --ranks 8 --straggler 8
+refuses '--algorithm "best": allowed: stragglar, ring' stragglar --algorithm best
+
+run
+{ ends 2 && silent out && said err 'Usage: fastsched'; } >why
+verdict 'no command: how to use it, on stderr'
+
+# ---- accepted ----
+
+# INPUT: one matrix, written in another way.
+run_with '0 10\n20 0\n' plan --matrix - --format json --decompose spreadout
+grep -v plan_us out >expected
+same() {
+    run_with "$1" plan --matrix - --format json --decompose spreadout
+    { ends 0 && silent err; } >why
+    grep -v plan_us out | cmp -s - expected || echo 'another plan' >>why
+    verdict "the same matrix: $1"
+}
+same '0,10\n20,0'
+same '0, 10\r\n20, 0\r\n'
+same '\t0\t10\t\n\n 20 0 '
+same '# bytes\n0 10 # first\n\n20 0\n# end'
+same '\357\273\2770,10\n20,0\n'
+same '0 1e1\n2.0E+01 0.000\n'
+same '0 10.000000\n200e-1 0\n'
+same '0e5 0000010\n20 0\n'
+
+run_with '4611686018427387904 0\n0 0\n' plan --matrix -
+{ ends 0 && silent err; } >why
+verdict 'a sum of just 2^62'
+
+# An N x N matrix is spread over the pairs of ranks, the first get the rest.
+run_with '0 5\n0 0\n' program --matrix - --servers 2 --lanes 2 --rank 0
+{ ends 0 && said out '{"name": "send", "bytes": 3}'; } >why
+run_with '0 5\n0 0\n' program --matrix - --servers 2 --lanes 2 --rank 1
+{ ends 0 && said out '{"name": "send", "bytes": 2}'; } >>why
+verdict 'an N x N matrix is spread over the ranks'
+
+commands=$("$tool" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+[ -n "$commands" ] || fail 'the help lists commands'
+for how in --help -h; do
+    for command in '' $commands; do
+        # shellcheck disable=SC2086
+        run $command $how
+        { ends 0 && silent err && said out 'Usage: fastsched'; } >why
+        verdict "$command $how"
+    done
+done
+run --version
+{ ends 0 && silent err && said out 'fastsched '; } >why
+verdict '--version'
+
+# Every option is in the manual.
+page=${FS_SRCDIR:-$root}/man/fastsched.1
+for command in $commands; do
+    run "$command" --help
+    grep -o '^  --[a-z-]*' out | sort -u | while read -r option; do
+        grep -qF -e "$(printf '%s' "$option" | sed 's/-/\\-/g')" "$page" ||
+            echo "the manual lacks $option"
+    done >why
+    verdict "the manual knows the options of $command"
+done
+
+# ---- golden text ----
+
+cat >four.csv <<'END'
+# from server 0, 1, 2, 3
+0, 9, 1, 3
+4, 0, 2, 5
+8, 1, 0, 1
+1, 1, 8, 0
+END
+
+cat >golden.text <<'END'
+servers          4, lanes 1, ranks 4
+between servers  44 bytes (44 B)
+inside servers   0 bytes (0 B)
+MTM              1.181
+algorithm        host (below min_bytes)
+balance          minmove; 0.0% of the bytes gathered, 0.0% redistributed
+decompose        spreadout, 3 stages, found in - us
+without balance  13 bytes at least (13 B)
+lower bound      13 bytes per lane (13 B)
+total            25 bytes per lane (25 B)
+efficiency       52.00%
+
+stage  bytes per lane               bytes  pairs
+    0               9                  13  0>1 1>2 2>3 3>0
+    1               8                  15  0>2 1>3 2>0 3>1
+    2               8                  16  0>3 1>0 2>1 3>2
+
+To whom each server sends, over time
+0  1111111111111111111111111112222....................3333333333...............
+1  2222222....................3333333333333333........0000000000000............
+2  3333.......................0000000000000000000000000111.....................
+3  0000.......................1111....................2222222222222222222222222
+                                         ^ lower bound
+END
+golden() { # NAME OPTION...
+    name=$1
+    shift
+    run "$@"
+    { ends 0 && silent err; } >why
+    sed -e 's/found in [0-9]* us/found in - us/' -e 's/"plan_us": [0-9.]*/"plan_us": 0/' out >got
+    diff "golden.$name" got >>why
+    verdict "golden $name: $*"
+}
+
+cat >golden.json <<'END'
+{
+  "servers": 4,
+  "lanes": 1,
+  "algorithm": "host",
+  "balance": "minmove",
+  "decompose": "spreadout",
+  "mtm": 1.181,
+  "lower_bound": 13,
+  "total": 25,
+  "efficiency": 0.520000,
+  "plan_us": 0,
+  "moved_gather": 0,
+  "moved_redistribute": 0,
+  "stages": [
+    {"bytes": 9, "pairs": [[0, 1, 9], [1, 2, 2], [2, 3, 1], [3, 0, 1]]},
+    {"bytes": 8, "pairs": [[0, 2, 1], [1, 3, 5], [2, 0, 8], [3, 1, 1]]},
+    {"bytes": 8, "pairs": [[0, 3, 3], [1, 0, 4], [2, 1, 1], [3, 2, 8]]}
+  ]
+}
+END
+cat >golden.lanes <<'END'
+{
+  "servers": 3,
+  "lanes": [2, 1, 2],
+  "algorithm": "staged",
+  "balance": "minmove",
+  "decompose": "birkhoff",
+  "mtm": 5.000,
+  "lower_bound": 7,
+  "total": 7,
+  "efficiency": 1.000000,
+  "plan_us": 0,
+  "moved_gather": 6,
+  "moved_redistribute": 7,
+  "stages": [
+    {"bytes": 7, "pairs": [[0, 2, 13]]}
+  ]
+}
+END
+cat >golden.program <<'END'
+{
+  "ranks": 2,
+  "rank": 0,
+  "buffers": [
+    {"name": "send", "bytes": 3},
+    {"name": "recv", "bytes": 4},
+    {"name": "staging", "bytes": 0}
+  ],
+  "ops": [
+    {"id": 0, "kind": "send", "peer": 1, "tag": 0, "buffer": "send", "offset": 1, "to_buffer": null, "to_offset": null, "length": 2, "after": []},
+    {"id": 1, "kind": "recv", "peer": 1, "tag": 0, "buffer": "recv", "offset": 1, "to_buffer": "recv", "to_offset": 1, "length": 3, "after": []},
+    {"id": 2, "kind": "copy", "peer": null, "tag": null, "buffer": "send", "offset": 0, "to_buffer": "recv", "to_offset": 0, "length": 1, "after": []}
+  ]
+}
+END
+
+golden text plan --matrix four.csv --decompose spreadout
+golden json plan --matrix four.csv --decompose spreadout --format json
+cat >uneven.csv <<'END'
+0 0 0 0 13
+0 0 0 0 0
+0 0 0 0 0
+0 0 0 0 0
+0 0 0 0 0
+END
+golden lanes plan --matrix uneven.csv --nodes 2+1+2 --algorithm staged --decompose birkhoff --format json
+golden program program --matrix good.csv --rank 0 --verify
+
+# ---- JSON and XML that others can read ----
+
+json() { # OPTION...
+    run "$@"
+    { ends 0 && silent err; } >why
+    "$python" -m json.tool out >/dev/null 2>>why
+    verdict "valid JSON: $*"
+}
+if [ -n "$python" ]; then
+    for how in auto compact openshop birkhoff hierarchical spreadout; do
+        json plan --pattern moe --servers 6 --lanes 3 --decompose $how --format json
+    done
+    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe pencil adversarial; do
+        json plan --pattern $pattern --nodes 4+4+2+1 --format json
+        json program --pattern $pattern --nodes 4+4+2+1 --rank all --verify
+    done
+    for algorithm in staged pipe2d direct all-at-once relay; do
+        json sim --pattern zipf:0.8 --servers 3 --lanes 2 --algorithm $algorithm --format json
+    done
+    for ranks in 2 3 4 5 6 7 8 9 16; do
+        for algorithm in stragglar ring broadcast all-pairs; do
+            json stragglar --ranks $ranks --straggler 1 --algorithm $algorithm --verify --format json
+        done
+    done
+    json plan --pattern random --servers 1 --format json
+    json plan --pattern random --servers 3 --mean 0 --format json
+    json bench --servers 2 --lanes 1 --repeat 1 --pattern balanced --format json
+    run bench --servers 2,3 --lanes 2 --repeat 3 --decompose birkhoff,openshop --format json
+    { ends 0 && silent err; } >why
+    [ "$(wc -l <out)" = 8 ] || echo 'not 8 lines' >>why
+    while read -r line; do
+        printf '%s\n' "$line" | "$python" -m json.tool >/dev/null 2>>why
+    done <out
+    verdict 'bench: an object a line'
+    run plan --pattern moe --servers 5 --lanes 4 --svg chart.svg
+    { ends 0 && silent err; } >why
+    "$python" -c 'import sys, xml.dom.minidom as m; t = m.parse("chart.svg").documentElement.tagName; sys.exit(t != "svg")' 2>>why ||
+        echo 'not an SVG' >>why
+    said chart.svg 'lower bound' >>why
+    verdict 'an SVG with the lower bound in it'
+fi
+
+run plan --matrix good.csv --svg no/such/directory.svg
+{ ends 1 && silent out && said err 'no/such/directory.svg: No such file'; } >why
+verdict 'an SVG that cannot be written'
+if [ -w /dev/full ]; then
+    "$tool" plan --matrix good.csv >/dev/full 2>err
+    status=$?
+    { ends 1 && said err 'cannot write to standard output'; } >why
+    verdict 'a full disk is noticed'
+fi
+
+# The bench draws the traffic that plan draws.
+run bench --servers 8 --lanes 4 --pattern zipf:0.8 --decompose spreadout --repeat 1 --format json
+bench=$(sed 's/.*"total_over_lb": \([0-9.]*\).*/\1/' out)
+run plan --servers 8 --lanes 4 --pattern zipf:0.8 --decompose spreadout --format json
+awk -v bench="$bench" '
+    /"lower_bound"/ { bound = $2 + 0 }
+    /"total"/ { total = $2 + 0 }
+    END {
+        off = total / bound / bench
+        if (off < 0.999 || off > 1.02) { print "plan " total / bound ", bench " bench }
+    }' out >why
+verdict 'plan and bench agree on the total'
+
+# ---- topo: a server that this machine need not be ----
+
+# Drivers that hwloc loads and unloads may leak; a sanitizer would blame us.
+export ASAN_OPTIONS=detect_leaks=0
+run topo
+case $status in
+1)
+    { silent out && said err 'no hwloc'; } >why
+    verdict 'topo, built without hwloc'
+    ;;
+*)
+    { ends 0 && said out 'lane 0'; } >why
+    verdict 'topo'
+    HWLOC_XMLFILE=${FS_SRCDIR:-$root}/tests/cli/server.xml "$tool" topo --format json >out 2>err
+    status=$?
+    { ends 0 && silent err; } >why
+    diff "${FS_SRCDIR:-$root}/tests/cli/server.json" out >>why
+    verdict 'topo of a server with two NICs and three GPUs'
+    ;;
+esac
+
+echo "$n_cases cases, $failed failed"
+[ $failed = 0 ]

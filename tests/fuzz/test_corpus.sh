@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Every file of a corpus through its fuzz target. How to fuzz:
+#
+#   configure CC=clang --enable-fuzz, make check TESTS=
+#   tests/fuzz/fuzz_plan -max_len=700 NEW_DIR SOURCE/tests/fuzz/corpus/plan
+#
+# A file that crashes goes into the corpus, together with the fix.
+set -u
+
+corpus=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/fuzz/corpus
+built=${FS_BUILDDIR:-$corpus/../../..}/tests/fuzz
+failed=0
+
+for replay in "$built"/replay_*; do
+    [ -f "$replay" ] && [ -x "$replay" ] || continue
+    target=${replay##*/replay_}
+    if ! "$replay" "$corpus/$target"/*; then
+        echo "test_corpus: $target failed" >&2
+        failed=1
+    fi
+done
+exit $failed
