@@ -264,7 +264,7 @@ static fs_status_t move_surplus(minmove_t *mm, fs_arena_t *arena)
         return FS_OK;
     }
     /* A piece ends a segment, a lane's surplus or a lane's room. */
-    mm->pieces = fs_arena_calloc(
+    mm->pieces = fs_arena_alloc(
         arena, max_segments(mm) + 2 * (size_t)mm->lanes.n, sizeof(*mm->pieces));
     if (mm->pieces == NULL) {
         return FS_ERR_NOMEM;
@@ -351,7 +351,7 @@ static inline void add_other(const minmove_t *mm, writer_t *w,
  * delays the first bytes and no redistribution follows the last. Lanes start at
  * different ranks. */
 static void write_lane(const minmove_t *mm, writer_t *w, const uint64_t *own,
-                       const piece_t **piece)
+                       uint32_t *next_piece)
 {
     const fs_tile_t *tile = mm->tile;
     uint32_t         a = w->lane, lanes = tile->n_lanes;
@@ -362,10 +362,12 @@ static void write_lane(const minmove_t *mm, writer_t *w, const uint64_t *own,
     for (uint32_t g = 0; g < mm->n_dst_guests; ++g) {
         add(w, i, mm->dst_guest[g], 0, mm->left[mm->row[a] + mm->dst_guest[g]]);
     }
-    for (; *piece < mm->pieces + mm->n_pieces && (*piece)->lane == a;
-         ++*piece) {
-        add(w, (*piece)->src_local, (*piece)->dst_local, (*piece)->offset,
-            (*piece)->len_bytes);
+    for (; *next_piece < mm->n_pieces && mm->pieces[*next_piece].lane == a;
+         ++*next_piece) {
+        const piece_t *piece = &mm->pieces[*next_piece];
+
+        add(w, piece->src_local, piece->dst_local, piece->offset,
+            piece->len_bytes);
     }
     add(w, i, j, 0, *between(mm, a, a));
     add_other(mm, w, own, a + 1, lanes);
@@ -380,13 +382,13 @@ static void write_lane(const minmove_t *mm, writer_t *w, const uint64_t *own,
 static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
                                  fs_streams_t *streams)
 {
-    uint32_t       lanes = mm->lanes.n;
-    size_t         max   = max_segments(mm) + mm->n_pieces + 1;
-    uint32_t      *first = fs_arena_calloc(arena, (size_t)lanes + 1, 4);
-    fs_segment_t  *out   = fs_arena_calloc(arena, max, sizeof(*out));
-    uint64_t      *own   = fs_arena_calloc(arena, (size_t)lanes * lanes, 8);
-    const piece_t *piece = mm->pieces;
-    writer_t       w     = {.next = out};
+    uint32_t      lanes      = mm->lanes.n;
+    size_t        max        = max_segments(mm) + mm->n_pieces + 1;
+    uint32_t     *first      = fs_arena_calloc(arena, (size_t)lanes + 1, 4);
+    fs_segment_t *out        = fs_arena_alloc(arena, max, sizeof(*out));
+    uint64_t     *own        = fs_arena_calloc(arena, (size_t)lanes * lanes, 8);
+    uint32_t      next_piece = 0;
+    writer_t      w          = {.next = out};
 
     if (out == NULL || first == NULL || own == NULL) {
         return FS_ERR_NOMEM;
@@ -395,7 +397,7 @@ static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
     for (w.lane = 0; w.lane < lanes; ++w.lane) {
         first[w.lane] = (uint32_t)(w.next - out);
         w.pos         = 0;
-        write_lane(mm, &w, own, &piece);
+        write_lane(mm, &w, own, &next_piece);
     }
     first[lanes] = (uint32_t)(w.next - out);
     *streams     = (fs_streams_t){lanes, first, out};

@@ -116,12 +116,39 @@ static void find_edges(fs_birkhoff_t *b)
     }
 }
 
+/* The largest floor at which one of the stuck rows gets another column. */
+static uint64_t next_edge(const fs_birkhoff_t *b)
+{
+    const fs_matching_t *m    = &b->matching;
+    uint64_t             best = 1;
+
+    for (uint32_t k = 0; k < m->n_stuck; ++k) {
+        uint32_t        i    = m->queue[k];
+        const uint64_t *left = b->left + (size_t)i * b->n;
+
+        for (uint32_t w = 0; w < m->n_words; ++w) {
+            for (uint64_t bits = m->unseen[w]; bits != 0; bits &= bits - 1) {
+                uint32_t j = w * 64 + (uint32_t)__builtin_ctzll(bits);
+
+                if (j >= b->n) {
+                    break;
+                }
+                best = fs_u64_max(best, left[j]);
+                best = fs_u64_max(best,
+                                  fs_u64_min(b->row_slack[i], b->col_slack[j]));
+            }
+        }
+    }
+    return best;
+}
+
 static void match(fs_birkhoff_t *b)
 {
     find_edges(b);
     while (!fs_matching_repair(&b->matching)) {
         fs_assert(b->floor > 1);
-        b->floor -= fs_u64_div_up(b->floor, 6);
+        b->floor =
+            fs_u64_min(b->floor - fs_u64_div_up(b->floor, 6), next_edge(b));
         find_at_least(b, b->floor, b->large);
         find_edges(b);
     }

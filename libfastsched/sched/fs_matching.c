@@ -19,17 +19,20 @@ fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
         .col_of    = fs_arena_calloc(arena, n, sizeof(uint32_t)),
         .row_of    = fs_arena_calloc(arena, n, sizeof(uint32_t)),
         .unseen    = fs_arena_calloc(arena, words, 8),
+        .single    = fs_arena_calloc(arena, words, 8),
         .came_from = fs_arena_calloc(arena, n, sizeof(uint32_t)),
         .queue     = fs_arena_calloc(arena, n, sizeof(uint32_t)),
     };
     if (matching->edge == NULL || matching->col_of == NULL ||
         matching->row_of == NULL || matching->unseen == NULL ||
-        matching->came_from == NULL || matching->queue == NULL) {
+        matching->single == NULL || matching->came_from == NULL ||
+        matching->queue == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t i = 0; i < n; ++i) {
         matching->col_of[i] = FS_UNMATCHED;
         matching->row_of[i] = FS_UNMATCHED;
+        matching->single[i / 64] |= UINT64_C(1) << i % 64;
     }
     return FS_OK;
 }
@@ -51,6 +54,19 @@ static void flip_path(fs_matching_t *matching, uint32_t root, uint32_t col)
     }
 }
 
+/* An unmatched column of this row, lowest first, or FS_UNMATCHED. */
+static uint32_t find_single(const fs_matching_t *matching, const uint64_t *edge)
+{
+    for (uint32_t w = 0; w < matching->n_words; ++w) {
+        uint64_t hits = edge[w] & matching->single[w];
+
+        if (hits != 0) {
+            return w * 64 + (uint32_t)__builtin_ctzll(hits);
+        }
+    }
+    return FS_UNMATCHED;
+}
+
 /* Breadth first from an unmatched row to any unmatched column. */
 static bool augment(fs_matching_t *matching, uint32_t root)
 {
@@ -61,23 +77,26 @@ static bool augment(fs_matching_t *matching, uint32_t root)
     while (head < tail) {
         uint32_t        row  = matching->queue[head++];
         const uint64_t *edge = matching->edge + (size_t)row * matching->n_words;
+        uint32_t        col  = find_single(matching, edge);
 
+        if (col != FS_UNMATCHED) {
+            matching->came_from[col] = row;
+            matching->single[col / 64] &= ~(UINT64_C(1) << col % 64);
+            flip_path(matching, root, col);
+            return true;
+        }
         for (uint32_t w = 0; w < matching->n_words; ++w) {
             uint64_t hits = edge[w] & matching->unseen[w];
 
             matching->unseen[w] &= ~hits;
             for (; hits != 0; hits &= hits - 1) {
-                uint32_t col = w * 64 + (uint32_t)__builtin_ctzll(hits);
-
+                col = w * 64 + (uint32_t)__builtin_ctzll(hits);
                 matching->came_from[col] = row;
-                if (matching->row_of[col] == FS_UNMATCHED) {
-                    flip_path(matching, root, col);
-                    return true;
-                }
-                matching->queue[tail++] = matching->row_of[col];
+                matching->queue[tail++]  = matching->row_of[col];
             }
         }
     }
+    matching->n_stuck = tail;
     return false;
 }
 
@@ -100,6 +119,7 @@ bool fs_matching_repair(fs_matching_t *matching)
         if (col != FS_UNMATCHED && (edge[col / 64] >> col % 64 & 1) == 0) {
             matching->col_of[row] = FS_UNMATCHED;
             matching->row_of[col] = FS_UNMATCHED;
+            matching->single[col / 64] |= UINT64_C(1) << col % 64;
         }
     }
     return complete(matching);

@@ -18,9 +18,11 @@ typedef struct fs_matching {
     uint64_t *edge;      /* [n x n_words] bit j of row i */
     uint32_t *col_of;    /* [n] partner of a row or FS_UNMATCHED */
     uint32_t *row_of;    /* [n] partner of a column or FS_UNMATCHED */
+    uint64_t *single;    /* [n_words] columns without a partner */
     uint64_t *unseen;    /* [n_words] scratch of the search */
     uint32_t *came_from; /* [n] scratch: row that reached a column */
     uint32_t *queue;     /* [n] scratch */
+    uint32_t  n_stuck;   /* see fs_matching_repair() */
 } fs_matching_t;
 
 /* No edges, nothing matched. FS_OK, FS_ERR_NOMEM. */
@@ -30,7 +32,9 @@ fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
 /*
  * Find a partner for every row by shortest augmenting paths, lowest index
  * first; partners whose edge is still there stay together. False if there is no
- * perfect matching; what is matched stays so.
+ * perfect matching; what is matched stays so. Then queue[0] to
+ * queue[n_stuck - 1] are rows with too few columns among them, and unseen has
+ * the columns that none of them has an edge to.
  *
  * Cost: O(n * n_words) per row without a partner.
  */

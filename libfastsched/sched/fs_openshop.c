@@ -22,10 +22,10 @@
 enum {
     MAX_PIECES = 4,  /* of a pair */
     FEW        = 40, /* servers, below which pairs are cut unless it is good, */
-    MANY       = 64, /* below which unless it is fair */
-    GOOD       = 50, /* 1/50 above the bound is good, */
-    FAIR       = 20, /* 1/20 is fair, */
-    USELESS    = 16  /* 1/16 is not worth going on */
+    MANY       = 64, /* below which unless it is fair; */
+    PLENTY     = 128, /* from here on a priority list is always fair */
+    GOOD       = 50,  /* 1/50 above the bound is good, */
+    FAIR       = 20   /* 1/20 is fair */
 };
 
 fs_status_t fs_shop_init(fs_shop_t *shop, const fs_demand_t *demand,
@@ -75,12 +75,12 @@ uint64_t fs_shop_send(fs_shop_t *shop, uint32_t src, uint32_t dst,
 
 /* ---- rotation ---- */
 
-/* One round: server i to i + d. False if a server would end too late even if it
- * never idled again. */
-static bool round_of(fs_shop_t *shop, uint32_t d, uint64_t *idle)
+/* One round: server i to i + d. False if a server would end later than 1 / part
+ * above the bound even if it never idled again. */
+static bool round_of(fs_shop_t *shop, uint32_t d, uint32_t part, uint64_t *idle)
 {
     const fs_demand_t *demand = shop->demand;
-    uint64_t           limit  = demand->bound + demand->bound / USELESS;
+    uint64_t           limit  = demand->bound + demand->bound / part;
     uint32_t           n      = shop->n;
 
     for (uint32_t i = 0, j = d; i < n; ++i, j = j + 1 == n ? 0 : j + 1) {
@@ -101,13 +101,13 @@ static bool round_of(fs_shop_t *shop, uint32_t d, uint64_t *idle)
 }
 
 /* Sets the draft's total to UINT64_MAX if it gives up. */
-static void rotate(fs_shop_t *shop, fs_arena_t *arena)
+static void rotate(fs_shop_t *shop, uint32_t part, fs_arena_t *arena)
 {
     uint64_t *idle = fs_arena_calloc(arena, shop->n, sizeof(*idle));
     bool      good = idle != NULL;
 
     for (uint32_t d = 1; d < shop->n && good; ++d) {
-        good = round_of(shop, d, idle);
+        good = round_of(shop, d, part, idle);
     }
     if (!good) {
         shop->draft->total = UINT64_MAX;
@@ -152,10 +152,10 @@ static bool within(const fs_draft_t *draft, uint64_t bound, uint32_t part)
     return draft->total <= bound + bound / part;
 }
 
-/* More messages for less idling: the fewer the servers, the longer the gaps. */
-static bool worth_cutting(uint32_t n, const fs_draft_t *draft, uint64_t bound)
+/* With few servers cutting pairs brings more, with many a priority list does. */
+static uint32_t good_enough(uint32_t n)
 {
-    return n < MANY && !within(draft, bound, n < FEW ? GOOD : FAIR);
+    return n >= FEW && n < MANY ? FAIR : GOOD;
 }
 
 static void keep_better(fs_draft_t *draft, fs_draft_t *trial)
@@ -169,18 +169,19 @@ static void keep_better(fs_draft_t *draft, fs_draft_t *trial)
 static fs_status_t try_rules(fs_shop_t *shop, fs_arena_t *arena,
                              fs_draft_t *draft, fs_draft_t *trial)
 {
-    uint64_t    bound = shop->demand->bound;
+    uint64_t    bound  = shop->demand->bound;
+    uint32_t    enough = good_enough(shop->n);
     fs_status_t status;
 
     fs_shop_open(shop, draft);
-    rotate(shop, arena);
-    if (within(draft, bound, GOOD)) {
+    rotate(shop, shop->n < PLENTY ? FAIR : GOOD, arena);
+    if (within(draft, bound, enough)) {
         return FS_OK;
     }
     fs_shop_open(shop, trial);
     status = fs_shop_by_priority(shop, arena);
     keep_better(draft, trial);
-    if (status == FS_OK && worth_cutting(shop->n, draft, bound)) {
+    if (status == FS_OK && shop->n < MANY && !within(draft, bound, enough)) {
         fs_shop_open(shop, trial);
         status = relax(shop, arena);
         keep_better(draft, trial);

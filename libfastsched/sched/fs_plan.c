@@ -77,7 +77,7 @@ static uint64_t sum_part(const fs_topo_t *topo, uint32_t server,
     uint64_t        sum  = 0;
 
     for (uint32_t i = 0; i < n_rows; ++i) {
-        if (rank[n - 1] - rank[0] == n - 1) { /* most often */
+        if (fs_in_a_row(rank, n)) {
             for (const uint64_t *b = rows + rank[0], *e = b + n; b < e; ++b) {
                 sum += *b;
             }

@@ -13,10 +13,10 @@
 #include "sched/fs_schedule.h"
 
 enum {
-    FEW     = 24, /* servers, below which stages go first */
-    MANY    = 64, /* servers, from which on a second try takes too long */
-    CLOSE   = 40, /* 1/40 above the least cost is close, */
-    TOO_FAR = 20  /* 1/20 is not, even to many servers */
+    FEW    = 24, /* servers, below which stages go first */
+    MANY   = 64, /* servers, from which on stages take long to find */
+    CLOSE  = 40, /* 1/40 above the least cost is close, */
+    ALMOST = 20  /* 1/20 where a second try would not bring much */
 };
 
 typedef struct method {
@@ -60,7 +60,7 @@ fs_status_t fs_schedule_auto(const fs_demand_t *demand, uint64_t stage_cost,
     fs_u128_t       least  = demand->bound +
                       (fs_u128_t)stage_cost * most_receivers(demand);
     fs_draft_t  other  = {.only_server = draft->only_server};
-    uint32_t    part   = demand->n < MANY ? CLOSE : TOO_FAR;
+    uint32_t    part   = demand->n >= FEW && demand->n < MANY ? CLOSE : ALMOST;
     fs_status_t status = first->build(demand, arena, draft);
 
     *how_p = first->how;

@@ -39,11 +39,8 @@ static void fill_outgoing(const fs_tiles_t *tiles, const uint32_t *theirs,
     const uint64_t *row  = tiles->request->local->send;
     uint64_t       *cell = tiles->bytes;
 
-    /* Most often a server has ranks r, r + 1, ... */
-    bool in_a_row = theirs[n_theirs - 1] - theirs[0] == n_theirs - 1;
-
     for (uint32_t i = 0; i < n_mine; ++i) {
-        if (in_a_row) {
+        if (fs_in_a_row(theirs, n_theirs)) {
             memcpy(cell, row + theirs[0], n_theirs * sizeof(*cell));
         } else {
             for (uint32_t j = 0; j < n_theirs; ++j) {
@@ -63,16 +60,9 @@ static void fill_incoming(const fs_tiles_t *tiles, const uint32_t *theirs,
     for (uint32_t i = 0; i < n_mine; ++i) {
         uint64_t *cell = tiles->bytes + i;
 
-        if (in_a_row(theirs, n_theirs)) {
-            for (uint32_t j = 0; j < n_theirs; ++j) {
-                *cell = first[j];
-                cell += n_mine;
-            }
-        } else {
-            for (uint32_t j = 0; j < n_theirs; ++j) {
-                *cell = row[theirs[j]];
-                cell += n_mine;
-            }
+        for (uint32_t j = 0; j < n_theirs; ++j) {
+            *cell = row[theirs[j]];
+            cell += n_mine;
         }
         row += tiles->request->topo->n_ranks;
     }

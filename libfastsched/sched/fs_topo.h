@@ -22,6 +22,12 @@ static inline const uint32_t *fs_topo_ranks(const fs_topo_t *topo,
     return topo->ranks + topo->first[server];
 }
 
+/* Are these ranks of a server r, r + 1, ...? Most often they are. */
+static inline bool fs_in_a_row(const uint32_t *ranks, uint32_t n)
+{
+    return ranks[n - 1] - ranks[0] == n - 1;
+}
+
 /* Lanes that serve the tile from server u to server w, both ends. */
 uint32_t fs_topo_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
 
