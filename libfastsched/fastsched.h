@@ -194,7 +194,8 @@ typedef enum fs_decompose {
     FS_DECOMPOSE_COMPACT,      /**< few stages, within 2% of the bound (ours) */
     FS_DECOMPOSE_OPENSHOP,     /**< list scheduling, no stages (ours) */
     FS_DECOMPOSE_BIRKHOFF,     /**< exact, FAST §4.2 */
-    FS_DECOMPOSE_HIERARCHICAL, /**< exact, lanes permuted, DHBvN §III */
+    FS_DECOMPOSE_HIERARCHICAL, /**< exact, lanes permuted, DHBvN §III; a plan
+                                    balances with ROWCOL whatever is asked */
     FS_DECOMPOSE_SPREADOUT     /**< shifted diagonals: the baseline */
 } fs_decompose_t;
 
@@ -245,7 +246,7 @@ typedef struct fs_schedule {
  *                          those of the whole.
  * @param[out] schedule_p   Set on FS_OK only; fs_schedule_destroy() frees it.
  * @return FS_OK; FS_ERR_INVAL (unknown how, no servers); FS_ERR_OVERFLOW (a
- *         line sum passes 2^62); FS_ERR_NOMEM
+ *         line sum passes 2^62, or the total of SPREADOUT 2^64); FS_ERR_NOMEM
  */
 fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
                                uint32_t n_servers, const uint64_t *bytes,
@@ -342,7 +343,7 @@ typedef struct fs_plan_params {
     uint64_t       chunk;               /**< bytes of one message, at most */
     uint32_t       window;              /**< messages on their way to a lane */
     uint64_t       staging_limit;       /**< bytes of staging per rank */
-    uint64_t       stage_cost; /**< see fs_schedule_create() */
+    uint64_t       stage_cost;          /**< see fs_schedule_create() */
 } fs_plan_params_t;
 
 /** A decision and its reason, a static string for people. */
@@ -407,20 +408,20 @@ typedef struct fs_op {
 
 /** The program of one rank. Read-only; everything lives in one block. */
 typedef struct fs_plan {
-    uint32_t  n_ops;
-    uint32_t  n_next;
-    fs_op_t  *ops;           /**< [n_ops], in plan order */
-    uint32_t *next;          /**< [n_next] op indexes waiting for an op */
-    uint64_t  staging_bytes; /**< size of FS_BUF_STAGING */
-    uint32_t  window;        /**< wire receives posted at a time, at most */
-    fs_alg_t  alg;            /**< what made it */
+    uint32_t       n_ops;
+    uint32_t       n_next;
+    fs_op_t       *ops;           /**< [n_ops], in plan order */
+    uint32_t      *next;          /**< [n_next] op indexes waiting for an op */
+    uint64_t       staging_bytes; /**< size of FS_BUF_STAGING */
+    uint32_t       window;    /**< wire receives posted at a time, at most */
+    fs_alg_t       alg;       /**< what made it */
     fs_decompose_t decompose; /**< staged only; never AUTO there */
-    uint32_t  n_stages;       /**< 0: there are none (see fs_schedule_t) */
-    uint64_t  total_per_lane; /**< of the schedule, bytes per lane; 0 if the
+    uint32_t       n_stages;  /**< 0: there are none (see fs_schedule_t) */
+    uint64_t total_per_lane;  /**< of the schedule, bytes per lane; 0 if the
                                    algorithm has none */
-    uint64_t  moved_gather;   /**< bytes this rank sends to proxies */
-    uint64_t  moved_redist;   /**< bytes this rank forwards as a proxy */
-    uint64_t  digest;         /**< of the whole schedule: equal on every rank */
+    uint64_t moved_gather;    /**< bytes this rank sends to proxies */
+    uint64_t moved_redist;    /**< bytes this rank forwards as a proxy */
+    uint64_t digest;          /**< of the whole schedule: equal on every rank */
 } fs_plan_t;
 
 /** One rank's view of the traffic, beyond the summary. */

@@ -8,6 +8,10 @@
 
 typedef unsigned __int128 fs_u128_t;
 
+/* The largest sum of bytes that is planned: far from 2^64, so that rounding up,
+ * padding and the sum of two of them cannot overflow. */
+#define FS_MAX_BYTES (UINT64_C(1) << 62)
+
 /* False, and *sum_p unspecified, if a + b does not fit in 64 bits. */
 static inline bool fs_u64_add(uint64_t a, uint64_t b, uint64_t *sum_p)
 {

@@ -219,12 +219,13 @@ static fs_status_t emit_phase(pipe2d_t *p, fs_emit_t *em, bool direct)
 {
     uint32_t    n   = p->topo->n_servers - 1;
     fs_slice_t *out = fs_arena_calloc(&p->arena, 2 * (size_t)n, sizeof(*out));
-    fs_slice_t *in  = out + n;
+    fs_slice_t *in;
     uint64_t    now = 0;
 
     if (out == NULL) {
         return FS_ERR_NOMEM;
     }
+    in = out + n;
     for (uint32_t k = 0; k < n; ++k) {
         rails_t *o = &p->out[k], *i = &p->in[k];
         uint64_t sent     = direct ? o->direct : o->end - o->direct;

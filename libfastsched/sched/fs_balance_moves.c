@@ -5,8 +5,6 @@
 #include "base/fs_arith.h"
 #include "sched/fs_topo.h"
 
-enum { MAX_BYTES_LOG2 = 62 };
-
 void fs_streams_moves(const fs_tile_t *tile, const fs_streams_t *streams,
                       uint64_t *gather_p, uint64_t *redist_p)
 {
@@ -40,8 +38,7 @@ static fs_status_t fill_bytes(const fs_topo_t *topo, const uint64_t *rank_bytes,
 
         for (uint32_t j = 0; j < fs_topo_n_local(topo, w); ++j) {
             *bytes = rank_bytes[row + fs_topo_rank(topo, w, j)];
-            if (!fs_u64_add(total, *bytes++, &total) ||
-                total > UINT64_C(1) << MAX_BYTES_LOG2) {
+            if (!fs_u64_add(total, *bytes++, &total) || total > FS_MAX_BYTES) {
                 return FS_ERR_OVERFLOW;
             }
         }

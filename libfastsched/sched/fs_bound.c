@@ -15,9 +15,6 @@
 
 #include <stdlib.h>
 
-/* As in fs_traffic_sum(): what passes here is planned. */
-#define LARGEST_SUM (UINT64_C(1) << 62)
-
 /* Bytes of one endpoint. */
 typedef struct load {
     uint64_t sent;
@@ -59,7 +56,7 @@ static fs_status_t add_all(const fs_topo_t *topo, const uint64_t *rank_bytes,
         for (uint32_t j = 0; j < n; ++j) {
             uint64_t bytes = rank_bytes[(size_t)i * n + j];
 
-            if (!fs_u64_add(total, bytes, &total) || total > LARGEST_SUM) {
+            if (!fs_u64_add(total, bytes, &total) || total > FS_MAX_BYTES) {
                 return FS_ERR_OVERFLOW;
             }
             add_pair(topo, i, j, bytes, loads);

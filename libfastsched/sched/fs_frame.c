@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in fs_bounds(): what can be posted can be planned. */
-#define LARGEST_SUM (UINT64_C(1) << 62)
-
 struct fs_frames {
     size_t    n_counts;
     uint64_t *rows; /* [max_rows x n_counts] */
@@ -92,7 +89,7 @@ static bool add_counts(const fs_frames_t *frames, const uint64_t *bytes,
                        uint64_t *sum_p)
 {
     for (size_t k = 0; k < frames->n_counts; ++k) {
-        if (!fs_u64_add(*sum_p, bytes[k], sum_p) || *sum_p > LARGEST_SUM) {
+        if (!fs_u64_add(*sum_p, bytes[k], sum_p) || *sum_p > FS_MAX_BYTES) {
             return false;
         }
     }

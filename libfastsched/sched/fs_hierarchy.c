@@ -16,6 +16,7 @@
 #include "base/fs_arena.h"
 #include "base/fs_arith.h"
 #include "sched/fs_balance.h"
+#include "sched/fs_schedule.h"
 #include "sched/fs_topo.h"
 
 #include <stdlib.h>
@@ -211,16 +212,6 @@ static fs_status_t make_room(hierarchy_t *h)
 
 /* ---- the result ---- */
 
-static int by_start(const void *a, const void *b)
-{
-    const fs_transfer_t *x = a, *y = b;
-
-    if (x->start != y->start) {
-        return x->start < y->start ? -1 : 1;
-    }
-    return x->src < y->src ? -1 : x->src > y->src;
-}
-
 static int by_value(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -286,7 +277,7 @@ static fs_status_t seal(hierarchy_t *h, fs_hierarchy_t **hierarchy_p)
     if (bytes != 0) {
         memcpy(result->transfers, h->transfers, bytes);
         qsort(result->transfers, h->n_transfers, sizeof(fs_transfer_t),
-              by_start);
+              fs_transfer_by_start);
     }
     *hierarchy_p = result;
     return FS_OK;

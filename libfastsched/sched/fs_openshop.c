@@ -36,20 +36,21 @@ fs_status_t fs_shop_init(fs_shop_t *shop, const fs_demand_t *demand,
     *shop = (fs_shop_t){
         .demand   = demand,
         .n        = demand->n,
-        .send_end = fs_arena_calloc(arena, 2 * n, sizeof(uint64_t)),
+        .send_end = fs_arena_calloc(arena, 3 * n, sizeof(uint64_t)),
         .n_sent   = fs_arena_calloc(arena, 2 * n, sizeof(uint32_t)),
     };
     if (shop->send_end == NULL || shop->n_sent == NULL) {
         return FS_ERR_NOMEM;
     }
     shop->recv_end = shop->send_end + n;
+    shop->idle     = shop->recv_end + n;
     shop->n_recvd  = shop->n_sent + n;
     return FS_OK;
 }
 
 void fs_shop_open(fs_shop_t *shop, fs_draft_t *draft)
 {
-    memset(shop->send_end, 0, 2 * (size_t)shop->n * sizeof(uint64_t));
+    memset(shop->send_end, 0, 3 * (size_t)shop->n * sizeof(uint64_t));
     memset(shop->n_sent, 0, 2 * (size_t)shop->n * sizeof(uint32_t));
     shop->draft = draft;
 }
@@ -77,7 +78,7 @@ uint64_t fs_shop_send(fs_shop_t *shop, uint32_t src, uint32_t dst,
 
 /* One round: server i to i + d. False if a server would end later than 1 / part
  * above the bound even if it never idled again. */
-static bool round_of(fs_shop_t *shop, uint32_t d, uint32_t part, uint64_t *idle)
+static bool round_of(fs_shop_t *shop, uint32_t d, uint32_t part)
 {
     const fs_demand_t *demand = shop->demand;
     uint64_t           limit  = demand->bound + demand->bound / part;
@@ -90,8 +91,8 @@ static bool round_of(fs_shop_t *shop, uint32_t d, uint32_t part, uint64_t *idle)
             continue;
         }
         if (shop->recv_end[j] > shop->send_end[i]) {
-            idle[i] += shop->recv_end[j] - shop->send_end[i];
-            if (demand->row[i] + idle[i] > limit) {
+            shop->idle[i] += shop->recv_end[j] - shop->send_end[i];
+            if (demand->row[i] + shop->idle[i] > limit) {
                 return false;
             }
         }
@@ -101,13 +102,12 @@ static bool round_of(fs_shop_t *shop, uint32_t d, uint32_t part, uint64_t *idle)
 }
 
 /* Sets the draft's total to UINT64_MAX if it gives up. */
-static void rotate(fs_shop_t *shop, uint32_t part, fs_arena_t *arena)
+static void rotate(fs_shop_t *shop, uint32_t part)
 {
-    uint64_t *idle = fs_arena_calloc(arena, shop->n, sizeof(*idle));
-    bool      good = idle != NULL;
+    bool good = true;
 
     for (uint32_t d = 1; d < shop->n && good; ++d) {
-        good = round_of(shop, d, part, idle);
+        good = round_of(shop, d, part);
     }
     if (!good) {
         shop->draft->total = UINT64_MAX;
@@ -174,7 +174,7 @@ static fs_status_t try_rules(fs_shop_t *shop, fs_arena_t *arena,
     fs_status_t status;
 
     fs_shop_open(shop, draft);
-    rotate(shop, shop->n < PLENTY ? FAIR : GOOD, arena);
+    rotate(shop, shop->n < PLENTY ? FAIR : GOOD);
     if (within(draft, bound, enough)) {
         return FS_OK;
     }

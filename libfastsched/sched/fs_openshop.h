@@ -12,6 +12,7 @@ typedef struct fs_shop {
     fs_draft_t        *draft;
     uint64_t          *send_end; /* [n] */
     uint64_t          *recv_end; /* [n] */
+    uint64_t          *idle;     /* [n] how long a sender has waited */
     uint32_t          *n_sent;   /* [n] transfers of a sender */
     uint32_t          *n_recvd;  /* [n] of a receiver */
 } fs_shop_t;

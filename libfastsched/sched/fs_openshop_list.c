@@ -8,10 +8,12 @@
  * Ends of transfers wait in buckets of time, so their order is exact to a
  * bucket only. Start times are exact: a transfer starts when both are free.
  *
- * O(n^2) transfers, O(n / 64) for each. The total is never more than a row and
- * a column together.
+ * O(n^2) transfers, O(n / 64) for each. The total is about a row and a column
+ * together at most.
  */
 #include "sched/fs_openshop.h"
+
+#include "base/fs_arith.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +112,7 @@ static void time_waiting(list_t *list)
         uint32_t at  = (uint32_t)(end >> list->shift);
 
         at               = at > list->now ? at : list->now;
+        at               = fs_u32_min(at, list->n_buckets - 1);
         list->next[s]    = list->bucket[at];
         list->bucket[at] = s;
     }

@@ -68,27 +68,30 @@ static bool params_ok(const fs_plan_params_t *params)
                FS_STAGING_RINGS * FS_STAGING_MIN_SLOTS;
 }
 
-/* The sum of a server's part of some rows, [n_rows x n_ranks]. */
-static uint64_t sum_part(const fs_topo_t *topo, uint32_t server,
-                         const uint64_t *rows, uint32_t n_rows)
+/* Is the sum of a server's part of some rows, [n_rows x n_ranks], what it should
+ * be? A sum that wraps is not. */
+static bool part_is(const fs_topo_t *topo, uint32_t server,
+                    const uint64_t *rows, uint32_t n_rows, uint64_t should)
 {
     const uint32_t *rank = fs_topo_ranks(topo, server);
     uint32_t        n    = fs_topo_n_local(topo, server);
-    uint64_t        sum  = 0;
+    uint64_t        left = should, wrapped = 0;
 
     for (uint32_t i = 0; i < n_rows; ++i) {
         if (fs_in_a_row(rank, n)) {
             for (const uint64_t *b = rows + rank[0], *e = b + n; b < e; ++b) {
-                sum += *b;
+                wrapped |= *b > left;
+                left -= *b;
             }
         } else {
             for (uint32_t k = 0; k < n; ++k) {
-                sum += rows[rank[k]];
+                wrapped |= rows[rank[k]] > left;
+                left -= rows[rank[k]];
             }
         }
         rows += topo->n_ranks;
     }
-    return sum;
+    return left == 0 && wrapped == 0;
 }
 
 /* Do the counts of this server's ranks add up to its row and column? */
@@ -103,8 +106,8 @@ static bool local_adds_up(const fs_plan_request_t *request)
     const uint64_t           *col   = request->traffic->bytes + u;
 
     for (uint32_t w = 0; w < n; ++w) {
-        if (sum_part(topo, w, local->send, rows) != row[w] ||
-            sum_part(topo, w, local->recv, rows) != col[(size_t)w * n]) {
+        if (!part_is(topo, w, local->send, rows, row[w]) ||
+            !part_is(topo, w, local->recv, rows, col[(size_t)w * n])) {
             return false;
         }
     }

@@ -87,7 +87,10 @@ void fs_draft_end_stage(fs_draft_t *draft, uint64_t weight)
 {
     ++draft->n_stages;
     ++draft->n_rounds;
-    draft->total += weight;
+    if (!fs_u64_add(draft->total, weight, &draft->total) &&
+        draft->status == FS_OK) {
+        draft->status = FS_ERR_OVERFLOW;
+    }
 }
 
 void fs_draft_swap(fs_draft_t *a, fs_draft_t *b)
@@ -129,8 +132,8 @@ static fs_status_t sum_lines(uint32_t n, const uint64_t *bytes, uint64_t *row,
             uint64_t b = j == i ? 0 : line[j];
 
             /* Two sums below 2^63 do not wrap unseen. */
-            if (b > FS_LARGEST_LINE || (sum += b) > FS_LARGEST_LINE ||
-                (col[j] += b) > FS_LARGEST_LINE) {
+            if (b > FS_MAX_BYTES || (sum += b) > FS_MAX_BYTES ||
+                (col[j] += b) > FS_MAX_BYTES) {
                 return FS_ERR_OVERFLOW;
             }
         }
@@ -144,7 +147,7 @@ static fs_status_t sum_lines(uint32_t n, const uint64_t *bytes, uint64_t *row,
     return FS_OK;
 }
 
-static int by_start(const void *a, const void *b)
+int fs_transfer_by_start(const void *a, const void *b)
 {
     const fs_transfer_t *x = a, *y = b;
 
@@ -181,7 +184,7 @@ static fs_schedule_t *seal(fs_draft_t *draft, const fs_demand_t *demand,
     /* Stages come in order. */
     if (draft->n_stages == 0 && draft->n_transfers > 1) {
         qsort(schedule->transfers, draft->n_transfers, sizeof(fs_transfer_t),
-              by_start);
+              fs_transfer_by_start);
     }
     return schedule;
 }

@@ -6,10 +6,6 @@
 #include "base/fs_arena.h"
 #include "fastsched.h"
 
-/* Line sums that are planned, at most: far from 2^64, so that times, which are
- * at most twice as large, and padding cannot overflow. */
-#define FS_LARGEST_LINE (UINT64_C(1) << 62)
-
 /* The matrix to schedule. The diagonal is ignored. */
 typedef struct fs_demand {
     uint32_t        n;
@@ -18,6 +14,9 @@ typedef struct fs_demand {
     const uint64_t *col;   /* [n] */
     uint64_t        bound; /* the largest of them */
 } fs_demand_t;
+
+/* For qsort(): transfers by start, then src. */
+int fs_transfer_by_start(const void *a, const void *b);
 
 /* A schedule in the making. The first failure sticks in status and turns every
  * later call into a no-op, so methods check once, at the end. */

@@ -5,9 +5,6 @@
 #include "base/fs_arith.h"
 #include "sched/fs_topo.h"
 
-/* Far from 2^64, so that padding and rounding up cannot overflow later. */
-#define LARGEST_SUM (UINT64_C(1) << 62)
-
 fs_status_t fs_traffic_sum(fs_traffic_t *traffic)
 {
     uint32_t n     = traffic->n_servers;
@@ -17,7 +14,7 @@ fs_status_t fs_traffic_sum(fs_traffic_t *traffic)
         for (uint32_t w = 0; w < n; ++w) {
             uint64_t bytes = traffic->bytes[(size_t)u * n + w];
 
-            if (!fs_u64_add(total, bytes, &total) || total > LARGEST_SUM) {
+            if (!fs_u64_add(total, bytes, &total) || total > FS_MAX_BYTES) {
                 return FS_ERR_OVERFLOW;
             }
             inter += u == w ? 0 : bytes;

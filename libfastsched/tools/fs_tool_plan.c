@@ -118,9 +118,8 @@ static fs_status_t make(fs_tool_plan_t *plan)
     }
     if (status == FS_OK &&
         plan->schedule->decompose == FS_DECOMPOSE_HIERARCHICAL) {
-        status = fs_hierarchy_create(traffic->topo,
-                                     plan->params.balance == FS_BALANCE_ROWCOL,
-                                     traffic->pairs, &plan->hierarchy);
+        status = fs_hierarchy_create(traffic->topo, true, traffic->pairs,
+                                     &plan->hierarchy);
     }
     return status;
 }
@@ -134,6 +133,9 @@ int fs_tool_plan_make(const fs_tool_traffic_t *traffic,
     memset(plan, 0, sizeof(*plan));
     plan->traffic = traffic;
     plan->params  = *params;
+    if (params->decompose == FS_DECOMPOSE_HIERARCHICAL) {
+        plan->params.balance = FS_BALANCE_ROWCOL;
+    }
     plan->lower_bound =
         fs_traffic_lower_bound(traffic->topo, &traffic->summary);
     plan->mtm_milli = fs_traffic_mtm_milli(traffic->topo, &traffic->summary);

@@ -394,6 +394,32 @@ START_TEST(mismatch_is_refused)
 }
 END_TEST
 
+/* Counts whose sum is right only because it passes 2^64. */
+START_TEST(wrapped_sums_are_refused)
+{
+    static const uint32_t    server_of[4] = {0, 0, 1, 1};
+    uint64_t                 send[8] = {0}, recv[8] = {0};
+    uint64_t                 bytes[4] = {0, 20, 0, 0};
+    const uint64_t           half     = UINT64_C(1) << 63;
+    const fs_local_traffic_t local    = {send, recv, true, true};
+    fs_test_case_t           tc;
+    fs_traffic_t             traffic = {.n_servers = 2, .bytes = bytes};
+    fs_plan_t               *plan    = NULL;
+    fs_topo_t               *topo;
+
+    fs_test_case_init(&tc, 34);
+    ck_assert_int_eq(fs_topo_create(4, server_of, 0, &topo), FS_OK);
+    ck_assert_int_eq(fs_traffic_sum(&traffic), FS_OK);
+    send[2] = send[3] = half + 10; /* rank 0 to 2 and 3: 20, modulo 2^64 */
+    ck_assert_int_eq(fs_plan_create(FS_ALG_STAGED, topo, &traffic, &tc.params,
+                                    0, &local, &plan),
+                     FS_ERR_MISMATCH);
+    ck_assert_ptr_null(plan);
+    fs_topo_destroy(topo);
+    fs_test_case_fini(&tc);
+}
+END_TEST
+
 /* Tags have 24 bits for the number of a message. */
 START_TEST(too_many_messages_are_refused)
 {
@@ -469,6 +495,7 @@ int main(void)
     tcase_add_test(tcase, same_input_same_bytes);
     tcase_add_test(tcase, bad_params_are_refused);
     tcase_add_test(tcase, mismatch_is_refused);
+    tcase_add_test(tcase, wrapped_sums_are_refused);
     tcase_add_test(tcase, too_many_messages_are_refused);
     tcase_add_test(tcase, unknown_algorithms_are_refused);
     tcase_add_loop_test(tcase, prop_moves, 0, 200);

@@ -471,6 +471,25 @@ START_TEST(largest_sums)
 }
 END_TEST
 
+/* Every line is 2^62 and every diagonal has one such pair: shifted diagonals
+ * would take six times as long, and that is more than a time can be. */
+START_TEST(spreadout_too_long)
+{
+    fs_schedule_t *s = NULL;
+
+    memset(matrix, 0, sizeof(matrix));
+    for (uint32_t i = 1; i < 7; ++i) {
+        matrix[i * 7 + 2 * i % 7] = UINT64_C(1) << 62;
+    }
+    ck_assert_int_eq(
+        fs_schedule_create(FS_DECOMPOSE_SPREADOUT, 0, 7, matrix, 0, &s),
+        FS_ERR_OVERFLOW);
+    ck_assert_ptr_null(s);
+    check_method(FS_DECOMPOSE_BIRKHOFF, 7);
+    check_method(FS_DECOMPOSE_OPENSHOP, 7);
+}
+END_TEST
+
 START_TEST(bad_arguments)
 {
     fs_schedule_t *s = NULL;
@@ -515,6 +534,7 @@ int main(void)
     tcase_add_test(hand, one_pair_is_one_stage);
     tcase_add_test(hand, nothing_is_no_stage);
     tcase_add_test(hand, largest_sums);
+    tcase_add_test(hand, spreadout_too_long);
     tcase_add_test(hand, bad_arguments);
     tcase_add_test(hand, names);
     suite_add_tcase(suite, random);
