@@ -181,7 +181,8 @@ typedef enum fs_alg {
 } fs_alg_t;
 
 typedef enum fs_balance {
-    FS_BALANCE_MINMOVE,  /**< fewest bytes moved inside servers (ours) */
+    FS_BALANCE_MINMOVE,  /**< fewest bytes moved inside servers for lanes of
+                              equal length, each to its namesake (ours) */
     FS_BALANCE_EQUALIZE, /**< equal row sums, merged peer transfer, FAST §4.1 */
     FS_BALANCE_GREEDY,   /**< blocks by size to the lane of their destination,
                               SABRE Algorithm 1 */

@@ -10,8 +10,8 @@
  *   priority  List scheduling, fs_openshop_list.c. Good when pairs differ: a
  *             busy server hardly ever idles.
  *   relaxed   The stages of fs_compact.c without their barriers. Large pairs
- *             are cut into up to four pieces. Only when there are few servers:
- *             then the other rules end with gaps as long as a message.
+ *             are cut into up to four pieces. When there are few servers: then
+ *             the other rules end with gaps as long as a message; or few pairs.
  */
 #include "sched/fs_openshop.h"
 
@@ -22,8 +22,9 @@
 enum {
     MAX_PIECES = 4,  /* of a pair */
     FEW        = 40, /* servers, below which pairs are cut unless it is good, */
-    MANY       = 64, /* below which unless it is fair; */
-    PLENTY     = 128, /* from here on a priority list is always fair */
+    SOME       = 64, /* below which a fair rotation is taken, */
+    PLENTY     = 128, /* below which it is looked for, */
+    MANY       = 512, /* below which pairs are cut unless it is fair */
     GOOD       = 50,  /* 1/50 above the bound is good, */
     FAIR       = 20   /* 1/20 is fair */
 };
@@ -155,7 +156,13 @@ static bool within(const fs_draft_t *draft, uint64_t bound, uint32_t part)
 /* With few servers cutting pairs brings more, with many a priority list does. */
 static uint32_t good_enough(uint32_t n)
 {
-    return n >= FEW && n < MANY ? FAIR : GOOD;
+    return n >= FEW && n < SOME ? FAIR : GOOD;
+}
+
+/* Cutting needs stages, and many servers take long to find them. */
+static bool worth_cutting(uint32_t n, const fs_draft_t *draft, uint64_t bound)
+{
+    return n < MANY && !within(draft, bound, n < FEW ? GOOD : FAIR);
 }
 
 static void keep_better(fs_draft_t *draft, fs_draft_t *trial)
@@ -181,7 +188,7 @@ static fs_status_t try_rules(fs_shop_t *shop, fs_arena_t *arena,
     fs_shop_open(shop, trial);
     status = fs_shop_by_priority(shop, arena);
     keep_better(draft, trial);
-    if (status == FS_OK && shop->n < MANY && !within(draft, bound, enough)) {
+    if (status == FS_OK && worth_cutting(shop->n, draft, bound)) {
         fs_shop_open(shop, trial);
         status = relax(shop, arena);
         keep_better(draft, trial);

@@ -209,6 +209,10 @@ static int use_matrix(const char *path, fs_tool_matrix_t *matrix,
         matrix->bytes  = NULL; /* it has a new owner */
         return FS_TOOL_OK;
     }
+    if (matrix->n != n && n == traffic->n_ranks) {
+        return fs_tool_bad("%s:1:1: the matrix is %u x %u; allowed: %u x %u",
+                           path, matrix->n, matrix->n, n, n);
+    }
     if (matrix->n != n) {
         return fs_tool_bad("%s:1:1: the matrix is %u x %u; allowed: %u x %u "
                            "(servers) or %u x %u (ranks)",
