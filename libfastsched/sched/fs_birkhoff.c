@@ -28,23 +28,36 @@
 
 #include <string.h>
 
-/* Mark the entries with at least so many bytes left. */
-static void find_at_least(const fs_birkhoff_t *b, uint64_t bytes,
-                          uint64_t *rows)
+/* Mark the entries of a row with at least so many bytes left; returns the
+ * largest of the others. */
+static uint64_t mark_row(const fs_birkhoff_t *b, uint32_t i, uint64_t bytes,
+                         uint64_t *rows)
 {
-    uint32_t words = b->matching.n_words;
+    const uint64_t *left  = b->left + (size_t)i * b->n;
+    uint64_t       *row   = rows + (size_t)i * b->matching.n_words;
+    uint64_t        other = 0;
 
+    for (uint32_t w = 0; w < b->matching.n_words; ++w) {
+        uint32_t end  = fs_u32_min(b->n - w * 64, 64);
+        uint64_t bits = 0;
+
+        for (uint32_t j = 0; j < end; ++j) {
+            uint64_t here = left[w * 64 + j];
+
+            bits |= (uint64_t)(here >= bytes) << j;
+            other = fs_u64_max(other, here < bytes ? here : 0);
+        }
+        row[w] = bits;
+    }
+    return other;
+}
+
+/* The floor has fallen: only rows that gain an entry are looked at. */
+static void find_large(fs_birkhoff_t *b)
+{
     for (uint32_t i = 0; i < b->n; ++i) {
-        const uint64_t *left = b->left + (size_t)i * b->n;
-
-        for (uint32_t w = 0; w < words; ++w) {
-            uint32_t end  = fs_u32_min(b->n - w * 64, 64);
-            uint64_t bits = 0;
-
-            for (uint32_t j = 0; j < end; ++j) {
-                bits |= (uint64_t)(left[w * 64 + j] >= bytes) << j;
-            }
-            rows[(size_t)i * words + w] = bits;
+        if (b->small[i] >= b->floor) {
+            b->small[i] = mark_row(b, i, b->floor, b->large);
         }
     }
 }
@@ -61,12 +74,13 @@ fs_status_t fs_birkhoff_init(fs_birkhoff_t *b, const fs_demand_t *demand,
     }
     words        = b->matching.n_words;
     b->left      = fs_arena_calloc(arena, (size_t)n * n, sizeof(uint64_t));
-    b->row_slack = fs_arena_calloc(arena, 2 * (size_t)n, sizeof(uint64_t));
+    b->row_slack = fs_arena_calloc(arena, 3 * (size_t)n, sizeof(uint64_t));
     b->large = fs_arena_calloc(arena, (2 * n + 2) * words, sizeof(uint64_t));
     if (b->left == NULL || b->row_slack == NULL || b->large == NULL) {
         return FS_ERR_NOMEM;
     }
     b->col_slack = b->row_slack + n;
+    b->small     = b->col_slack + n;
     b->some      = b->large + n * words;
     b->roomy     = b->some + n * words;
     b->spare     = b->roomy + words;
@@ -80,8 +94,10 @@ fs_status_t fs_birkhoff_init(fs_birkhoff_t *b, const fs_demand_t *demand,
         b->floor = fs_u64_max(b->floor, b->left[k]);
         b->n_left += b->left[k] > 0;
     }
-    find_at_least(b, 1, b->some);
-    find_at_least(b, b->floor, b->large);
+    for (uint32_t i = 0; i < n; ++i) {
+        mark_row(b, i, 1, b->some);
+        b->small[i] = mark_row(b, i, b->floor, b->large);
+    }
     return FS_OK;
 }
 
@@ -149,7 +165,7 @@ static void match(fs_birkhoff_t *b)
         fs_assert(b->floor > 1);
         b->floor =
             fs_u64_min(b->floor - fs_u64_div_up(b->floor, 6), next_edge(b));
-        find_at_least(b, b->floor, b->large);
+        find_large(b);
         find_edges(b);
     }
 }
@@ -240,6 +256,7 @@ void fs_birkhoff_stage(fs_birkhoff_t *b, fs_draft_t *draft)
         b->col_slack[j] -= weight - now;
         if (now > 0 && *left < b->floor) {
             clear_pair(b, b->large, i, j);
+            b->small[i] = fs_u64_max(b->small[i], *left);
         }
         if (now > 0 && *left == 0) {
             clear_pair(b, b->some, i, j);

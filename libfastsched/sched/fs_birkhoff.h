@@ -15,6 +15,8 @@ typedef struct fs_birkhoff {
     uint32_t      n_left;    /* pairs with bytes left */
     uint64_t      floor;     /* smaller entries have no edge */
     uint64_t     *large;     /* [n x n_words] left >= floor */
+    uint64_t     *small;     /* [n] the most left of the others in a row, or
+                                more: they may have been sent since */
     uint64_t     *some;      /* [n x n_words] left > 0 */
     uint64_t     *roomy;     /* [n_words] receivers with slack >= floor */
     uint64_t     *spare;     /* [n_words] receivers matched for nothing */
