@@ -4,7 +4,6 @@
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { MAX_RUNS = 1000, MIN_CHUNK = 64 };
@@ -267,23 +266,6 @@ static int check(const args_t *args)
 
 /* ---- runs ---- */
 
-static int write_svg(const char *path, fs_tool_spans_t *spans)
-{
-    FILE *file = fopen(path, "w");
-    int   failed;
-
-    if (file == NULL) {
-        return fs_tool_failed("%s: %s", path, strerror(errno));
-    }
-    spans->chart.title = "Simulated exchange";
-    fs_tool_svg(file, &spans->chart);
-    failed = ferror(file);
-    if (fclose(file) != 0 || failed) {
-        return fs_tool_failed("%s: %s", path, strerror(errno));
-    }
-    return FS_TOOL_OK;
-}
-
 static int run_once(const args_t *args, const fs_tool_sim_setup_t *setup,
                     uint32_t k, fs_tool_sim_outcome_t *outcome)
 {
@@ -300,7 +282,8 @@ static int run_once(const args_t *args, const fs_tool_sim_setup_t *setup,
     }
     rc = fs_tool_sim_run(setup, &traffic, draw ? &spans : NULL, outcome);
     if (rc == FS_TOOL_OK && draw) {
-        rc = write_svg(args->svg, &spans);
+        spans.chart.title = "Simulated exchange";
+        rc                = fs_tool_svg_file(args->svg, &spans.chart);
     }
     fs_tool_spans_fini(&spans);
     fs_tool_traffic_fini(&traffic);

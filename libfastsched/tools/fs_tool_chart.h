@@ -51,9 +51,7 @@ void fs_tool_chart_bar(fs_tool_chart_t *chart, fs_tool_bar_t bar);
  * its time, in base 36, or a dot. */
 void fs_tool_gantt(FILE *out, const fs_tool_chart_t *chart, unsigned columns);
 
-void fs_tool_svg(FILE *out, const fs_tool_chart_t *chart);
-
-/* The same into a file. An exit code; unless FS_TOOL_OK, a message. */
+/* The same as SVG into a file. An exit code; unless FS_TOOL_OK, a message. */
 int fs_tool_svg_file(const char *path, const fs_tool_chart_t *chart);
 
 #endif

@@ -131,7 +131,7 @@ static void draw_mark(FILE *out, const fs_tool_chart_t *chart, unsigned bottom)
     fprintf(out, "</text>\n");
 }
 
-void fs_tool_svg(FILE *out, const fs_tool_chart_t *chart)
+static void draw(FILE *out, const fs_tool_chart_t *chart)
 {
     unsigned bottom = TOP + chart->n_rows * ROW;
 
@@ -166,7 +166,7 @@ int fs_tool_svg_file(const char *path, const fs_tool_chart_t *chart)
     if (file == NULL) {
         return fs_tool_failed("%s: %s", path, strerror(errno));
     }
-    fs_tool_svg(file, chart);
+    draw(file, chart);
     failed = ferror(file) != 0;
     if (fclose(file) != 0 || failed) {
         return fs_tool_failed("%s: %s", path, strerror(errno));
