@@ -71,7 +71,7 @@ fi
 # ---- includes ----
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
-base='"(base/)?fs_(arena|arith|assert|digest|status).h"|"fastsched.h"'
+base='"(base/)?fs_(arena|arith|assert|bits|digest|status).h"|"fastsched.h"'
 sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_(frame|pattern|straggler).h\""
 
 allow base "$pure|$base" "$lib"/base/*.[ch]

@@ -15,8 +15,8 @@
  * Two things make it quick and the stages few:
  *   - the matching is kept, only pairs that fell out are matched anew;
  *   - large entries first: only pairs of at least `floor` bytes, or with as
- *     much slack at both ends, take part, and the floor falls by a sixth when
- *     they hold no perfect matching any more.
+ *     much slack at both ends, take part, and the floor falls by a sixth or
+ *     more when they hold no perfect matching any more.
  *
  * O(n^2 / 64) for each broken pair of a stage, O(n^2) for each step of the
  * floor.
@@ -25,6 +25,7 @@
 
 #include "base/fs_arith.h"
 #include "base/fs_assert.h"
+#include "base/fs_bits.h"
 
 #include <string.h>
 
@@ -176,7 +177,7 @@ static void swap_partners(fs_birkhoff_t *b, uint32_t i, uint32_t j)
     fs_matching_t *m   = &b->matching;
     uint32_t       old = m->col_of[i], other = m->row_of[j];
 
-    b->spare[j / 64] &= ~(UINT64_C(1) << j % 64);
+    fs_bits_clear(b->spare, j);
     m->col_of[i]     = j;
     m->row_of[j]     = i;
     m->col_of[other] = old;
@@ -194,23 +195,19 @@ static void use_spare(fs_birkhoff_t *b)
         uint32_t j = b->matching.col_of[i];
 
         if (b->left[(size_t)i * b->n + j] == 0) {
-            b->spare[j / 64] |= UINT64_C(1) << j % 64;
+            fs_bits_set(b->spare, j);
         }
     }
     for (uint32_t i = 0; i < b->n; ++i) {
-        uint32_t        j    = b->matching.col_of[i];
-        const uint64_t *some = b->some + (size_t)i * words;
+        uint32_t j = b->matching.col_of[i], other;
 
         if (b->left[(size_t)i * b->n + j] != 0) {
             continue;
         }
-        for (uint32_t w = 0; w < words; ++w) {
-            if ((some[w] & b->spare[w]) != 0) {
-                swap_partners(
-                    b, i,
-                    w * 64 + (uint32_t)__builtin_ctzll(some[w] & b->spare[w]));
-                break;
-            }
+        other =
+            fs_bits_first_common(b->some + (size_t)i * words, b->spare, words);
+        if (other != FS_NO_BIT) {
+            swap_partners(b, i, other);
         }
     }
 }
@@ -232,14 +229,9 @@ static uint64_t longest_stage(const fs_birkhoff_t *b)
     return fs_u64_min(weight, longest);
 }
 
-static void clear_pair(const fs_birkhoff_t *b, uint64_t *rows, uint32_t i,
-                       uint32_t j)
-{
-    rows[(size_t)i * b->matching.n_words + j / 64] &= ~(UINT64_C(1) << j % 64);
-}
-
 void fs_birkhoff_stage(fs_birkhoff_t *b, fs_draft_t *draft)
 {
+    uint32_t words = b->matching.n_words;
     uint64_t weight;
 
     match(b);
@@ -255,11 +247,11 @@ void fs_birkhoff_stage(fs_birkhoff_t *b, fs_draft_t *draft)
         b->row_slack[i] -= weight - now;
         b->col_slack[j] -= weight - now;
         if (now > 0 && *left < b->floor) {
-            clear_pair(b, b->large, i, j);
+            fs_bits_clear(b->large + (size_t)i * words, j);
             b->small[i] = fs_u64_max(b->small[i], *left);
         }
         if (now > 0 && *left == 0) {
-            clear_pair(b, b->some, i, j);
+            fs_bits_clear(b->some + (size_t)i * words, j);
             --b->n_left;
         }
     }

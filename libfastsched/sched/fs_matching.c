@@ -5,6 +5,8 @@
  */
 #include "sched/fs_matching.h"
 
+#include "base/fs_bits.h"
+
 #include <string.h>
 
 fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
@@ -32,7 +34,7 @@ fs_status_t fs_matching_init(fs_matching_t *matching, uint32_t n,
     for (uint32_t i = 0; i < n; ++i) {
         matching->col_of[i] = FS_UNMATCHED;
         matching->row_of[i] = FS_UNMATCHED;
-        matching->single[i / 64] |= UINT64_C(1) << i % 64;
+        fs_bits_set(matching->single, i);
     }
     return FS_OK;
 }
@@ -54,19 +56,6 @@ static void flip_path(fs_matching_t *matching, uint32_t root, uint32_t col)
     }
 }
 
-/* An unmatched column of this row, lowest first, or FS_UNMATCHED. */
-static uint32_t find_single(const fs_matching_t *matching, const uint64_t *edge)
-{
-    for (uint32_t w = 0; w < matching->n_words; ++w) {
-        uint64_t hits = edge[w] & matching->single[w];
-
-        if (hits != 0) {
-            return w * 64 + (uint32_t)__builtin_ctzll(hits);
-        }
-    }
-    return FS_UNMATCHED;
-}
-
 /* Breadth first from an unmatched row to any unmatched column. */
 static bool augment(fs_matching_t *matching, uint32_t root)
 {
@@ -77,11 +66,12 @@ static bool augment(fs_matching_t *matching, uint32_t root)
     while (head < tail) {
         uint32_t        row  = matching->queue[head++];
         const uint64_t *edge = matching->edge + (size_t)row * matching->n_words;
-        uint32_t        col  = find_single(matching, edge);
+        uint32_t        col =
+            fs_bits_first_common(edge, matching->single, matching->n_words);
 
-        if (col != FS_UNMATCHED) {
+        if (col != FS_NO_BIT) {
             matching->came_from[col] = row;
-            matching->single[col / 64] &= ~(UINT64_C(1) << col % 64);
+            fs_bits_clear(matching->single, col);
             flip_path(matching, root, col);
             return true;
         }
@@ -116,10 +106,10 @@ bool fs_matching_repair(fs_matching_t *matching)
         uint32_t        col  = matching->col_of[row];
         const uint64_t *edge = matching->edge + (size_t)row * matching->n_words;
 
-        if (col != FS_UNMATCHED && (edge[col / 64] >> col % 64 & 1) == 0) {
+        if (col != FS_UNMATCHED && !fs_bits_has(edge, col)) {
             matching->col_of[row] = FS_UNMATCHED;
             matching->row_of[col] = FS_UNMATCHED;
-            matching->single[col / 64] |= UINT64_C(1) << col % 64;
+            fs_bits_set(matching->single, col);
         }
     }
     return complete(matching);

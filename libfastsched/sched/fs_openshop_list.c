@@ -14,12 +14,13 @@
 #include "sched/fs_openshop.h"
 
 #include "base/fs_arith.h"
+#include "base/fs_bits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    NONE    = UINT32_MAX,
+    NONE    = FS_NO_BIT,
     BUCKETS = 128, /* per server */
     FETCH   = 8    /* pairs that are fetched from memory at a time */
 };
@@ -51,32 +52,6 @@ typedef struct list {
 } list_t;
 
 /* ---- bits ---- */
-
-static void set_bit(uint64_t *row, uint32_t k)
-{
-    row[k / 64] |= UINT64_C(1) << k % 64;
-}
-
-static void clear_bit(uint64_t *row, uint32_t k)
-{
-    row[k / 64] &= ~(UINT64_C(1) << k % 64);
-}
-
-static bool has_bit(const uint64_t *row, uint32_t k)
-{
-    return (row[k / 64] >> k % 64 & 1) != 0;
-}
-
-static uint32_t first_common(const uint64_t *a, const uint64_t *b,
-                             uint32_t n_words)
-{
-    for (uint32_t w = 0; w < n_words; ++w) {
-        if ((a[w] & b[w]) != 0) {
-            return w * 64 + (uint32_t)__builtin_ctzll(a[w] & b[w]);
-        }
-    }
-    return NONE;
-}
 
 /* n bits. */
 static void set_all(uint64_t *row, uint32_t n)
@@ -124,10 +99,10 @@ static void time_waiting(list_t *list)
  * in no order. */
 static void start_transfer(list_t *list, uint32_t s, uint32_t r)
 {
-    clear_bit(row_of(list, list->to_send, s), r);
-    clear_bit(row_of(list, list->to_recv, r), s);
-    clear_bit(list->idle_send, s);
-    clear_bit(list->idle_recv, r);
+    fs_bits_clear(row_of(list, list->to_send, s), r);
+    fs_bits_clear(row_of(list, list->to_recv, r), s);
+    fs_bits_clear(list->idle_send, s);
+    fs_bits_clear(list->idle_recv, r);
     list->partner[s]                 = r;
     list->waiting[list->n_waiting++] = s;
     __builtin_prefetch(pair_of(list, s));
@@ -138,8 +113,8 @@ static void start_transfer(list_t *list, uint32_t s, uint32_t r)
 
 static void sender_is_free(list_t *list, uint32_t s)
 {
-    uint32_t r = first_common(row_of(list, list->to_send, s), list->idle_recv,
-                              list->n_words);
+    uint32_t r = fs_bits_first_common(row_of(list, list->to_send, s),
+                                      list->idle_recv, list->n_words);
 
     if (r != NONE) {
         start_transfer(list, s, r);
@@ -148,8 +123,8 @@ static void sender_is_free(list_t *list, uint32_t s)
 
 static void receiver_is_free(list_t *list, uint32_t r)
 {
-    uint32_t s = first_common(row_of(list, list->to_recv, r), list->idle_send,
-                              list->n_words);
+    uint32_t s = fs_bits_first_common(row_of(list, list->to_recv, r),
+                                      list->idle_send, list->n_words);
 
     if (s != NONE) {
         start_transfer(list, s, r);
@@ -160,10 +135,10 @@ static void end_transfer(list_t *list, uint32_t s)
 {
     uint32_t r = list->partner[s];
 
-    set_bit(list->idle_send, s);
-    set_bit(list->idle_recv, r);
+    fs_bits_set(list->idle_send, s);
+    fs_bits_set(list->idle_recv, r);
     sender_is_free(list, s);
-    if (has_bit(list->idle_recv, r)) {
+    if (fs_bits_has(list->idle_recv, r)) {
         receiver_is_free(list, r);
     }
 }
@@ -248,8 +223,8 @@ static void clear_empty(list_t *list, uint32_t s)
         if (bytes[j] == 0 || j == i) {
             uint32_t r = list->receivers.pos[j];
 
-            clear_bit(row_of(list, list->to_send, s), r);
-            clear_bit(row_of(list, list->to_recv, r), s);
+            fs_bits_clear(row_of(list, list->to_send, s), r);
+            fs_bits_clear(row_of(list, list->to_recv, r), s);
         }
     }
 }
