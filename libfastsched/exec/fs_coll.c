@@ -211,11 +211,11 @@ static fs_status_t agree(fs_coll_t *coll, bool planned, const fs_plan_t *plan,
 /* For people: how long the call took the slowest rank. */
 static fs_status_t find_slowest(fs_coll_t *coll, uint64_t own_ns)
 {
-    fs_meta_word_t mine   = {.max_inter = own_ns};
+    fs_meta_word_t mine   = {.max_ns = own_ns};
     fs_meta_word_t all    = {0};
     fs_status_t    status = ask_all(coll, &mine, &all);
 
-    coll->slowest_ns = all.max_inter;
+    coll->slowest_ns = all.max_ns;
     return status;
 }
 

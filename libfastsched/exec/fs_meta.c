@@ -9,7 +9,7 @@
  *             -> DELIVER
  *   DELIVER   results are sent -> IDLE
  *
- * All messages are arrays of 64-bit numbers: a word of 4, then in a summary
+ * All messages are arrays of 64-bit numbers: a word of 5, then in a summary
  * round the counts. Which rank sends what is fixed, so lengths are too.
  */
 #include "exec/fs_meta.h"
@@ -171,6 +171,7 @@ static void combine(uint64_t *into, const uint64_t *word)
 
     a->flags |= b->flags;
     a->max_inter = fs_u64_max(a->max_inter, b->max_inter);
+    a->max_ns    = fs_u64_max(a->max_ns, b->max_ns);
     a->sum[0] += b->sum[0];
     a->sum[1] += b->sum[1];
 }

@@ -11,6 +11,7 @@ enum { FS_FLAG_DECLINE = 1 }; /* this rank cannot run the call */
 typedef struct fs_meta_word {
     uint64_t flags;     /* OR over all ranks */
     uint64_t max_inter; /* maximum */
+    uint64_t max_ns;    /* maximum */
     uint64_t sum[2];    /* sums modulo 2^64, of digests */
 } fs_meta_word_t;
 
