@@ -34,7 +34,8 @@ extern "C" {
     X(FS_ERR_TRANSPORT, -6, "the transport failed")                \
     X(FS_ERR_HOST, -7, "a call into the host MPI failed")          \
     X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")     \
-    X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")
+    X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")       \
+    X(FS_ERR_STALLED, -10, "nothing has moved for too long")
 
 typedef enum fs_status {
 #define X(_name, _value, _text) _name = (_value),

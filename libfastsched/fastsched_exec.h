@@ -41,18 +41,20 @@ typedef enum fs_algorithm_param {
 } fs_algorithm_param_t;
 
 typedef enum fs_transport_param {
-    FS_TRANSPORT_AUTO, /**< UCX; the host's algorithm where it cannot reach */
-    FS_TRANSPORT_UCX   /**< UCX; an error where it cannot reach */
+    FS_TRANSPORT_AUTO, /**< UCX; the host's messages where it cannot reach */
+    FS_TRANSPORT_UCX,  /**< UCX; an error where it cannot reach */
+    FS_TRANSPORT_MPI   /**< the host's messages */
 } fs_transport_param_t;
 
-enum { FS_NODES_MAX = 4096 };
+enum { FS_NODES_MAX = 4096, FS_TRACE_MAX = 1024 };
 
 /** All parameters, parsed. */
 typedef struct fs_params {
     uint32_t algorithm;     /**< fs_algorithm_param_t */
     uint32_t mtm_threshold; /**< thousandths */
     uint64_t min_bytes;
-    uint32_t lanes;               /**< per server; 0: one per local rank */
+    uint32_t lanes;               /**< per server; 0: as many as NICs in use */
+    uint32_t nics;                /**< per server; 0: ask UCX and hwloc */
     char     nodes[FS_NODES_MAX]; /**< empty: ask the host MPI */
     uint64_t chunk;               /**< bytes */
     uint32_t window;
@@ -61,10 +63,16 @@ typedef struct fs_params {
     uint32_t balance;       /**< fs_balance_t */
     uint32_t decompose;     /**< fs_decompose_t */
     uint64_t stage_cost;    /**< bytes */
+    uint32_t calibrate;
+    uint32_t guard;
+    uint32_t skip;       /**< summaries left out in a row, at most */
+    uint64_t plan_cache; /**< bytes */
     uint32_t check;
     uint32_t verbose;
     uint32_t stats;
+    char     trace[FS_TRACE_MAX]; /**< a directory; empty: no trace */
     uint64_t rate;       /**< of one NIC, bits per second; 0: unknown */
+    uint32_t watchdog;   /**< seconds; 0: off */
     uint64_t tcp_sndbuf; /**< bytes */
 } fs_params_t;
 
@@ -93,6 +101,38 @@ fs_status_t fs_params_check(const fs_params_t *params, char *why,
 /** A network of this process, shared by its communicators. */
 typedef struct fs_net fs_net_t;
 
+/** The NICs that this process may use, shared by its communicators. */
+typedef struct fs_nics fs_nics_t;
+
+#define FS_ANY_PEER UINT32_MAX
+
+/**
+ * Point-to-point messages of the MPI, on one communicator. A message matches a
+ * receive by peer and tag; of equal ones the first posted match first, on both
+ * sides, as MPI has it. Requests are the wrapper's; each ends with the test()
+ * that does not say FS_INPROGRESS.
+ */
+typedef struct fs_host_p2p {
+    /** Tags 0 to n_tags - 1 are ours and nobody else's; 32768, which every MPI
+     *  has, are enough, but calls with more messages are then left to the
+     *  host. */
+    uint32_t n_tags;
+    /** The buffer is borrowed until the request ends. FS_OK, or an error and
+     *  there is no request. */
+    fs_status_t (*isend)(void *ctx, const void *buf, uint64_t len_bytes,
+                         uint32_t peer, uint32_t tag, void **request_p);
+    /** Likewise; FS_ANY_PEER: from whoever sends. */
+    fs_status_t (*irecv)(void *ctx, void *buf, uint64_t len_bytes,
+                         uint32_t peer, uint32_t tag, void **request_p);
+    /** Has it ended? Looks only: it is fs_host_t.progress that moves messages.
+     *  @param[out] len_p  Bytes received; of a send NULL.
+     *  @return FS_INPROGRESS; FS_OK; FS_ERR_TRUNCATE and other errors, that of
+     *          a cancelled receive among them */
+    fs_status_t (*test)(void *ctx, void *request, uint64_t *len_p);
+    /** Try to take back a receive; it still ends. */
+    void (*cancel)(void *ctx, void *request);
+} fs_host_p2p_t;
+
 /** What the library needs of the MPI around it, on one communicator. */
 typedef struct fs_host {
     void *ctx;
@@ -109,6 +149,15 @@ typedef struct fs_host {
     /** The network of this process, made at the first call; NULL if that is
      *  impossible. Asked for only when ranks are on several servers. */
     fs_net_t *(*net)(void *ctx);
+    /** The NICs of this process, found at the first call; NULL: unknown. Asked
+     *  for only when ranks are on several servers. */
+    fs_nics_t *(*nics)(void *ctx);
+    /** Tell people one line about something that does not stop the call. NULL:
+     *  nobody wants to know. */
+    void (*warn)(void *ctx, const char *line);
+    /** The MPI's own messages, for peers that net cannot reach. Static; NULL:
+     *  not to be used. */
+    const fs_host_p2p_t *p2p;
 } fs_host_t;
 
 /* ---- a network ---- */
@@ -129,6 +178,29 @@ unsigned fs_net_progress(fs_net_t *net);
  */
 void fs_net_destroy(fs_net_t *net);
 
+/* ---- NICs ---- */
+
+/**
+ * Find the NICs of this server that the process may use: those in
+ * UCX_NET_DEVICES, if that is a list; else those that are usable as hwloc sees
+ * them. That takes some milliseconds.
+ *
+ * @param[in]  n_nics  Parameter nics: so many, whatever there is. 0: look.
+ * @param[out] nics_p  fs_nics_destroy() frees it. Finding none is no error.
+ * @return FS_OK, FS_ERR_NOMEM
+ */
+fs_status_t fs_nics_create(uint32_t n_nics, fs_nics_t **nics_p);
+
+/** NULL is fine. */
+void fs_nics_destroy(fs_nics_t *nics);
+
+/**
+ * Which device the wire should be bound to, in UCX's words: set by the first
+ * fs_coll_create() before it asks for the net. NULL: leave it to UCX, because
+ * there is only one, or because UCX_NET_DEVICES is set. Owned by nics.
+ */
+const char *fs_nics_device(const fs_nics_t *nics);
+
 /* ---- alltoallv on one communicator ---- */
 
 typedef struct fs_coll fs_coll_t;
@@ -138,6 +210,9 @@ typedef struct fs_member {
     uint32_t n_ranks;
     uint32_t rank;
     uint32_t server_label; /**< equal on ranks of one server, and only there */
+    /* What follows names the files of a trace. */
+    uint32_t    world_rank; /**< another one in each process of the job */
+    const char *comm_name;  /**< for people; NULL: none. Not kept. */
 } fs_member_t;
 
 /**
@@ -197,6 +272,26 @@ typedef struct fs_call {
 fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call,
                               bool *ran);
 
+/**
+ * Before an alltoallv: may the caller go to the host's own algorithm at once,
+ * because the calls before it went there and parameter skip allows it? Local,
+ * and cheap; the same on every rank.
+ *
+ * @param[in]  sent_bytes  All that this rank sends in this call.
+ * @return True: the call is counted, fs_coll_alltoallv() must not be called.
+ */
+bool fs_coll_skip(fs_coll_t *coll, uint64_t sent_bytes);
+
+/**
+ * After the host's own algorithm has served a call that fs_coll_skip() or
+ * fs_coll_alltoallv() left to it: the guard may want to know the time. With
+ * parameter verbose collective.
+ *
+ * @return FS_OK; an error of the transport, after which the communicator is
+ *         unusable.
+ */
+fs_status_t fs_coll_host_done(fs_coll_t *coll);
+
 /** One line about the last error of a call. Owned by coll. */
 const char *fs_coll_error(const fs_coll_t *coll);
 
@@ -212,6 +307,13 @@ fs_alg_t fs_coll_last_alg(const fs_coll_t *coll);
 void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
                       size_t text_len);
 
+/**
+ * One line about class k of calls that the guard found the host's algorithm
+ * faster at, lowest first. False: there are no more than k.
+ */
+bool fs_coll_describe_guard(const fs_coll_t *coll, uint32_t k, char *text,
+                            size_t text_len);
+
 enum { FS_N_ALGS = FS_ALG_DIRECT + 1 };
 
 /** Sums over the calls of one communicator, this rank's view. */
@@ -225,6 +327,13 @@ typedef struct fs_coll_stats {
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
     uint64_t peak_staging; /**< bytes */
+    uint64_t peak_senders; /**< that sent to this rank from other servers at one
+                                time; who has one message left does not count */
+    uint64_t cache_hits;   /**< calls whose plan was there from an earlier one */
+    uint64_t skipped;      /**< calls without a summary, see fs_coll_skip() */
+    uint64_t guard_looks;  /**< calls lent to the host's algorithm to compare */
+    uint64_t guard_gone_back; /**< classes of calls it was found faster at */
+    uint64_t stage_cost; /**< bytes, as told or measured; 0: no call yet */
 } fs_coll_stats_t;
 
 /** Copy out the sums. */

@@ -20,12 +20,15 @@ extern "C" {
  * overrides UCX_* for us alone.
  *
  * @param[in]  tcp_sndbuf  Send buffer of TCP connections, bytes.
+ * @param[in]  net_device  Network devices that "wire" is bound to, as in
+ *                         UCX_NET_DEVICES, see fs_nics_device(). NULL: UCX
+ *                         chooses.
  * @param[out] net_p       fs_net_destroy() frees it.
  * @param[out] why         On an error: one line for people.
  * @return FS_OK, FS_ERR_TRANSPORT (UCX refuses), FS_ERR_NOMEM
  */
-fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, fs_net_t **net_p, char *why,
-                          size_t why_len);
+fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
+                          fs_net_t **net_p, char *why, size_t why_len);
 
 #ifdef __cplusplus
 }

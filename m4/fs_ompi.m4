@@ -3,9 +3,18 @@ dnl
 dnl FS_OMPI: Open MPI and its internal headers. The compiler wrapper says where
 dnl they are. Sets MPICC, MPIRUN, OMPI_CPPFLAGS, OMPI_LDFLAGS, ompi_pkglibdir,
 dnl and fs_have_ompi_devel next to fs_have_ompi.
+dnl
+dnl Open MPI 5.0 does not install all that its own headers include: the sources
+dnl of the same version, unpacked, and those of PMIx have the rest.
 AC_DEFUN([FS_OMPI], [
   AC_ARG_VAR([MPICC], [compiler wrapper of Open MPI])
   FS_WITH([ompi], [Open MPI with its internal (devel) headers])
+  AC_ARG_WITH([ompi-src],
+    [AS_HELP_STRING([--with-ompi-src=DIR],
+      [unpacked sources of the very Open MPI that is installed, for headers that
+       it did not install (needed for 5.0, and so are those of PMIx)])],
+    [AS_IF([test ! -r "$with_ompi_src/opal/mca/threads/threads.h"],
+      [AC_MSG_ERROR([--with-ompi-src=$with_ompi_src: no sources of Open MPI there])])])
   fs_have_ompi_devel=no
   fs_said_ompi_devel=$fs_said_ompi
   AS_IF([test "x$fs_want_ompi" != xno], [
@@ -38,6 +47,10 @@ AC_DEFUN([FS_OMPI], [
         AS_IF([test "$fs_dir" != /usr/include],
               [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $fs_dir"])
       done
+      AS_IF([test -n "$with_ompi_src"], [
+        fs_pmix=`pkg-config --cflags-only-I pmix 2>/dev/null |
+                 sed 's/-I/-isystem /g'`
+        OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src $fs_pmix"])
       for fs_dir in `"$MPICC" --showme:libdirs`; do
         OMPI_LDFLAGS="$OMPI_LDFLAGS -L$fs_dir"
       done

@@ -53,6 +53,7 @@ typedef struct mca_coll_fast_component_t {
     uint32_t *world_server;                 /* parameter nodes, by world rank */
     fs_net_t *net;                          /* made at the first need */
     bool no_net;                            /* it could not be made */
+    fs_nics_t *nics;                        /* likewise */
     bool on_world_rank_0;                   /* prints for all */
     unsigned last_algorithm;                /* pvar: fs_alg_t */
     unsigned long long calls;               /* pvar */
@@ -73,6 +74,7 @@ typedef struct mca_coll_fast_module_t {
     mca_coll_base_module_t super;
     ompi_communicator_t *comm;
     fast_state_t state;
+    int first_tag; /* of coll_fast_p2p.c */
     fs_coll_t *coll;
     struct fast_scratch *scratch;
     mca_coll_base_module_allgather_fn_t previous_allgather;
@@ -99,6 +101,10 @@ void mca_coll_fast_teardown(mca_coll_fast_module_t *module);
 void mca_coll_fast_close_network(void);
 void mca_coll_fast_complain(const char *format, ...) __opal_attribute_format__(__printf__, 1, 2);
 int mca_coll_fast_error(fs_status_t status);
+
+/* coll_fast_p2p.c: Open MPI's own messages */
+extern const fs_host_p2p_t mca_coll_fast_p2p;
+void mca_coll_fast_reserve_tags(mca_coll_fast_module_t *module);
 
 /* coll_fast_dtype.c: MPI's arguments as byte ranges */
 typedef struct fast_args {

@@ -208,6 +208,7 @@ static int fast_open(void)
 {
     mca_coll_fast_component.net = NULL;
     mca_coll_fast_component.no_net = false;
+    mca_coll_fast_component.nics = NULL;
     mca_coll_fast_component.world_server = NULL;
     parse_params();
     check_params();

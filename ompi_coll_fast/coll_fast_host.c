@@ -5,13 +5,13 @@
  */
 #include "coll_fast.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "ompi/proc/proc.h"
 #include "opal/mca/hwloc/base/base.h"
 #include "opal/runtime/opal_progress.h"
-#include "opal/threads/mutex.h"
 
 #include "fastsched_ucx.h"
 
@@ -51,7 +51,7 @@ static int progress(void)
 }
 
 /* Two threads may set up two communicators at once. */
-static opal_mutex_t net_lock = OPAL_MUTEX_STATIC_INIT;
+static pthread_mutex_t net_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static fs_net_t *get_net(void *ctx)
 {
@@ -59,17 +59,36 @@ static fs_net_t *get_net(void *ctx)
     char why[256];
 
     (void) ctx;
-    OPAL_THREAD_LOCK(&net_lock);
+    pthread_mutex_lock(&net_lock);
     if (NULL == c->net && !c->no_net) {
-        if (FS_OK != fs_ucx_create(c->params.tcp_sndbuf, &c->net, why, sizeof(why))) {
-            mca_coll_fast_complain("UCX cannot be used: %s", why);
+        if (FS_OK
+            != fs_ucx_create(c->params.tcp_sndbuf, fs_nics_device(c->nics), &c->net, why,
+                             sizeof(why))) {
+            /* With auto, rank 0 of the communicator tells what is used instead. */
+            if (FS_TRANSPORT_UCX == c->params.transport || c->params.verbose > 0
+                || c->on_world_rank_0) {
+                mca_coll_fast_complain("UCX cannot be used: %s", why);
+            }
             c->no_net = true;
         } else {
             opal_progress_register(progress);
         }
     }
-    OPAL_THREAD_UNLOCK(&net_lock);
+    pthread_mutex_unlock(&net_lock);
     return c->net;
+}
+
+static fs_nics_t *get_nics(void *ctx)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+
+    (void) ctx;
+    pthread_mutex_lock(&net_lock);
+    if (NULL == c->nics) {
+        (void) fs_nics_create(c->params.nics, &c->nics);
+    }
+    pthread_mutex_unlock(&net_lock);
+    return c->nics;
 }
 
 /* After MPI_Finalize's fence: every rank has ended its last call. Until then
@@ -81,6 +100,8 @@ void mca_coll_fast_close_network(void)
         fs_net_destroy(mca_coll_fast_component.net);
         mca_coll_fast_component.net = NULL;
     }
+    fs_nics_destroy(mca_coll_fast_component.nics);
+    mca_coll_fast_component.nics = NULL;
 }
 
 /* ---- a communicator ---- */
@@ -98,6 +119,12 @@ static void host_progress(void *ctx)
 {
     (void) ctx;
     opal_progress();
+}
+
+static void host_warn(void *ctx, const char *line)
+{
+    (void) ctx;
+    mca_coll_fast_complain("%s", line);
 }
 
 /* The lowest rank of the communicator on this rank's node, or what parameter
@@ -137,14 +164,22 @@ static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, cons
 
 int mca_coll_fast_setup(mca_coll_fast_module_t *module)
 {
-    fs_host_t host = {
-        .ctx = module, .allgather = allgather, .progress = host_progress, .net = get_net};
+    fs_host_t host = {.ctx = module,
+                      .allgather = allgather,
+                      .progress = host_progress,
+                      .net = get_net,
+                      .nics = get_nics,
+                      .warn = host_warn,
+                      .p2p = &mca_coll_fast_p2p};
     fs_member_t member = {.n_ranks = (uint32_t) ompi_comm_size(module->comm),
                           .rank = (uint32_t) ompi_comm_rank(module->comm),
-                          .server_label = server_label(module->comm)};
+                          .server_label = server_label(module->comm),
+                          .world_rank = (uint32_t) ompi_comm_rank(&ompi_mpi_comm_world.comm),
+                          .comm_name = module->comm->c_name};
     char why[256] = "";
     fs_status_t status;
 
+    mca_coll_fast_reserve_tags(module);
     status = fs_coll_create(&host, &mca_coll_fast_component.params, &member, &module->coll, why,
                             sizeof(why));
     if (FS_OK != status) {
@@ -166,7 +201,9 @@ static void print_stats(const mca_coll_fast_module_t *module)
                 "coll fast: stats: %s rank %d: %llu calls, %llu staged, %llu pipe2d, %llu direct; "
                 "summaries %.6f s and "
                 "%llu bytes to other servers; plans %.6f s; runs %.6f s; %llu bytes moved inside "
-                "the server; peak staging %llu bytes of %llu",
+                "the server; peak staging %llu bytes of %llu; %llu plans kept from earlier calls; "
+                "%llu calls without a summary; guard: %llu looks, %llu classes back to the host; "
+                "peak senders %llu; stage cost %llu bytes",
                 module->comm->c_name, ompi_comm_rank(module->comm), (unsigned long long) s.calls,
                 (unsigned long long) s.calls_by[FS_ALG_STAGED],
                 (unsigned long long) s.calls_by[FS_ALG_PIPE2D],
@@ -174,7 +211,20 @@ static void print_stats(const mca_coll_fast_module_t *module)
                 (unsigned long long) s.meta_bytes, (double) s.plan_ns * 1e-9,
                 (double) s.run_ns * 1e-9, (unsigned long long) s.moved_bytes,
                 (unsigned long long) s.peak_staging,
-                (unsigned long long) mca_coll_fast_component.params.staging_limit);
+                (unsigned long long) mca_coll_fast_component.params.staging_limit,
+                (unsigned long long) s.cache_hits, (unsigned long long) s.skipped,
+                (unsigned long long) s.guard_looks, (unsigned long long) s.guard_gone_back,
+                (unsigned long long) s.peak_senders, (unsigned long long) s.stage_cost);
+}
+
+/* What the guard has decided; it decides the same on every rank. */
+static void print_guard(const mca_coll_fast_module_t *module)
+{
+    char line[256];
+
+    for (uint32_t k = 0; fs_coll_describe_guard(module->coll, k, line, sizeof(line)); ++k) {
+        opal_output(0, "coll fast: %s: %s", module->comm->c_name, line);
+    }
 }
 
 /* Local, and called more than once. */
@@ -182,6 +232,10 @@ void mca_coll_fast_teardown(mca_coll_fast_module_t *module)
 {
     if (NULL != module->coll && mca_coll_fast_component.params.stats) {
         print_stats(module);
+    }
+    if (NULL != module->coll && mca_coll_fast_component.params.verbose > 0
+        && 0 == ompi_comm_rank(module->comm)) {
+        print_guard(module);
     }
     fs_coll_destroy(module->coll);
     mca_coll_fast_scratch_free(module->scratch);

@@ -87,12 +87,28 @@ static void run_size(bench_t *b, uint64_t size)
         if (b->rank == 0 && (iteration == 0 || o->dynamic)) {
             osu_bound_t bound = osu_bound(&b->cluster, b->matrix, b->sums);
 
-            b->mtms[iteration]  = bound.mtm;
-            b->links[iteration] = bound.bytes_per_link;
+            b->mtms[iteration] = bound.mtm;
+            b->nics[iteration] = bound.bytes_per_nic;
         }
     }
     MPI_Reduce(b->rank == 0 ? MPI_IN_PLACE : b->times, b->times,
                (int)iterations, MPI_DOUBLE, MPI_MAX, 0, b->comm);
+}
+
+/* Seconds that the busiest NIC needs, NAN if its rate is not known. */
+static double bound_s(const bench_t *b, double nic_bytes)
+{
+    double rate = b->options->rate;
+
+    return rate > 0 ? nic_bytes * 8 / rate : NAN;
+}
+
+/* In b->sorted until the next call; the values stay in the order of time. */
+static const double *sort(bench_t *b, const double *values, size_t n)
+{
+    memcpy(b->sorted, values, n * sizeof(*values));
+    osu_sort(b->sorted, n);
+    return b->sorted;
 }
 
 /* Rank 0 turns what run_size() left into a row. */
@@ -101,26 +117,23 @@ static row_t summarize(bench_t *b, uint64_t size)
     const osu_options_t *o          = b->options;
     size_t               n          = o->iterations[size_class(size)];
     size_t               n_matrices = o->dynamic ? n : 1;
+    const double        *times      = sort(b, b->times, n);
     row_t                row        = {.size = size, .iterations = n};
 
     for (size_t i = 0; i < n; ++i) {
-        row.avg += b->times[i] / (double)n;
+        row.avg += times[i] / (double)n;
     }
-    osu_sort(b->times, n);
-    osu_sort(b->mtms, n_matrices);
-    osu_sort(b->links, n_matrices);
-    row.min = b->times[0];
-    row.max = b->times[n - 1];
-    row.p50 = osu_percentile(b->times, n, 50);
-    row.p99 = osu_percentile(b->times, n, 99);
+    row.min = times[0];
+    row.max = times[n - 1];
+    row.p50 = osu_percentile(times, n, 50);
+    row.p99 = osu_percentile(times, n, 99);
     for (unsigned i = 0; i < o->n_tails; ++i) {
-        row.tails[i] = osu_percentile(b->times, n, o->tails[i]);
+        row.tails[i] = osu_percentile(times, n, o->tails[i]);
     }
-    row.mtm        = osu_percentile(b->mtms, n_matrices, 50);
-    row.alg_bw     = (double)size * b->n / row.p50 / 1e6;
-    row.bound      = o->rate > 0
-                         ? osu_percentile(b->links, n_matrices, 50) * 8 / o->rate
-                         : NAN;
+    row.mtm    = osu_percentile(sort(b, b->mtms, n_matrices), n_matrices, 50);
+    row.alg_bw = (double)size * b->n / row.p50 / 1e6;
+    row.bound  = bound_s(
+         b, osu_percentile(sort(b, b->nics, n_matrices), n_matrices, 50));
     row.efficiency = row.bound > 0 ? row.bound / row.p50 : NAN;
     osu_algorithm_last(&b->algorithm, row.algorithm);
     return row;
@@ -159,9 +172,9 @@ static void print_header(const bench_t *b)
     printf("# Size: average bytes per pair. Times: slowest rank of each "
            "iteration.\n");
     if (o->ceiling && b->ceiling_mbit > 0) {
-        printf("# Plain stream per link: %.2f Mbit/s.\n", b->ceiling_mbit);
+        printf("# Plain stream per NIC: %.2f Mbit/s.\n", b->ceiling_mbit);
     } else if (o->ceiling) {
-        printf("# Plain stream per link: not measured, there is one server.\n");
+        printf("# Plain stream per NIC: not measured, there is one server.\n");
     }
     printf("%-*s", FIRST_WIDTH, "# Size");
     put_text("Avg Latency(us)");
@@ -230,6 +243,24 @@ static void json_number(const char *key, double value)
     }
 }
 
+/* Of each iteration, in the order of time: how long it took, and could have. */
+static void json_times(const bench_t *b, uint64_t n)
+{
+    printf(", \"times_s\": [");
+    for (uint64_t i = 0; i < n; ++i) {
+        printf("%s%.9g", i == 0 ? "" : ", ", b->times[i]);
+    }
+    printf("]");
+    if (b->options->rate > 0) {
+        printf(", \"bounds_s\": [");
+        for (uint64_t i = 0; i < n; ++i) {
+            printf("%s%.9g", i == 0 ? "" : ", ",
+                   bound_s(b, b->nics[b->options->dynamic ? i : 0]));
+        }
+        printf("]");
+    }
+}
+
 /* The MPI in use, in a word. */
 static void name_impl(char name[OSU_NAME_LEN])
 {
@@ -258,6 +289,7 @@ static void print_json(const bench_t *b, const row_t *row)
            "\"ranks_per_server\": %s%s%s",
            o->impl != NULL ? o->impl : impl, o->pattern_text,
            fs_topo_n_servers(b->cluster.topo), quote, b->cluster.shape, quote);
+    json_number("nics", o->nics > 0 ? (double)o->nics : NAN);
     json_number("rate_mbit", o->rate > 0 ? o->rate / 1e6 : NAN);
     printf(", \"avg_bytes_per_pair\": %llu", (unsigned long long)row->size);
     json_number("mtm", row->mtm);
@@ -274,6 +306,9 @@ static void print_json(const bench_t *b, const row_t *row)
            row->algorithm, (unsigned long long)row->iterations,
            (unsigned long long)o->seed);
     json_number("ceiling_mbit", b->ceiling_mbit > 0 ? b->ceiling_mbit : NAN);
+    if (o->times) {
+        json_times(b, row->iterations);
+    }
     printf("}\n");
     fflush(stdout);
 }
@@ -312,7 +347,8 @@ static int run(const osu_options_t *options, char *why)
     MPI_Comm_size(b.comm, &n);
     b.rank = (uint32_t)rank;
     b.n    = (uint32_t)n;
-    if (osu_cluster_init(b.comm, options->nodes, &b.cluster, why) == FS_OK &&
+    if (osu_cluster_init(b.comm, options->nodes, (uint32_t)options->nics,
+                         &b.cluster, why) == FS_OK &&
         osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.comm, &b.algorithm);
         if (options->ceiling) {

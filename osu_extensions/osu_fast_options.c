@@ -14,8 +14,10 @@
 enum {
     OPT_SEED = 256,
     OPT_RATE,
+    OPT_NICS,
     OPT_NODES,
     OPT_JSON,
+    OPT_TIMES,
     OPT_IMPL,
     OPT_DYNAMIC,
     OPT_CEILING
@@ -34,8 +36,10 @@ static const struct option long_options[] = {
     {"pattern", required_argument, NULL, 'p'},
     {"seed", required_argument, NULL, OPT_SEED},
     {"rate", required_argument, NULL, OPT_RATE},
+    {"nics", required_argument, NULL, OPT_NICS},
     {"nodes", required_argument, NULL, OPT_NODES},
     {"json", no_argument, NULL, OPT_JSON},
+    {"times", no_argument, NULL, OPT_TIMES},
     {"impl", required_argument, NULL, OPT_IMPL},
     {"dynamic", optional_argument, NULL, OPT_DYNAMIC},
     {"ceiling", no_argument, NULL, OPT_CEILING},
@@ -61,12 +65,15 @@ void osu_usage(FILE *out, const char *program)
         "      --seed N         of the pattern (1)\n"
         "      --dynamic[=yes|no]  a new matrix each iteration (moe: yes;\n"
         "                       others: no)\n"
-        "      --rate RATE      of one rank's slow link, for the lower bound:\n"
+        "      --rate RATE      of one NIC, each way, for the lower bound:\n"
         "                       50mbit, 2.5gbit (unknown)\n"
+        "      --nics N         NICs of a server, for the lower bound; ranks\n"
+        "                       share them in blocks (one per rank)\n"
         "      --nodes SPEC     what is a server, for pattern and bound: 4x4,\n"
         "                       4+4+2+1, @0,1,0,1 (the real hosts)\n"
-        "      --ceiling        first measure a plain stream per link\n"
+        "      --ceiling        first measure a plain stream per NIC\n"
         "      --json           one JSON object per size, and nothing else\n"
+        "      --times          in it also the time of every iteration\n"
         "      --impl NAME      label in the JSON (the MPI in use)\n"
         "  -h, --help   -v, --version\n",
         program, FS_PATTERN_ALLOWED);
@@ -258,6 +265,8 @@ static osu_verdict_t parse_value(int option, const char *value,
         return parse_count("--seed", value, 0, UINT64_MAX, &options->seed, why);
     case OPT_RATE:
         return parse_rate(value, &options->rate, why);
+    case OPT_NICS:
+        return parse_count("--nics", value, 1, 4096, &options->nics, why);
     case OPT_NODES:
         options->nodes = value;
         return OSU_RUN;
@@ -302,6 +311,9 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
             break;
         case OPT_JSON:
             options->json = true;
+            break;
+        case OPT_TIMES:
+            options->times = true;
             break;
         case OPT_CEILING:
             options->ceiling = true;

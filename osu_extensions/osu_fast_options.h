@@ -19,12 +19,13 @@ typedef struct osu_options {
     uint64_t     warmup[2];
     uint64_t     mem_limit; /* bytes per rank */
     uint64_t     seed;
-    double       rate; /* bits per second and rank, 0: unknown */
+    uint64_t     nics; /* of a server, 0: one per rank */
+    double       rate; /* bits per second and NIC, 0: unknown */
     fs_pattern_t pattern;
     const char  *pattern_text;
     const char  *nodes; /* NULL: the real hosts */
     const char  *impl;  /* NULL: named after the MPI in use */
-    bool         validate, full, json, dynamic, ceiling;
+    bool         validate, full, json, times, dynamic, ceiling;
     unsigned     n_tails;
     unsigned     tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */
 } osu_options_t;

@@ -40,7 +40,7 @@ static void print_shape(osu_cluster_t *cluster, size_t len)
     }
 }
 
-fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes,
+fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes, uint32_t nics,
                              osu_cluster_t *cluster, char why[OSU_WHY_LEN])
 {
     size_t      shape_len;
@@ -66,7 +66,7 @@ fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes,
                                why + len, OSU_WHY_LEN - (size_t)len);
     }
     if (status == FS_OK) {
-        status = fs_topo_create(cluster->n_ranks, cluster->server_of, 0,
+        status = fs_topo_create(cluster->n_ranks, cluster->server_of, nics,
                                 &cluster->topo);
     }
     if (status == FS_OK) {
@@ -110,11 +110,11 @@ osu_bound_t osu_bound(const osu_cluster_t *cluster, const uint64_t *bytes,
         most = rank[i] > most ? rank[i] : most;
     }
     for (uint32_t u = 0; u < fs_topo_n_servers(topo); ++u) {
-        double links = fs_topo_n_local(topo, u);
+        double nics = fs_topo_n_lanes(topo, u);
 
-        bound.bytes_per_link =
-            fmax(bound.bytes_per_link,
-                 fmax((double)host[u], (double)host[n + u]) / links);
+        bound.bytes_per_nic =
+            fmax(bound.bytes_per_nic,
+                 fmax((double)host[u], (double)host[n + u]) / nics);
     }
     bound.mtm = total == 0 ? 0 : (double)most * n / (double)total;
     return bound;
@@ -155,36 +155,60 @@ static double stream(MPI_Comm comm, int to, int from, uint64_t n_pieces,
     return MPI_Wtime() - start;
 }
 
+/* The rank of a place in the ring; MPI_PROC_NULL if it is on this server. */
+static int other_server(const fs_topo_t *topo, uint32_t server, uint32_t at)
+{
+    uint32_t u = 0;
+
+    for (; at >= fs_topo_n_lanes(topo, u); ++u) {
+        at -= fs_topo_n_lanes(topo, u);
+    }
+    return u == server ? MPI_PROC_NULL
+                       : (int)fs_topo_rank(topo, u, fs_topo_proxy(topo, u, at));
+}
+
+/* A ring of the ranks that serve a lane, one for each NIC. In the order of
+ * their servers, each sends to the rank that is as many places on as the
+ * largest server has NICs, which is on another server unless that server has
+ * more than half of all. MPI_PROC_NULL: this rank has nothing to do. */
+static void find_ring(const fs_topo_t *topo, uint32_t rank, int *to_p,
+                      int *from_p)
+{
+    uint32_t server = fs_topo_server(topo, rank);
+    uint32_t lane   = fs_topo_lane(topo, rank);
+    uint32_t n = 0, most = 0, at = 0;
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(topo); ++u) {
+        uint32_t nics = fs_topo_n_lanes(topo, u);
+
+        at   = u == server ? n + lane : at;
+        n    = n + nics;
+        most = nics > most ? nics : most;
+    }
+    *to_p = *from_p = MPI_PROC_NULL;
+    if (lane == FS_NO_LANE) {
+        return;
+    }
+    *to_p   = other_server(topo, server, (at + most) % n);
+    *from_p = other_server(topo, server, (at + n - most) % n);
+}
+
 double osu_ceiling_mbit(MPI_Comm comm, const osu_cluster_t *cluster)
 {
-    const fs_topo_t *topo      = cluster->topo;
-    uint32_t         n_servers = fs_topo_n_servers(topo), n_common = UINT32_MAX;
-    uint32_t         server, local;
-    uint64_t         n_pieces = 2 * STREAM_WINDOW;
-    double           seconds  = 0;
-    int              rank, to = MPI_PROC_NULL, from = MPI_PROC_NULL;
+    uint64_t n_pieces = 2 * STREAM_WINDOW;
+    double   seconds  = 0;
+    int      rank, to, from;
     /* Zeroed, so that the pages exist before the clock starts. */
     char *buffer = calloc(2 * STREAM_WINDOW, STREAM_PIECE);
     int   ready  = buffer != NULL;
 
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, comm);
-    if (n_servers < 2 || !ready) {
+    if (fs_topo_n_servers(cluster->topo) < 2 || !ready) {
         free(buffer);
         return 0;
     }
     MPI_Comm_rank(comm, &rank);
-    for (uint32_t u = 0; u < n_servers; ++u) {
-        uint32_t n_local = fs_topo_n_local(topo, u);
-
-        n_common = n_local < n_common ? n_local : n_common;
-    }
-    server = fs_topo_server(topo, (uint32_t)rank);
-    local  = fs_topo_local(topo, (uint32_t)rank);
-    if (local < n_common) {
-        to   = (int)fs_topo_rank(topo, (server + 1) % n_servers, local);
-        from = (int)fs_topo_rank(topo, (server + n_servers - 1) % n_servers,
-                                 local);
-    }
+    find_ring(cluster->topo, (uint32_t)rank, &to, &from);
     stream(comm, to, from, STREAM_WINDOW, buffer); /* connects */
     /* Twice as much until it takes a second: start-up no longer counts. */
     while (seconds < 1.0) {

@@ -25,25 +25,27 @@ typedef struct osu_cluster {
 } osu_cluster_t;
 
 /* Collective. nodes as in fs_topo_parse(); NULL: ranks that can share memory
- * share a server. FS_ERR_INVAL sets why, on every rank. */
-fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes,
+ * share a server. A server has nics NICs, or one per rank if it has fewer
+ * ranks or nics is 0; they are the lanes of the topology. FS_ERR_INVAL sets
+ * why, on every rank. */
+fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes, uint32_t nics,
                              osu_cluster_t *cluster, char why[OSU_WHY_LEN]);
 void        osu_cluster_fini(osu_cluster_t *cluster);
 
-/* What no algorithm can beat: the slow links of the busiest server. */
+/* What no algorithm can beat: the NICs of the busiest server. */
 typedef struct osu_bound {
-    double mtm;            /* SABRE §4: max-to-mean of inter-server bytes of
+    double mtm;           /* SABRE §4: max-to-mean of inter-server bytes of
                               ranks, sent or received; 0 if there are none */
-    double bytes_per_link; /* of the busiest server's ranks, sent or received */
+    double bytes_per_nic; /* of the busiest server, sent or received */
 } osu_bound_t;
 
 /* bytes: [n_ranks x n_ranks], [src][dst]. sums: [4 x n_ranks] scratch. */
 osu_bound_t osu_bound(const osu_cluster_t *cluster, const uint64_t *bytes,
                       uint64_t *sums);
 
-/* Collective. Mbit/s of a plain stream from each rank to the rank with the same
- * local index on the next server, all at once, each rank sending and
- * receiving: what the links themselves allow. 0 with one server. */
+/* Collective. Mbit/s of plain streams that go round: one rank for each NIC sends
+ * to one on the next server and receives from one on the server before, all at
+ * once: what the NICs themselves allow. 0 with one server. */
 double osu_ceiling_mbit(MPI_Comm comm, const osu_cluster_t *cluster);
 
 /* ---- order statistics ---- */

@@ -245,7 +245,7 @@ bool osu_skew_claim(bench_t *b, char *why)
     }
     for (uint32_t r = 0; r < n; ++r) {
         uint64_t total = tables + b->sums[r] + b->sums[n + r] + 2 * slack +
-                         3 * o->iterations[0] * sizeof(*b->times);
+                         4 * o->iterations[0] * sizeof(*b->times);
 
         most_total = total > most_total ? total : most_total;
     }
@@ -263,13 +263,14 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->recv        = malloc(b->recv_size);
     b->times       = malloc(o->iterations[0] * sizeof(*b->times));
     b->mtms        = malloc(o->iterations[0] * sizeof(*b->mtms));
-    b->links       = malloc(o->iterations[0] * sizeof(*b->links));
+    b->nics        = malloc(o->iterations[0] * sizeof(*b->nics));
+    b->sorted      = malloc(o->iterations[0] * sizeof(*b->sorted));
     b->send_counts = b->ints;
     b->send_displs = b->ints + n;
     b->recv_counts = b->ints + 2 * n;
     b->recv_displs = b->ints + 3 * n;
     ready          = b->send != NULL && b->recv != NULL && b->times != NULL &&
-            b->mtms != NULL && b->links != NULL;
+            b->mtms != NULL && b->nics != NULL && b->sorted != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, b->comm);
     if (!ready) {
         snprintf(why, OSU_WHY_LEN, "out of memory");
@@ -289,5 +290,6 @@ void osu_skew_release(bench_t *b)
     free(b->recv);
     free(b->times);
     free(b->mtms);
-    free(b->links);
+    free(b->nics);
+    free(b->sorted);
 }

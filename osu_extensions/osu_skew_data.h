@@ -19,8 +19,10 @@ typedef struct bench {
     int                 *send_counts, *send_displs, *recv_counts, *recv_displs;
     unsigned char       *send, *recv;
     uint64_t             send_size, recv_size; /* bytes allocated */
-    double              *times;        /* [iterations] seconds, slowest rank */
-    double              *mtms, *links; /* [iterations] osu_bound() of each */
+    double              *times;   /* [iterations] seconds, slowest rank */
+    double              *mtms;    /* [iterations] osu_bound() of each, or */
+    double              *nics;    /* [1] if they are all the same */
+    double              *sorted;  /* [iterations] scratch */
     uint64_t             n_calls; /* so far; makes each call's bytes unique */
     bool                 wrong;   /* this rank got a wrong byte */
     double               ceiling_mbit; /* 0: not measured */

@@ -126,8 +126,9 @@ lacks 'in libfastsched.map but in no public header' "$(in_map)" "$(declared)"
 library=$build/libfastsched/.libs/libfastsched.so
 if [ -e "$library" ]; then
     lacks 'exported by libfastsched.so but not in its map' "$(exported "$library")" "$(in_map)"
-    # Without UCX, what fastsched_ucx.h declares is not there.
-    if [ -f "$build/libfastsched/exec/libfastsched_la-fs_transport_ucx.lo" ]; then
+    # Without UCX or hwloc, what their headers declare is not there.
+    if [ -f "$build/libfastsched/exec/libfastsched_la-fs_transport_ucx.lo" ] &&
+        [ -f "$build/libfastsched/exec/fs_hwloc.lo" ]; then
         lacks 'in libfastsched.map but not defined' "$(in_map)" "$(exported "$library")"
     fi
 fi

@@ -2,23 +2,23 @@
 /*
  * One communicator, one MPI_Alltoallv, from the top:
  *
- *   summary   every rank learns the N x N matrix      fs_meta.c
- *   select    and takes the same decision             fs_select.c
- *   plan      its own program                         fs_plan.c
- *   agree     every rank could plan, and alike        fs_meta.c
- *   run                                               fs_exec.c
+ *   skip      small calls in a row: straight to the host  fs_quiet.h
+ *   summary   every rank learns the N x N matrix          fs_meta.c
+ *   decide    and takes the same decision                 fs_coll_decide.c
+ *   plan      its own program, or the one of last time    fs_plan.c, fs_plan_cache.c
+ *   agree     every rank could plan, and alike            fs_meta.c
+ *   run                                                   fs_exec.c
  *
  * Up to "agree" any rank may be unable to go on; then no rank does, and the
- * host's own algorithm serves the call.
+ * host's own algorithm serves the call. A plan from the cache needs no
+ * agreement: what one rank finds there all find.
  */
 #include "exec/fs_coll.h"
 
 #include "base/fs_arith.h"
-#include "base/fs_digest.h"
 #include "exec/fs_params.h"
 #include "sched/fs_topo.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -50,10 +50,15 @@ static fs_status_t wait_for(fs_coll_t *coll, fs_status_t (*step)(fs_coll_t *))
 {
     fs_status_t status;
 
+    fs_coll_watch_start(coll);
     for (unsigned turn = 1;; ++turn) {
         pthread_mutex_lock(&coll->net->lock);
-        unsigned events = coll->net->ops->progress(coll->net);
+        unsigned events = fs_net_turn(coll->net);
         status          = step(coll);
+        if (status == FS_INPROGRESS &&
+            (events == 0 || turn % HOST_TURNS == 0)) {
+            status = fs_coll_watch(coll);
+        }
         pthread_mutex_unlock(&coll->net->lock);
         if (status != FS_INPROGRESS) {
             return status;
@@ -90,34 +95,46 @@ static fs_status_t exec_step(fs_coll_t *coll)
 static fs_status_t die(fs_coll_t *coll, fs_status_t status, const char *where)
 {
     coll->dead = true;
-    snprintf(coll->error, sizeof(coll->error), "rank %u, %s: %s", coll->rank,
-             where, fs_strerror(status));
+    fs_coll_explain(coll, status, where, coll->error, sizeof(coll->error));
     return status;
 }
 
-/* What this rank has to say about its counts. */
-static fs_meta_word_t own_word(const fs_coll_t *coll, const fs_call_t *call)
+/* For the trace. */
+static void enter(fs_coll_t *coll, fs_trace_phase_t phase)
 {
-    const fs_topo_t *topo = coll->topo;
-    uint32_t         home = fs_topo_server(topo, coll->rank);
-    uint64_t         sent = 0, received = 0;
-    fs_meta_word_t   word = {0};
-
-    for (uint32_t r = 0; r < topo->n_ranks; ++r) {
-        if (fs_topo_server(topo, r) != home) {
-            sent += call->send_bytes[r];
-            received += call->recv_bytes[r];
-        }
-        word.sum[0] += fs_digest_pair(coll->rank, r, call->send_bytes[r]);
-        word.sum[1] += fs_digest_pair(r, coll->rank, call->recv_bytes[r]);
+    if (coll->trace != NULL) {
+        fs_trace_enter(coll->trace, phase);
     }
-    word.max_inter = fs_u64_max(sent, received);
-    return word;
 }
+
+static void begin(fs_coll_t *coll)
+{
+    ++coll->stats.calls;
+    coll->summarised = coll->looks = false;
+    coll->hit                      = NULL;
+    coll->n_stages                 = 0;
+    coll->slowest_ns               = 0;
+}
+
+bool fs_coll_skip(fs_coll_t *coll, uint64_t sent_bytes)
+{
+    if (!fs_quiet_skips(&coll->quiet, sent_bytes)) {
+        return false;
+    }
+    begin(coll);
+    ++coll->stats.skipped;
+    coll->choice = fs_coll_leave("not asked, see skip");
+    if (coll->params.verbose > 0) {
+        coll->entered_ns = now_ns();
+    }
+    return true;
+}
+
+/* ---- summary ---- */
 
 static fs_status_t exchange_summary(fs_coll_t *coll, const fs_call_t *call)
 {
-    fs_meta_word_t word = own_word(coll, call);
+    fs_meta_word_t word = fs_coll_word(coll, call);
     fs_status_t    status;
 
     pthread_mutex_lock(&coll->net->lock);
@@ -127,30 +144,18 @@ static fs_status_t exchange_summary(fs_coll_t *coll, const fs_call_t *call)
     if (status == FS_OK) {
         status = wait_for(coll, meta_step);
     }
+    coll->decided_ns  = now_ns();
+    coll->told_run_ns = coll->told_summary_ns = 0;
+    coll->stats.summary_ns += coll->decided_ns - coll->entered_ns;
+    coll->stats.meta_bytes = fs_meta_wire_bytes(coll->meta);
     return status;
 }
 
-/* The same on every rank: from the summary alone. */
-static fs_choice_t choose(fs_coll_t *coll)
-{
-    const fs_meta_word_t *word   = fs_meta_word(coll->meta);
-    fs_plan_params_t      params = fs_params_plan(&coll->params);
+/* ---- plan ---- */
 
-    coll->traffic = (fs_traffic_t){.n_servers = coll->topo->n_servers,
-                                   .bytes     = fs_meta_matrix(coll->meta),
-                                   .max_inter = word->max_inter};
-    if (fs_traffic_sum(&coll->traffic) != FS_OK) {
-        return (fs_choice_t){FS_ALG_HOST, false, "too many bytes"};
-    }
-    if (word->sum[0] != word->sum[1]) {
-        return (fs_choice_t){FS_ALG_HOST, false,
-                             "send and receive counts differ, see check"};
-    }
-    return fs_select(coll->topo, &coll->traffic, &params);
-}
-
-static fs_status_t make_plan(fs_coll_t *coll, const fs_call_t *call,
-                             fs_plan_t **plan_p)
+/* All that this rank alone may fail at. made_p: unless there is a plan. */
+static fs_status_t get_ready(fs_coll_t *coll, const fs_call_t *call,
+                             fs_plan_t **made_p)
 {
     fs_plan_params_t   params = fs_params_plan(&coll->params);
     fs_local_traffic_t local  = {
@@ -164,12 +169,12 @@ static fs_status_t make_plan(fs_coll_t *coll, const fs_call_t *call,
     if (call->prepare != NULL) {
         status = call->prepare(call->ctx);
     }
-    if (status == FS_OK) {
+    if (status == FS_OK && coll->hit == NULL) {
         status = fs_plan_create(coll->choice.alg, coll->topo, &coll->traffic,
-                                &params, coll->rank, &local, plan_p);
+                                &params, coll->rank, &local, made_p);
     }
-    if (status == FS_OK) {
-        status = fs_exec_reserve(coll->exec, *plan_p);
+    if (status == FS_OK && coll->hit == NULL) {
+        status = fs_exec_reserve(coll->exec, *made_p);
     }
     return status;
 }
@@ -193,35 +198,45 @@ static fs_status_t ask_all(fs_coll_t *coll, const fs_meta_word_t *mine,
 }
 
 /* Did all ranks plan, and the same stages? The sum of n equal digests is n
- * times each of them. */
-static fs_status_t agree(fs_coll_t *coll, bool planned, const fs_plan_t *plan,
-                         bool *agreed_p)
+ * times each of them. Here the maximum is of the plans' sizes. */
+static fs_status_t agree(fs_coll_t *coll, const fs_plan_t *plan, bool *agreed_p,
+                         uint64_t *size_p)
 {
-    uint64_t       digest = planned ? plan->digest : 0;
-    fs_meta_word_t mine   = {.flags = planned ? 0 : FS_FLAG_DECLINE,
+    uint64_t       digest = plan != NULL ? plan->digest : 0;
+    fs_meta_word_t mine   = {.flags = plan != NULL ? 0 : FS_FLAG_DECLINE,
                              .sum   = {digest, 0}};
     fs_meta_word_t all    = {0};
-    fs_status_t    status = ask_all(coll, &mine, &all);
+    fs_status_t    status;
 
-    *agreed_p = status == FS_OK && !(all.flags & FS_FLAG_DECLINE) &&
+    mine.max_inter = plan != NULL ? fs_plan_cache_size(plan) : 0;
+    status         = ask_all(coll, &mine, &all);
+    *agreed_p      = status == FS_OK && !(all.flags & FS_FLAG_DECLINE) &&
                 all.sum[0] == digest * coll->topo->n_ranks;
+    *size_p = all.max_inter;
     return status;
 }
 
-/* For people: how long the call took the slowest rank. */
-static fs_status_t find_slowest(fs_coll_t *coll, uint64_t own_ns)
+/* For people: how long the call took the slowest rank. Without a network, this
+ * one. */
+static fs_status_t find_slowest(fs_coll_t *coll)
 {
-    fs_meta_word_t mine   = {.max_ns = own_ns};
-    fs_meta_word_t all    = {0};
-    fs_status_t    status = ask_all(coll, &mine, &all);
+    fs_meta_word_t mine   = {.max_ns = now_ns() - coll->entered_ns};
+    fs_meta_word_t all    = mine;
+    fs_status_t    status = FS_OK;
 
+    if (coll->meta != NULL) {
+        status = ask_all(coll, &mine, &all);
+    }
     coll->slowest_ns = all.max_ns;
-    return status;
+    return status == FS_OK ? FS_OK : die(coll, status, "times for verbose");
 }
+
+/* ---- run ---- */
 
 static fs_status_t run(fs_coll_t *coll, const fs_plan_t *plan,
                        const fs_call_t *call)
 {
+    enter(coll, FS_TRACE_RUN);
     pthread_mutex_lock(&coll->net->lock);
     fs_exec_start(coll->exec, plan, call, (uint32_t)coll->stats.calls);
     pthread_mutex_unlock(&coll->net->lock);
@@ -236,173 +251,154 @@ static void count_run(fs_coll_t *coll, const fs_plan_t *plan)
     stats->inter_bytes += coll->traffic.inter_bytes;
     stats->moved_bytes += plan->moved_gather + plan->moved_redist;
     stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
+    stats->peak_senders = fs_exec_peak_senders(coll->exec);
     coll->decompose     = plan->decompose;
     coll->n_stages      = plan->n_stages;
+    /* Without stages the busiest server has about one round per other. */
+    fs_calibration_expect(&coll->calibration, plan->total_per_lane,
+                          plan->n_stages > 0 ? plan->n_stages
+                                             : coll->topo->n_servers - 1);
 }
 
-/* The summary says that it pays: plan, agree, run. */
+/* For the guard: the next summary tells the others. */
+static void tell(fs_coll_t *coll, uint64_t ended_ns)
+{
+    coll->told_run_ns     = ended_ns - coll->decided_ns;
+    coll->told_summary_ns = coll->decided_ns - coll->entered_ns;
+}
+
+static fs_status_t run_plan(fs_coll_t *coll, const fs_plan_t *plan,
+                            const fs_call_t *call)
+{
+    uint64_t    start  = now_ns(), end;
+    fs_status_t status = run(coll, plan, call);
+
+    if (status != FS_OK) {
+        return die(coll, status, "exchange");
+    }
+    end = now_ns();
+    coll->stats.plan_ns += start - coll->decided_ns;
+    coll->stats.run_ns += end - start;
+    count_run(coll, plan);
+    tell(coll, end);
+    return FS_OK;
+}
+
+/* Keep a plan for the next call with the same counts, or free it. */
+static void keep(fs_coll_t *coll, fs_plan_t *plan, uint64_t size)
+{
+    fs_cached_plan_t entry = {.key     = coll->key,
+                              .size    = size,
+                              .plan    = plan,
+                              .choice  = coll->choice,
+                              .traffic = coll->traffic,
+                              .bound   = coll->bound};
+
+    if (!fs_plan_cache_add(&coll->cache, coll->params.plan_cache, &entry)) {
+        fs_plan_destroy(plan);
+    }
+}
+
+/* The summary says that it pays: plan, agree, run. What the executor once has
+ * reserved it keeps, so a plan from the cache can run at once. */
 static fs_status_t serve(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 {
-    uint64_t    start  = now_ns(), planned;
-    fs_plan_t  *plan   = NULL;
-    bool        ok     = make_plan(coll, call, &plan) == FS_OK;
-    fs_status_t status = agree(coll, ok, plan, ran);
+    fs_plan_t       *made = NULL;
+    const fs_plan_t *plan = NULL;
+    uint64_t         size = 0;
+    fs_status_t      status;
 
-    planned = now_ns();
-    coll->stats.plan_ns += planned - start;
-    if (status != FS_OK) {
-        status = die(coll, status, "agreement on the plan");
-    } else if (!*ran) {
-        coll->choice = (fs_choice_t){FS_ALG_HOST, coll->choice.skewed,
-                                     "a rank could not plan"};
-    } else {
-        status = run(coll, plan, call);
+    *ran = true;
+    if (coll->hit == NULL || coll->prepares) {
+        status = get_ready(coll, call, &made);
+        plan   = status != FS_OK ? NULL : made != NULL ? made : coll->hit->plan;
+        enter(coll, FS_TRACE_AGREE);
+        status = agree(coll, plan, ran, &size);
         if (status != FS_OK) {
-            return die(coll, status, "exchange"); /* the plan is in use */
+            fs_plan_destroy(made);
+            return die(coll, status, "agreement on the plan");
         }
-        coll->stats.run_ns += now_ns() - planned;
-        count_run(coll, plan);
+    } else {
+        plan = coll->hit->plan;
     }
-    fs_plan_destroy(plan);
-    return status;
+    if (!*ran) {
+        fs_plan_destroy(made);
+        coll->choice.alg    = FS_ALG_HOST;
+        coll->choice.reason = "a rank could not plan";
+        return FS_OK;
+    }
+    status = run_plan(coll, plan, call);
+    if (status == FS_OK && made != NULL) {
+        keep(coll, made, size);
+    }
+    return status; /* after an error the plan is in use */
 }
 
-fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
+static fs_status_t alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 {
-    uint64_t    start = now_ns();
     fs_status_t status;
 
     *ran = false;
     if (coll->dead) {
         return FS_ERR_TRANSPORT;
     }
-    ++coll->stats.calls;
-    coll->n_stages   = 0;
-    coll->summarised = false;
+    begin(coll);
+    coll->entered_ns = now_ns();
     if (coll->params.check) {
+        enter(coll, FS_TRACE_CHECK);
         status = fs_coll_check_counts(coll, call);
         if (status != FS_OK) {
             return status;
         }
     }
-    if (coll->topo->n_servers < 2) {
-        coll->choice = (fs_choice_t){FS_ALG_HOST, false, "one server"};
+    if (coll->topo->n_servers < 2 ||
+        coll->params.algorithm == FS_ALGORITHM_OFF) {
+        coll->choice = fs_coll_leave(
+            coll->topo->n_servers < 2 ? "one server" : "algorithm is off");
         return FS_OK;
     }
-    if (coll->params.algorithm == FS_ALGORITHM_OFF) {
-        coll->choice = (fs_choice_t){FS_ALG_HOST, false, "algorithm is off"};
-        return FS_OK;
-    }
+    enter(coll, FS_TRACE_SUMMARY);
     status = exchange_summary(coll, call);
-    coll->stats.summary_ns += now_ns() - start;
-    coll->stats.meta_bytes = fs_meta_wire_bytes(coll->meta);
     if (status != FS_OK) {
         return die(coll, status, "summary exchange");
     }
-    coll->choice     = choose(coll);
-    coll->summarised = true;
+    enter(coll, FS_TRACE_PLAN);
+    fs_coll_decide(coll, call);
+    if (coll->trace != NULL && coll->summarised) {
+        fs_plan_params_t params = fs_params_plan(&coll->params);
+
+        fs_trace_decision(coll->trace, &coll->choice, &coll->traffic, &params);
+    }
     if (coll->choice.alg != FS_ALG_HOST) {
         status = serve(coll, call, ran);
     }
     if (status == FS_OK && *ran && coll->params.verbose > 0) {
-        status = find_slowest(coll, now_ns() - start);
+        enter(coll, FS_TRACE_REPORT);
+        status = find_slowest(coll);
     }
     return status;
 }
 
-/* ---- what people see ---- */
-
-const char *fs_coll_error(const fs_coll_t *coll)
+fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 {
-    return coll->error;
-}
+    fs_status_t status;
 
-fs_alg_t fs_coll_last_alg(const fs_coll_t *coll)
-{
-    return coll->choice.alg;
-}
-
-void fs_coll_get_stats(const fs_coll_t *coll, fs_coll_stats_t *stats_p)
-{
-    *stats_p = coll->stats;
-}
-
-/* A line in the making; what does not fit is left out. */
-typedef struct line {
-    char  *text;
-    size_t len;
-    size_t used;
-} line_t;
-
-static void say(line_t *line, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(line_t *line, const char *format, ...)
-{
-    va_list args;
-    int     n;
-
-    va_start(args, format);
-    n = vsnprintf(line->text + line->used, line->len - line->used, format,
-                  args);
-    va_end(args);
-    if (n > 0) {
-        line->used = fs_u64_min(line->used + (size_t)n, line->len - 1);
+    if (coll->trace == NULL || coll->dead) {
+        return alltoallv(coll, call, ran);
     }
+    fs_trace_begin(coll->trace, coll->stats.calls + 1);
+    status = alltoallv(coll, call, ran);
+    fs_trace_end(coll->trace, status);
+    if (coll->dead) {
+        fs_coll_write_trace(coll); /* there may be no later */
+    }
+    return status;
 }
 
-static void say_traffic(line_t *line, const fs_coll_t *coll)
+fs_status_t fs_coll_host_done(fs_coll_t *coll)
 {
-    uint64_t mtm = fs_traffic_mtm_milli(coll->topo, &coll->traffic);
-
-    say(line,
-        ", MTM %llu.%03llu %s %u.%03u; %u servers, %llu bytes between them",
-        (unsigned long long)mtm / 1000, (unsigned long long)mtm % 1000,
-        coll->choice.skewed ? ">=" : "<", coll->params.mtm_threshold / 1000,
-        coll->params.mtm_threshold % 1000, coll->topo->n_servers,
-        (unsigned long long)coll->traffic.inter_bytes);
-}
-
-/* How the servers take turns. */
-static void say_schedule(line_t *line, const fs_coll_t *coll)
-{
-    say(line, ", %s", fs_decompose_name(coll->decompose));
-    if (coll->n_stages > 0) {
-        say(line, ", %u stage%s", coll->n_stages,
-            coll->n_stages == 1 ? "" : "s");
+    if (coll->looks) {
+        tell(coll, now_ns());
     }
-}
-
-/* The slowest rank's time, and the bound where the rate is known. */
-static void say_time(line_t *line, const fs_coll_t *coll)
-{
-    double bound_s =
-        (double)fs_traffic_lower_bound(coll->topo, &coll->traffic) * 8 /
-        (double)coll->params.rate;
-    double time_s = (double)coll->slowest_ns * 1e-9;
-
-    say(line, ", %.6f s", time_s);
-    if (coll->params.rate > 0 && time_s > 0) {
-        say(line, ", lower bound %.6f s (%.1f%%)", bound_s,
-            100 * bound_s / time_s);
-    }
-}
-
-void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
-                      size_t text_len)
-{
-    line_t line = {text, text_len, 0};
-
-    say(&line, "%s call %llu: %s (%s)", comm_name,
-        (unsigned long long)coll->stats.calls, fs_alg_name(coll->choice.alg),
-        coll->choice.reason);
-    if (coll->summarised) {
-        say_traffic(&line, coll);
-    }
-    if (coll->choice.alg == FS_ALG_STAGED) {
-        say_schedule(&line, coll);
-    }
-    if (coll->choice.alg != FS_ALG_HOST) {
-        say_time(&line, coll);
-    }
+    return coll->params.verbose > 0 ? find_slowest(coll) : FS_OK;
 }

@@ -8,7 +8,9 @@
 #include "exec/fs_coll.h"
 
 #include "base/fs_arith.h"
+#include "exec/fs_nics.h"
 #include "exec/fs_params.h"
+#include "exec/fs_transport_mpi.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
 
@@ -16,12 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0x66730001 }; /* layout of what ranks tell each other */
+enum { MAGIC = 0x66730002 }; /* layout of what ranks tell each other */
 
 typedef struct card {
     uint32_t magic;
     uint32_t server_label;
     uint64_t params;
+    uint64_t shm_id[2]; /* of the segment it would make as a leader */
 } card_t;
 
 typedef struct verdict {
@@ -39,6 +42,7 @@ typedef struct creation {
     uint8_t           *reach;     /* [n_ranks] */
     char              *addresses; /* [n_ranks x stride] */
     size_t             stride;
+    void              *shared; /* with the server's ranks, or NULL */
     char              *why;
     size_t             why_len;
 } creation_t;
@@ -107,12 +111,16 @@ static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
 /* Everybody shows his card; servers follow from the cards. */
 static fs_status_t introduce(creation_t *c)
 {
-    fs_coll_t  *coll   = c->coll;
-    uint32_t    n      = c->member->n_ranks;
-    card_t      mine   = {MAGIC, c->member->server_label,
-                          fs_params_digest(&coll->params)};
-    fs_status_t status = gather(c, &mine, sizeof(mine), c->cards);
+    fs_coll_t  *coll = c->coll;
+    uint32_t    n    = c->member->n_ranks;
+    card_t      mine = {MAGIC,
+                        c->member->server_label,
+                        fs_params_digest(&coll->params),
+                        {0, 0}};
+    fs_status_t status;
 
+    fs_shm_draw_id(mine.shm_id);
+    status = gather(c, &mine, sizeof(mine), c->cards);
     if (status != FS_OK) {
         return status;
     }
@@ -130,6 +138,45 @@ static fs_status_t introduce(creation_t *c)
     }
     status = fs_topo_create(n, c->labels, coll->params.lanes, &coll->topo);
     return status == FS_OK ? FS_OK : explain(c, status, "out of memory", 0, 0);
+}
+
+/* ---- NICs and lanes: see fs_rails.h ---- */
+
+/* Where parameter nodes cuts one machine into servers, what hwloc sees is not
+ * theirs. */
+static bool nics_are_known(const fs_coll_t *coll)
+{
+    return coll->host.nics != NULL &&
+           (coll->params.nics > 0 || coll->params.nodes[0] == '\0');
+}
+
+/* Before the network is there, so that it can be bound to a NIC. */
+static fs_status_t choose_nics(creation_t *c)
+{
+    fs_coll_t     *coll   = c->coll;
+    size_t         n      = c->member->n_ranks;
+    fs_nics_t     *nics   = nics_are_known(coll)
+                                ? coll->host.nics(coll->host.ctx)
+                                : NULL;
+    fs_nic_list_t  mine   = fs_nics_list(nics);
+    fs_nic_list_t *lists  = calloc(n, sizeof(*lists));
+    uint32_t      *choice = calloc(n, sizeof(*choice));
+    fs_status_t    status = FS_ERR_NOMEM;
+
+    if (lists != NULL && choice != NULL) {
+        status = gather(c, &mine, sizeof(mine), lists);
+    }
+    if (status == FS_OK) {
+        status = fs_rails_choose(coll->topo, lists, coll->params.lanes == 0,
+                                 choice);
+    }
+    if (status == FS_OK && nics != NULL) {
+        fs_nics_choose(nics, choice[coll->rank]);
+    }
+    free(lists);
+    free(choice);
+    return status == FS_ERR_NOMEM ? explain(c, status, "out of memory", 0, 0)
+                                  : status;
 }
 
 /* Whom a rank talks to: its server; the proxies of its own lane, for the
@@ -176,6 +223,44 @@ static fs_status_t connect_peers(creation_t *c, uint32_t *failed_p)
     return status;
 }
 
+/* ---- memory shared inside the server: see fs_shm.h ---- */
+
+static uint32_t leader(const fs_coll_t *coll)
+{
+    return fs_meta_leader(coll->topo, fs_topo_server(coll->topo, coll->rank));
+}
+
+static size_t shared_bytes(const fs_coll_t *coll)
+{
+    return fs_meta_shared_bytes(coll->topo,
+                                fs_topo_server(coll->topo, coll->rank));
+}
+
+static void offer_memory(creation_t *c)
+{
+    fs_coll_t *coll = c->coll;
+
+    if (coll->rank == leader(coll)) {
+        fs_shm_offer(&coll->shm, c->cards[coll->rank].shm_id,
+                     shared_bytes(coll));
+    }
+}
+
+static void join_memory(creation_t *c)
+{
+    fs_coll_t *coll = c->coll;
+
+    fs_shm_join(&coll->shm, c->cards[leader(coll)].shm_id, shared_bytes(coll));
+}
+
+static void *settle_memory(creation_t *c)
+{
+    fs_coll_t *coll   = c->coll;
+    uint32_t   server = fs_topo_server(coll->topo, coll->rank);
+
+    return fs_shm_settle(&coll->shm, fs_topo_n_local(coll->topo, server));
+}
+
 /* Everything that can fail on one rank alone, between two gathers. */
 static fs_status_t build(creation_t *c, uint32_t *failed_p)
 {
@@ -184,7 +269,7 @@ static fs_status_t build(creation_t *c, uint32_t *failed_p)
 
     if (status == FS_OK) {
         status = fs_meta_create(coll->topo, coll->rank, coll->transport,
-                                &coll->meta);
+                                c->shared, &coll->meta);
     }
     if (status == FS_OK) {
         status =
@@ -199,8 +284,14 @@ static fs_status_t gather_addresses(creation_t *c, const void *address)
     fs_status_t status;
     char       *mine;
 
+    free(c->addresses); /* of the network before */
+    c->addresses = NULL;
+    c->stride    = 0;
     for (uint32_t r = 0; r < c->member->n_ranks; ++r) {
         c->stride = fs_u64_max(c->stride, c->hellos[r].address_len);
+    }
+    if (c->stride == 0) {
+        return FS_OK;
     }
     mine         = calloc(1, c->stride);
     c->addresses = malloc(c->stride * c->member->n_ranks);
@@ -214,6 +305,7 @@ static fs_status_t gather_addresses(creation_t *c, const void *address)
     return status;
 }
 
+/* Over coll->net; NULL: this rank has none. */
 static fs_status_t open_network(creation_t *c)
 {
     fs_coll_t     *coll    = c->coll;
@@ -223,16 +315,18 @@ static fs_status_t open_network(creation_t *c)
     fs_status_t    status  = FS_ERR_UNREACHABLE;
     bool           greeted;
 
-    coll->net = coll->host.net(coll->host.ctx);
     if (coll->net != NULL) {
         pthread_mutex_lock(&coll->net->lock);
         status = coll->net->ops->hello(coll->net, &hello, &address);
         pthread_mutex_unlock(&coll->net->lock);
     }
     greeted = status == FS_OK;
-    status  = agree_on(c, status, coll->rank);
+    offer_memory(c);
+    status = agree_on(c, status, coll->rank);
     if (status == FS_OK) {
-        status = gather(c, &hello, sizeof(hello), c->hellos);
+        join_memory(c);
+        status    = gather(c, &hello, sizeof(hello), c->hellos);
+        c->shared = settle_memory(c);
     }
     if (status == FS_OK) {
         status = gather_addresses(c, address);
@@ -247,6 +341,120 @@ static fs_status_t open_network(creation_t *c)
     }
     status = build(c, &failed);
     return agree_on(c, status, failed);
+}
+
+/* Everything that open_network() has made. */
+static void close_network(fs_coll_t *coll)
+{
+    if (coll->transport != NULL) {
+        pthread_mutex_lock(&coll->net->lock);
+        coll->transport->ops->destroy(coll->transport);
+        pthread_mutex_unlock(&coll->net->lock);
+    }
+    fs_exec_destroy(coll->exec);
+    fs_plan_cache_clear(&coll->cache);
+    fs_meta_destroy(coll->meta);
+    fs_shm_leave(&coll->shm);
+    fs_net_destroy(coll->own_net);
+    coll->transport = NULL;
+    coll->exec      = NULL;
+    coll->meta      = NULL;
+    coll->net = coll->own_net = NULL;
+}
+
+static fs_status_t use_net(creation_t *c)
+{
+    c->coll->net = c->coll->host.net(c->coll->host.ctx);
+    return open_network(c);
+}
+
+static fs_status_t use_p2p(creation_t *c)
+{
+    fs_coll_t *coll = c->coll;
+
+    if (coll->host.p2p != NULL &&
+        fs_mpi_create(&coll->host, &coll->own_net) == FS_OK) {
+        coll->net = coll->own_net;
+    }
+    return open_network(c);
+}
+
+/* The second network stands in for the first: one rank says so. */
+static void give_notice(creation_t *c)
+{
+    const fs_coll_t *coll = c->coll;
+    const char      *name = c->member->comm_name;
+    char             line[400];
+
+    if (coll->rank == 0 && coll->host.warn != NULL) {
+        snprintf(line, sizeof(line),
+                 "%s%s%.256s, so the MPI's own messages are used",
+                 name != NULL ? name : "", name != NULL ? ": " : "", c->why);
+        coll->host.warn(coll->host.ctx, line);
+    }
+    c->why[0] = '\0';
+}
+
+/* All ranks take the same way: they have agreed on the status. */
+static fs_status_t find_network(creation_t *c)
+{
+    fs_coll_t  *coll = c->coll;
+    fs_status_t status;
+
+    if (coll->params.transport == FS_TRANSPORT_MPI) {
+        return use_p2p(c);
+    }
+    status = use_net(c);
+    if (status != FS_OK && status != FS_ERR_HOST && coll->host.p2p != NULL &&
+        coll->params.transport == FS_TRANSPORT_AUTO) {
+        close_network(coll);
+        status = use_p2p(c);
+        if (status == FS_OK) {
+            give_notice(c);
+        }
+    }
+    return status;
+}
+
+/* ---- trace ---- */
+
+static void warn(const fs_coll_t *coll, const char *line)
+{
+    if (coll->host.warn != NULL) {
+        coll->host.warn(coll->host.ctx, line);
+    }
+}
+
+/* For people only: whatever is wrong with it, the communicator works. */
+static void start_trace(creation_t *c)
+{
+    fs_coll_t              *coll   = c->coll;
+    const fs_trace_origin_t origin = {.dir       = coll->params.trace,
+                                      .comm_name = c->member->comm_name,
+                                      .comm_id   = c->cards[0].shm_id[0],
+                                      .topo      = coll->topo,
+                                      .rank      = coll->rank,
+                                      .world_rank = c->member->world_rank,
+                                      .rate       = coll->params.rate};
+    char                    why[FS_TRACE_MAX + 256] = "no trace: out of memory";
+
+    if (fs_trace_create(&origin, &coll->trace, why, sizeof(why)) != FS_OK) {
+        warn(coll, why);
+        return;
+    }
+    pthread_mutex_lock(&coll->net->lock);
+    fs_exec_set_trace(coll->exec, coll->trace);
+    pthread_mutex_unlock(&coll->net->lock);
+}
+
+void fs_coll_write_trace(fs_coll_t *coll)
+{
+    char why[FS_TRACE_MAX + 256];
+
+    if (coll->trace != NULL &&
+        fs_trace_write(coll->trace, why, sizeof(why)) != FS_OK) {
+        warn(coll, why);
+    }
 }
 
 fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
@@ -265,7 +473,12 @@ fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
         c.coll->rank   = member->rank;
         status         = introduce(&c);
         if (status == FS_OK && c.coll->topo->n_servers > 1) {
-            status = open_network(&c);
+            status = choose_nics(&c);
+            status = status == FS_OK ? find_network(&c) : status;
+        }
+        if (status == FS_OK && c.coll->exec != NULL &&
+            params->trace[0] != '\0') {
+            start_trace(&c);
         }
     } else {
         explain(&c, status, "out of memory", 0, 0);
@@ -285,13 +498,9 @@ void fs_coll_destroy(fs_coll_t *coll)
     if (coll == NULL || coll->dead) {
         return;
     }
-    if (coll->transport != NULL) {
-        pthread_mutex_lock(&coll->net->lock);
-        coll->transport->ops->destroy(coll->transport);
-        pthread_mutex_unlock(&coll->net->lock);
-    }
-    fs_exec_destroy(coll->exec);
-    fs_meta_destroy(coll->meta);
+    fs_coll_write_trace(coll);
+    close_network(coll);
+    fs_trace_destroy(coll->trace);
     fs_topo_destroy(coll->topo);
     free(coll);
 }

@@ -54,11 +54,13 @@ typedef struct op_state {
 /* Wire traffic with one peer. Counts of messages since creation. */
 typedef struct wire {
     uint64_t granted_to_us; /* we may send messages numbered below */
-    uint64_t sent_before;   /* in earlier calls, arrival words included */
+    uint64_t granted_by_us;
+    uint64_t sent_before; /* in earlier calls, arrival words included */
     uint64_t received_before;
     uint32_t n_sends; /* in this call */
     uint32_t n_recvs;
     uint32_t n_recvd;
+    uint32_t n_awaited; /* granted, and not here yet */
 } wire_t;
 
 struct fs_exec {
@@ -87,7 +89,12 @@ struct fs_exec {
     uint32_t         n_receiving; /* wire receives in flight */
     uint32_t         n_sending;   /* wire sends in flight */
     uint32_t         receiver;    /* of the newest of them */
-    bool             new_grants;  /* since the last look at push_sends() */
+    uint32_t         n_senders;   /* peers that more than one is awaited from */
+    uint32_t         peak_senders;
+    uint32_t         n_beaten;   /* n_done at the last beat */
+    uint32_t         culprit;    /* first operation that failed, or NONE */
+    bool             new_grants; /* since the last look at push_sends() */
+    fs_trace_t      *trace;      /* NULL: off */
 };
 
 /* ---- what the network tells us: notes only ---- */
@@ -100,6 +107,9 @@ static void op_ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
     op->status                   = status;
     op->len_bytes                = len_bytes;
     exec->ended[exec->n_ended++] = (uint32_t)(op - exec->ops);
+    if (exec->trace != NULL) {
+        fs_trace_ended(exec->trace, (uint32_t)(op - exec->ops));
+    }
 }
 
 static void granted(void *arg, uint32_t peer, uint64_t count)
@@ -109,6 +119,9 @@ static void granted(void *arg, uint32_t peer, uint64_t count)
     if (count > exec->wire[peer].granted_to_us) {
         exec->wire[peer].granted_to_us = count;
         exec->new_grants               = true;
+    }
+    if (exec->trace != NULL) {
+        fs_trace_grant(exec->trace, false, peer, count);
     }
 }
 
@@ -146,6 +159,11 @@ void fs_exec_destroy(fs_exec_t *exec)
     }
 }
 
+void fs_exec_set_trace(fs_exec_t *exec, fs_trace_t *trace)
+{
+    exec->trace = trace;
+}
+
 static fs_status_t reserve_ops(fs_exec_t *exec, uint32_t n_ops)
 {
     op_state_t *ops;
@@ -169,10 +187,29 @@ static fs_status_t reserve_ops(fs_exec_t *exec, uint32_t n_ops)
     return FS_OK;
 }
 
+/* Some transports know fewer numbers than a plan has messages. */
+static bool has_keys_for(const fs_exec_t *exec, const fs_plan_t *plan)
+{
+    uint32_t max_seq = exec->transport->max_seq;
+
+    for (uint32_t k = 0; max_seq > 0 && k < plan->n_ops; ++k) {
+        const fs_op_t *op = &plan->ops[k];
+
+        if (op->kind != FS_OP_COPY && op->channel != FS_CH_WIRE &&
+            op->seq >= max_seq) {
+            return false;
+        }
+    }
+    return true;
+}
+
 fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan)
 {
     char *staging;
 
+    if (!has_keys_for(exec, plan)) {
+        return FS_ERR_OVERFLOW;
+    }
     if (plan->staging_bytes > exec->staging_bytes) {
         staging = malloc(plan->staging_bytes);
         if (staging == NULL) {
@@ -229,6 +266,11 @@ static fs_status_t copy(const fs_exec_t *exec, const fs_op_t *op)
 
 /* ---- posting ---- */
 
+static void blame(fs_exec_t *exec, uint32_t id)
+{
+    exec->culprit = exec->state == RUN ? id : exec->culprit;
+}
+
 static void fail(fs_exec_t *exec, fs_status_t status)
 {
     if (exec->state == RUN) {
@@ -244,6 +286,34 @@ static void fail(fs_exec_t *exec, fs_status_t status)
     }
 }
 
+/* For the trace: which message of its channel, over all calls on the wire. */
+static uint64_t number_of(const fs_exec_t *exec, const fs_op_t *op)
+{
+    const wire_t *wire = &exec->wire[op->peer];
+
+    if (op->kind == FS_OP_COPY || op->channel != FS_CH_WIRE) {
+        return op->seq;
+    }
+    return (op->kind == FS_OP_SEND ? wire->sent_before
+                                   : wire->received_before) +
+           op->seq + 1;
+}
+
+/* Let the peer send all messages numbered below count. */
+static void grant(fs_exec_t *exec, uint32_t peer, uint64_t count)
+{
+    fs_transport_t *t      = exec->transport;
+    fs_status_t     status = t->ops->grant(t, peer, count);
+
+    exec->wire[peer].granted_by_us = count;
+    if (status != FS_OK) {
+        fail(exec, status);
+    }
+    if (exec->trace != NULL) {
+        fs_trace_grant(exec->trace, true, peer, count);
+    }
+}
+
 static bool post(fs_exec_t *exec, uint32_t id)
 {
     const fs_op_t  *op     = &exec->plan->ops[id];
@@ -252,6 +322,9 @@ static bool post(fs_exec_t *exec, uint32_t id)
     uint32_t        key    = fs_key(op->channel, exec->call_seq, op->seq);
     fs_status_t     status = FS_OK;
 
+    if (exec->trace != NULL) {
+        fs_trace_post(exec->trace, id, number_of(exec, op));
+    }
     exec->ops[id].in_flight = true;
     ++exec->n_in_flight;
     switch ((fs_op_kind_t)op->kind) {
@@ -269,7 +342,9 @@ static bool post(fs_exec_t *exec, uint32_t id)
     }
     if (status != FS_OK) {
         exec->ops[id].in_flight = false;
+        exec->ops[id].status    = status;
         --exec->n_in_flight;
+        blame(exec, id);
         fail(exec, status);
         return false;
     }
@@ -299,6 +374,20 @@ static void push_sends(fs_exec_t *exec)
     }
 }
 
+/* Who has one message left is as good as done: the next sender may begin. */
+static void await(fs_exec_t *exec, wire_t *wire)
+{
+    exec->n_senders += ++wire->n_awaited == LAST_ONE + 1;
+    if (exec->n_senders > exec->peak_senders) {
+        exec->peak_senders = exec->n_senders;
+    }
+}
+
+static void arrived(fs_exec_t *exec, wire_t *wire)
+{
+    exec->n_senders -= wire->n_awaited-- == LAST_ONE + 1;
+}
+
 /* Post wire receives that are ready, in plan order, and grant them. */
 static void pull_recvs(fs_exec_t *exec)
 {
@@ -307,19 +396,15 @@ static void pull_recvs(fs_exec_t *exec)
            exec->n_receiving < exec->plan->window) {
         uint32_t       id = exec->next_recv;
         const fs_op_t *op = &exec->plan->ops[id];
-        fs_status_t    status;
 
         exec->next_recv = exec->ops[id].next_wire;
         ++exec->n_receiving;
         if (!post(exec, id)) {
             return;
         }
-        status = exec->transport->ops->grant(
-            exec->transport, op->peer,
-            exec->wire[op->peer].received_before + op->seq + 1);
-        if (status != FS_OK) {
-            fail(exec, status);
-        }
+        grant(exec, op->peer,
+              exec->wire[op->peer].received_before + op->seq + 1);
+        await(exec, &exec->wire[op->peer]);
     }
 }
 
@@ -369,6 +454,9 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
                    const fs_call_t *call, uint32_t call_seq)
 {
     fs_assert(exec->state == IDLE);
+    if (exec->trace != NULL) {
+        fs_trace_run(exec->trace, plan, call);
+    }
     exec->state    = RUN;
     exec->status   = FS_OK;
     exec->plan     = plan;
@@ -378,10 +466,11 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     exec->n_done = exec->n_in_flight = 0;
     exec->next_recv = exec->next_send = NONE;
     exec->n_sending = exec->n_receiving = 0;
-    exec->n_unconfirmed                 = 0;
+    exec->n_unconfirmed = exec->n_beaten = exec->n_senders = 0;
+    exec->culprit                                          = NONE;
     for (uint32_t r = 0; r < exec->n_ranks; ++r) {
         exec->wire[r].n_sends = exec->wire[r].n_recvs = 0;
-        exec->wire[r].n_recvd                         = 0;
+        exec->wire[r].n_recvd = exec->wire[r].n_awaited = 0;
     }
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         exec->ops[k] = (op_state_t){.xfer.done = op_ended,
@@ -405,16 +494,10 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
 /* After a peer's last message of the call: tell it that all have arrived. */
 static void confirm_arrival(fs_exec_t *exec, uint32_t peer)
 {
-    wire_t     *wire = &exec->wire[peer];
-    fs_status_t status;
+    wire_t *wire = &exec->wire[peer];
 
-    if (++wire->n_recvd < wire->n_recvs) {
-        return;
-    }
-    status = exec->transport->ops->grant(
-        exec->transport, peer, wire->received_before + wire->n_recvs + 1);
-    if (status != FS_OK) {
-        fail(exec, status);
+    if (++wire->n_recvd == wire->n_recvs) {
+        grant(exec, peer, wire->received_before + wire->n_recvs + 1);
     }
 }
 
@@ -426,16 +509,19 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
     state->in_flight = false;
     --exec->n_in_flight;
     ++exec->n_done;
+    if (state->status == FS_OK && state->len_bytes != op->len_bytes) {
+        state->status = FS_ERR_TRUNCATE;
+    }
     if (state->status != FS_OK) {
+        blame(exec, id);
         fail(exec, state->status);
-    } else if (state->len_bytes != op->len_bytes) {
-        fail(exec, FS_ERR_TRUNCATE);
     }
     if (exec->state != RUN) {
         return;
     }
     if (op->kind == FS_OP_RECV && op->channel == FS_CH_WIRE) {
         --exec->n_receiving;
+        arrived(exec, &exec->wire[op->peer]);
         confirm_arrival(exec, op->peer);
         pull_recvs(exec);
     } else if (op->kind == FS_OP_SEND && op->channel == FS_CH_WIRE) {
@@ -446,6 +532,9 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
         uint32_t next = exec->plan->next[op->next + k];
 
         if (--exec->ops[next].n_wait == 0) {
+            if (exec->trace != NULL) {
+                fs_trace_ready(exec->trace, next, id);
+            }
             make_ready(exec, next);
         }
     }
@@ -457,10 +546,7 @@ static uint32_t count_unconfirmed(const fs_exec_t *exec)
     uint32_t n = 0;
 
     for (uint32_t r = 0; r < exec->n_ranks; ++r) {
-        const wire_t *wire = &exec->wire[r];
-
-        n += wire->n_sends > 0 &&
-             wire->granted_to_us < wire->sent_before + wire->n_sends + 1;
+        n += !fs_exec_is_confirmed(exec, r);
     }
     return n;
 }
@@ -503,4 +589,71 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
 fs_status_t fs_exec_error(const fs_exec_t *exec)
 {
     return exec->status;
+}
+
+void fs_exec_abort(fs_exec_t *exec, fs_status_t status)
+{
+    fail(exec, status);
+}
+
+void fs_exec_beat(fs_exec_t *exec)
+{
+    fs_transport_t *t      = exec->transport;
+    fs_status_t     status = FS_OK;
+
+    if (exec->state != RUN || exec->n_done == exec->n_beaten) {
+        return;
+    }
+    exec->n_beaten = exec->n_done;
+    for (uint32_t r = 0; r < exec->n_ranks && status == FS_OK; ++r) {
+        const wire_t *wire = &exec->wire[r];
+
+        if (wire->n_sends + wire->n_recvs > 0) {
+            status = t->ops->grant(t, r, wire->granted_by_us);
+        }
+    }
+    if (status != FS_OK) {
+        fail(exec, status);
+    }
+}
+
+uint32_t fs_exec_peak_senders(const fs_exec_t *exec)
+{
+    return exec->peak_senders;
+}
+
+/* ---- where the program stands ---- */
+
+const fs_plan_t *fs_exec_plan(const fs_exec_t *exec)
+{
+    return exec->state != IDLE || exec->status != FS_OK ? exec->plan : NULL;
+}
+
+bool fs_exec_is_done(const fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t    *op    = &exec->plan->ops[id];
+    const op_state_t *state = &exec->ops[id];
+    uint32_t turn = op->kind == FS_OP_SEND ? exec->next_send : exec->next_recv;
+    bool     wire = op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
+
+    return state->ready && !state->in_flight && state->status == FS_OK &&
+           (!wire || id < turn); /* else it is not posted yet */
+}
+
+bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t id)
+{
+    return exec->ops[id].ready;
+}
+
+bool fs_exec_is_confirmed(const fs_exec_t *exec, uint32_t peer)
+{
+    const wire_t *wire = &exec->wire[peer];
+
+    return wire->n_sends == 0 ||
+           wire->granted_to_us > wire->sent_before + wire->n_sends;
+}
+
+uint32_t fs_exec_culprit(const fs_exec_t *exec)
+{
+    return exec->culprit;
 }

@@ -3,6 +3,7 @@
 #ifndef FS_EXEC_H
 #define FS_EXEC_H
 
+#include "exec/fs_trace.h"
 #include "exec/fs_transport.h"
 
 typedef struct fs_exec fs_exec_t;
@@ -13,8 +14,13 @@ fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
                            fs_exec_t **exec_p);
 void        fs_exec_destroy(fs_exec_t *exec);
 
+/* Tell trace from now on what happens; NULL: nobody. Borrowed. Under the net's
+ * lock. */
+void fs_exec_set_trace(fs_exec_t *exec, fs_trace_t *trace);
+
 /* Get all memory that running plan needs; nothing allocates later.
- * FS_OK, FS_ERR_NOMEM. */
+ * FS_OK; FS_ERR_OVERFLOW (more messages than the transport can tell apart);
+ * FS_ERR_NOMEM. */
 fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan);
 
 /* Post what can be posted. plan is reserved; plan and call are borrowed until
@@ -29,5 +35,31 @@ fs_status_t fs_exec_progress(fs_exec_t *exec);
 
 /* The first error, while what is in flight ends; FS_OK before. */
 fs_status_t fs_exec_error(const fs_exec_t *exec);
+
+/* Give up with this error, as if an operation had failed. Between start and
+ * the end, under the net's lock. */
+void fs_exec_abort(fs_exec_t *exec, fs_status_t status);
+
+/* Tell the wire peers of this call that we are alive, if an operation has ended
+ * since the last time: who waits for its turn sees nothing else of us. Likewise
+ * under the lock. */
+void fs_exec_beat(fs_exec_t *exec);
+
+/* Proof against incast: wire peers, at a time and at most so far, that this
+ * rank had let send more than their last message. */
+uint32_t fs_exec_peak_senders(const fs_exec_t *exec);
+
+/* ---- for people: where the program stands, or stood when it failed ---- */
+
+/* The last that was started; NULL before the first, and after a call that went
+ * well. */
+const fs_plan_t *fs_exec_plan(const fs_exec_t *exec);
+/* Has this operation ended well? Is all done that it waits for? */
+bool fs_exec_is_done(const fs_exec_t *exec, uint32_t op);
+bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t op);
+/* Has everything sent to the peer in this call arrived, as it says? */
+bool fs_exec_is_confirmed(const fs_exec_t *exec, uint32_t peer);
+/* The first operation that failed; FS_NO_OP if none did. */
+uint32_t fs_exec_culprit(const fs_exec_t *exec);
 
 #endif

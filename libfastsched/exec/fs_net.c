@@ -9,7 +9,7 @@ unsigned fs_net_progress(fs_net_t *net)
     if (pthread_mutex_trylock(&net->lock) != 0) {
         return 0;
     }
-    events = net->ops->progress(net);
+    events = fs_net_turn(net);
     pthread_mutex_unlock(&net->lock);
     return events;
 }

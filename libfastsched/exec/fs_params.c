@@ -9,6 +9,7 @@
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
 #include "sched/fs_plan.h"
+#include "sched/fs_rails.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ typedef struct row {
 
 static const char *const algorithm_words[] = {"auto",   "staged", "pipe2d",
                                               "direct", "off",    NULL};
-static const char *const transport_words[] = {"auto", "ucx", NULL};
+static const char *const transport_words[] = {"auto", "ucx", "mpi", NULL};
 static const char *const balance_words[]   = {"minmove", "equalize", "greedy",
                                               "rowcol", NULL};
 static const char *const decompose_words[] = {
@@ -69,6 +70,16 @@ static const row_t rows[] = {
      1,
      NULL,
      false},
+    {{"trace", "", "a directory, or empty",
+      "Directory for a trace of each rank, for Perfetto and for \"fastsched "
+      "trace\"; empty: no trace",
+      FS_PARAM_USER},
+     TEXT,
+     AT(trace),
+     0,
+     FS_TRACE_MAX - 1,
+     NULL,
+     false},
     {{"check", "0", "0 or 1",
       "1: compare every send count with its receive count before moving data, "
       "and name the pair that disagrees (P x P counts on the network: slow)",
@@ -100,6 +111,16 @@ static const row_t rows[] = {
      UINT64_MAX,
      NULL,
      false},
+    {{"watchdog", "60", "0 to 86400",
+      "Seconds after which a call ends with an error if nothing moves any more; "
+      "before all ranks have entered it that is only a warning; 0: never",
+      FS_PARAM_USER},
+     NUMBER,
+     AT(watchdog),
+     0,
+     86400,
+     NULL,
+     true},
     {{"min_bytes", "64k", "0 to 1g",
       "Calls with fewer bytes between servers, averaged over the ranks, go to "
       "the host MPI's own algorithm",
@@ -121,12 +142,23 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"lanes", "0", "0 to 4096",
-      "Ranks of a server that talk to other servers; 0: all of them",
+      "Ranks of a server that talk to other servers; 0: one for each NIC that "
+      "they use, all of them if their NICs are unknown",
       FS_PARAM_TUNER},
      NUMBER,
      AT(lanes),
      0,
      4096,
+     NULL,
+     true},
+    {{"nics", "0", "0 to 16",
+      "NICs of a server; 0: those in UCX_NET_DEVICES, or the fastest that hwloc "
+      "sees (with parameter nodes: unknown)",
+      FS_PARAM_TUNER},
+     NUMBER,
+     AT(nics),
+     0,
+     FS_MAX_NICS,
      NULL,
      true},
     {{"chunk", "64k", "4k to 64m",
@@ -153,9 +185,9 @@ static const row_t rows[] = {
      16 * GIB,
      NULL,
      true},
-    {{"transport", "auto", "auto, ucx",
-      "ucx: an error where UCX cannot reach a peer; auto: the host MPI's own "
-      "algorithm there",
+    {{"transport", "auto", "auto, ucx, mpi",
+      "What carries the bytes: ucx (an error where it cannot reach a peer), mpi "
+      "(the host MPI's own messages), auto (ucx, or mpi where that fails)",
       FS_PARAM_TUNER},
      WORD,
      AT(transport),
@@ -181,6 +213,48 @@ static const row_t rows[] = {
      AT(stage_cost),
      0,
      GIB,
+     NULL,
+     true},
+    {{"calibrate", "1", "0 or 1",
+      "1: stage_cost is a first guess, measured in the first calls of a "
+      "communicator that has calls of few and of many bytes",
+      FS_PARAM_TUNER},
+     NUMBER,
+     AT(calibrate),
+     0,
+     1,
+     NULL,
+     true},
+    {{"guard", "1", "0 or 1",
+      "1: now and then the host MPI's own algorithm runs a call, and where it "
+      "was faster twice it gets the calls of that size and skew; for algorithm "
+      "auto",
+      FS_PARAM_TUNER},
+     NUMBER,
+     AT(guard),
+     0,
+     1,
+     NULL,
+     true},
+    {{"skip", "64", "0 to 4096",
+      "Calls in a row that go to the host MPI's own algorithm unasked, at most, "
+      "when those before them did (a large call among them goes there, too); "
+      "for algorithm auto; 0: ask at every call",
+      FS_PARAM_TUNER},
+     NUMBER,
+     AT(skip),
+     0,
+     4096,
+     NULL,
+     true},
+    {{"plan_cache", "16m", "0 to 16g",
+      "Bytes of plans that a rank keeps for calls with the same counts, per "
+      "communicator, at most",
+      FS_PARAM_TUNER},
+     BYTES,
+     AT(plan_cache),
+     0,
+     16 * GIB,
      NULL,
      true},
     {{"balance", "minmove", "minmove, equalize, greedy, rowcol",

@@ -46,7 +46,7 @@ typedef struct fs_transport_ops {
     void (*cancel)(fs_transport_t *transport, fs_xfer_t *xfer);
     /* Tell a wire peer that it may send messages numbered below count. Never
      * queues behind data. Counts only grow; a later one may stand in for an
-     * earlier one. */
+     * earlier one, and one may come again. */
     fs_status_t (*grant)(fs_transport_t *transport, uint32_t peer,
                          uint64_t count);
     void (*destroy)(fs_transport_t *transport);
@@ -58,6 +58,9 @@ struct fs_transport {
     /* Set by the owner: a peer has granted. Under the lock. */
     void (*granted)(void *arg, uint32_t peer, uint64_t count);
     void *granted_arg;
+    /* Messages inside a server it can tell apart in one call, by channel and
+     * peer; 0: all that keys can. */
+    uint32_t max_seq;
 };
 
 /* What a rank tells the others before they can talk to it. */
@@ -96,7 +99,17 @@ typedef struct fs_net_ops {
 struct fs_net {
     const fs_net_ops_t *ops;
     pthread_mutex_t     lock;
+    uint64_t            events; /* that fs_net_turn() has seen, ever */
 };
+
+/* All that drive a net do it by this call, under the lock. */
+static inline unsigned fs_net_turn(fs_net_t *net)
+{
+    unsigned events = net->ops->progress(net);
+
+    net->events += events;
+    return events;
+}
 
 /* Keys: channel, call or round, number. */
 static inline uint32_t fs_key(uint32_t channel, uint32_t call, uint32_t seq)

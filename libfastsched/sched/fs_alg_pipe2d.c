@@ -168,25 +168,21 @@ static uint32_t *starts(const fs_tile_t *tile, const fs_topo_t *topo,
 static fs_status_t make_rails(pipe2d_t *p, uint32_t other, bool outgoing,
                               rails_t *rails)
 {
-    uint32_t    src = outgoing ? p->server : other;
-    uint32_t    dst = outgoing ? other : p->server;
+    uint32_t    src    = outgoing ? p->server : other;
+    uint32_t    dst    = outgoing ? other : p->server;
+    fs_viewer_t viewer = {fs_topo_local(p->topo, p->request->rank), outgoing};
     fs_tile_t   tile;
-    fs_status_t status =
-        fs_tiles_get(&p->tiles, other, outgoing, &p->arena, &tile);
+    fs_status_t status = FS_ERR_NOMEM;
 
-    if (status == FS_OK) {
-        rails->stream.src_proxy = starts(&tile, p->topo, src, dst, &p->arena);
-        rails->stream.dst_proxy = p->tiles.count_up;
-        rails->stream.remote    = fs_topo_ranks(p->topo, other);
-        status = rails->stream.src_proxy == NULL ? FS_ERR_NOMEM : FS_OK;
-    }
-    if (status == FS_OK) {
+    fs_tiles_get_bytes(&p->tiles, other, outgoing, &tile);
+    rails->stream.src_proxy = starts(&tile, p->topo, src, dst, &p->arena);
+    rails->stream.dst_proxy = p->tiles.count_up;
+    rails->stream.remote    = fs_topo_ranks(p->topo, other);
+    if (rails->stream.src_proxy != NULL) {
         status = lay_rails(&tile, p->topo->n_lanes[src], &p->arena, rails);
     }
     if (status == FS_OK) {
-        status = fs_stream_rewind(&rails->stream,
-                                  fs_topo_local(p->topo, p->request->rank),
-                                  outgoing, &p->arena);
+        status = fs_stream_rewind(&rails->stream, &viewer, &p->arena);
     }
     return status;
 }
@@ -220,24 +216,27 @@ static fs_status_t emit_phase(pipe2d_t *p, fs_emit_t *em, bool direct)
     uint32_t    n   = p->topo->n_servers - 1;
     fs_slice_t *out = fs_arena_calloc(&p->arena, 2 * (size_t)n, sizeof(*out));
     fs_slice_t *in;
+    fs_side_t   sides[2];
     uint64_t    now = 0;
 
     if (out == NULL) {
         return FS_ERR_NOMEM;
     }
-    in = out + n;
+    in       = out + n;
+    sides[0] = (fs_side_t){true, out, n};
+    sides[1] = (fs_side_t){false, in, n};
     for (uint32_t k = 0; k < n; ++k) {
         rails_t *o = &p->out[k], *i = &p->in[k];
         uint64_t sent     = direct ? o->direct : o->end - o->direct;
         uint64_t received = direct ? i->direct : i->end - i->direct;
 
         out[k] = (fs_slice_t){&o->stream, direct ? o->direct : o->end, now,
-                              fs_u64_max(sent, 1)};
+                              fs_u64_max(sent, 1), 0};
         in[k]  = (fs_slice_t){&i->stream, direct ? i->direct : i->end, now,
-                              fs_u64_max(received, 1)};
+                              fs_u64_max(received, 1), 0};
         now += fs_u64_max(1, fs_u64_max(sent, received));
     }
-    fs_flow_run(em, (fs_slices_t){out, n}, (fs_slices_t){in, n}, NULL);
+    fs_flow_run(em, sides, 2, NULL);
     return FS_OK;
 }
 

@@ -2,9 +2,10 @@
 /*
  * The staged program of one rank (FAST §4).
  *
- *   1. The N x N matrix of bytes per lane becomes a schedule of transfers
- *      between servers: stages, or list scheduling without them.
- *   2. A transfer carries the next slice of all lanes of its tile.
+ *   1. The matrix of bytes per lane becomes a schedule of transfers between
+ *      nodes (fs_nodes.h; most often servers): stages, or list scheduling
+ *      without them.
+ *   2. A transfer carries the next slice of all lanes of its two nodes.
  *   3. The slices this server sends and receives are cut into chunks and
  *      emitted in the order of time (fs_flow.h). A tile is balanced into lane
  *      streams when its first slice comes.
@@ -13,15 +14,13 @@
  * Slices end at multiples of the balance's alignment, so that splits keep cache
  * lines whole, and the last transfer of a pair takes all that is left: streams
  * are a little longer than the schedule thinks where capacities are rounded up.
- *
- * Known limit: a tile between servers with different numbers of lanes uses the
- * smaller number, and the larger server idles the rest for that time.
  */
 #include "sched/fs_flow.h"
 #include "sched/fs_tiles.h"
 #include "sched/fs_topo.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * The first block of planning, mostly untouched. glibc gives memory back to the
@@ -31,10 +30,19 @@
  */
 enum { WORKSPACE_BYTES = 4 << 20 };
 
-/* A tile in one direction, and how much of it has its transfer. */
+/* A tile in one direction, as lane streams. */
+typedef struct cut_tile {
+    bool        ready;
+    fs_stream_t stream; /* all lanes, not read */
+} cut_tile_t;
+
+/* The lanes of a pair of nodes, in one direction, and how much of them has its
+ * transfer. */
 typedef struct route {
     fs_stream_t stream; /* first: a slice finds its route by it */
     bool        ready;
+    uint32_t    other;  /* server */
+    uint32_t    pair;   /* of nodes, in the tile */
     uint64_t    sliced; /* bytes per lane */
 } route_t;
 
@@ -46,13 +54,14 @@ typedef struct staged {
     fs_tiles_t               tiles;
     fs_balance_t             balance;
     uint32_t                 server;
-    uint64_t                *per_lane; /* [n_servers x n_servers] */
+    fs_nodes_t               nodes;
+    uint32_t                 n_own;    /* nodes of this server */
+    uint32_t                *home;     /* [n_nodes] server of a node */
+    uint64_t                *per_lane; /* [n_nodes x n_nodes] */
     fs_schedule_t           *schedule;
-    route_t                 *routes; /* [n_servers] out, then [n_servers] in */
-    fs_slice_t              *out;
-    fs_slice_t              *in;
-    size_t                   n_out;
-    size_t                   n_in;
+    cut_tile_t              *cut;    /* [n_servers] out, then [n_servers] in */
+    route_t                 *routes; /* [n_own x n_nodes] out, then in */
+    fs_side_t               *sides;  /* [n_own] out, then [n_own] in */
 } staged_t;
 
 /* 64-bit divisions are slow, and there are N x N of them. */
@@ -63,78 +72,179 @@ static uint64_t div_up(uint64_t bytes, uint32_t n_lanes)
                : fs_u64_div_up(bytes, n_lanes);
 }
 
-/* Bytes per lane between servers, then transfers. */
+/* Most often a server is a node: then the matrix is that of the servers. */
+static void fill_plain(staged_t *st)
+{
+    const uint64_t *bytes = st->request->traffic->bytes;
+    size_t          n     = st->topo->n_servers;
+
+    for (size_t k = 0; k < n * n; ++k) {
+        st->per_lane[k] = div_up(bytes[k], st->nodes.width);
+    }
+}
+
+/* All pairs of nodes of a tile carry as much. */
+static void fill_tile(staged_t *st, uint32_t u, uint32_t w)
+{
+    const fs_nodes_t *nodes = &st->nodes;
+    size_t            n     = nodes->n_nodes;
+    uint64_t bytes = st->request->traffic->bytes[u * st->topo->n_servers + w];
+    uint32_t pairs = fs_nodes_pairs(nodes, u, w);
+    uint64_t share = div_up(bytes, fs_nodes_lanes(nodes, st->topo, u, w).n);
+
+    for (uint32_t k = 0; k < pairs; ++k) {
+        uint32_t a = fs_nodes_first(nodes, u) + k % fs_nodes_of(nodes, u);
+        uint32_t b = fs_nodes_first(nodes, w) + k % fs_nodes_of(nodes, w);
+
+        st->per_lane[a * n + b] = share;
+    }
+}
+
+static void fill_uneven(staged_t *st)
+{
+    size_t n = st->nodes.n_nodes;
+
+    memset(st->per_lane, 0, n * n * sizeof(*st->per_lane));
+    for (uint32_t u = 0; u < st->topo->n_servers; ++u) {
+        for (uint32_t w = 0; w < st->topo->n_servers; ++w) {
+            if (w != u) {
+                fill_tile(st, u, w);
+            }
+        }
+    }
+}
+
+/* Bytes per lane between nodes, then transfers. */
 static fs_status_t make_schedule(staged_t *st)
 {
     const fs_plan_params_t *params = st->request->params;
-    const uint64_t         *bytes  = st->request->traffic->bytes;
-    uint32_t                n      = st->topo->n_servers;
-    uint64_t               *cell;
+    size_t                  n      = st->nodes.n_nodes;
 
     /* Every cell is written: nothing has to be zeroed. */
-    st->per_lane = cell = malloc((size_t)n * n * sizeof(*cell));
-    if (cell == NULL) {
+    st->per_lane = malloc(n * n * sizeof(*st->per_lane));
+    if (st->per_lane == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t u = 0; u < n; ++u) {
-        for (uint32_t w = 0; w < n; ++w) {
-            *cell++ = div_up(*bytes++, fs_u32_min(st->topo->n_lanes[u],
-                                                  st->topo->n_lanes[w]));
-        }
+    if (n == st->topo->n_servers && st->nodes.width > 0) {
+        fill_plain(st);
+    } else {
+        fill_uneven(st);
     }
-    return fs_schedule_create(params->decompose, params->stage_cost, n,
-                              st->per_lane, st->server, &st->schedule);
+    return fs_schedule_create(
+        params->decompose, params->stage_cost, (uint32_t)n, st->per_lane,
+        st->n_own == 1 ? fs_nodes_first(&st->nodes, st->server)
+                       : FS_ALL_SERVERS,
+        &st->schedule);
 }
 
-static fs_status_t balance(staged_t *st, uint32_t other, bool outgoing,
-                           fs_arena_t *arena, fs_stream_t *stream)
+/* ---- tiles and routes ---- */
+
+/* What concerns this rank of the tile from (outgoing) or to another server. */
+static fs_status_t cut(staged_t *st, uint32_t other, const fs_viewer_t *viewer,
+                       fs_arena_t *arena, fs_stream_t *stream)
 {
     fs_tile_t   tile;
-    fs_status_t status =
-        fs_tiles_get(&st->tiles, other, outgoing, arena, &tile);
+    fs_status_t status = fs_tiles_get(&st->tiles, &st->nodes, other,
+                                      viewer->outgoing, arena, &tile);
 
     if (status == FS_OK) {
-        status = fs_balance_tile(st->balance, &tile, arena, &stream->streams);
+        status = fs_balance_view(st->balance, &tile, viewer, arena,
+                                 &stream->streams);
     }
-    if (status != FS_OK) {
-        return status;
+    if (status == FS_OK) {
+        stream->src_proxy = tile.src_proxy;
+        stream->dst_proxy = tile.dst_proxy;
+        stream->remote    = fs_topo_ranks(st->topo, other);
     }
-    stream->src_proxy = tile.src_proxy;
-    stream->dst_proxy = tile.dst_proxy;
-    stream->remote    = fs_topo_ranks(st->topo, other);
-    stream->straight  = st->balance != FS_BALANCE_ROWCOL;
-    return fs_stream_rewind(stream, fs_topo_local(st->topo, st->request->rank),
-                            outgoing, arena);
+    return status;
+}
+
+/* The lanes of a pair of nodes, out of all lanes of the tile. */
+static fs_stream_t lanes_of_pair(const fs_stream_t *tile, uint32_t pair,
+                                 uint32_t n_pairs)
+{
+    fs_stream_t lanes = *tile;
+    uint32_t    width = tile->streams.n_lanes / n_pairs;
+
+    lanes.streams.n_lanes = width;
+    lanes.streams.first += (size_t)pair * width;
+    if (lanes.streams.end != NULL) {
+        lanes.streams.end += (size_t)pair * width;
+    }
+    lanes.src_proxy += (size_t)pair * width;
+    lanes.dst_proxy += (size_t)pair * width;
+    return lanes;
 }
 
 /* Most tiles of a large cluster go in one slice: these take turns in the same
  * memory, which stays in the cache. */
 static fs_status_t open_route(void *ctx, const fs_slice_t *slice, bool outgoing)
 {
-    staged_t   *st    = ctx;
-    route_t    *route = (route_t *)slice->stream;
-    uint32_t    other = (uint32_t)(route - st->routes) % st->topo->n_servers;
-    fs_arena_t *arena = &st->arena;
+    staged_t   *st      = ctx;
+    route_t    *route   = (route_t *)slice->stream;
+    uint32_t    n_pairs = fs_nodes_pairs(&st->nodes, st->server, route->other);
+    cut_tile_t *tile =
+        &st->cut[outgoing ? route->other : st->topo->n_servers + route->other];
+    fs_viewer_t viewer = {fs_topo_local(st->topo, st->request->rank), outgoing};
+    fs_arena_t *arena  = &st->arena;
+    fs_status_t status = FS_OK;
 
     if (route->ready) {
         return FS_OK;
     }
     route->ready = true;
-    if (slice->end == UINT64_MAX) {
+    if (slice->end == UINT64_MAX && n_pairs == 1) {
         arena = &st->whole[outgoing];
         fs_arena_reset(arena);
     }
-    return balance(st, other, outgoing, arena, &route->stream);
+    if (!tile->ready) {
+        tile->ready = true;
+        status      = cut(st, route->other, &viewer, arena, &tile->stream);
+    }
+    if (status != FS_OK) {
+        return status;
+    }
+    route->stream = lanes_of_pair(&tile->stream, route->pair, n_pairs);
+    return fs_stream_rewind(&route->stream, &viewer, arena);
+}
+
+/* The route of a transfer from or to node `own` of this server. */
+static route_t *find_route(staged_t *st, bool outgoing, uint32_t own,
+                           uint32_t other)
+{
+    uint32_t w     = st->home[other];
+    uint32_t side  = outgoing ? own : st->n_own + own;
+    route_t *route = &st->routes[(size_t)side * st->nodes.n_nodes + other];
+
+    route->other = w;
+    other -= fs_nodes_first(&st->nodes, w);
+    route->pair = outgoing
+                      ? fs_nodes_pair(&st->nodes, st->server, w, own, other)
+                      : fs_nodes_pair(&st->nodes, w, st->server, other, own);
+    return route;
+}
+
+/* The side of a transfer's end, if it is here: else NULL. */
+static fs_side_t *side_of(const staged_t *st, const fs_transfer_t *transfer,
+                          bool outgoing)
+{
+    uint32_t node = outgoing ? transfer->src : transfer->dst;
+    uint32_t own  = node - fs_nodes_first(&st->nodes, st->server);
+
+    return own >= st->n_own ? NULL
+                            : &st->sides[outgoing ? own : st->n_own + own];
 }
 
 /* The next slice of a route. */
-static void add_slice(staged_t *st, const fs_transfer_t *transfer)
+static void add_slice(staged_t *st, const fs_transfer_t *transfer,
+                      bool outgoing, fs_slice_t *slice)
 {
-    uint32_t n        = st->topo->n_servers;
-    bool     outgoing = transfer->src == st->server;
-    route_t *route = &st->routes[outgoing ? transfer->dst : n + transfer->src];
-    fs_slice_t *slice = outgoing ? &st->out[st->n_out++] : &st->in[st->n_in++];
-    uint64_t    all   = st->per_lane[(size_t)transfer->src * n + transfer->dst];
+    size_t   n     = st->nodes.n_nodes;
+    uint32_t node  = outgoing ? transfer->src : transfer->dst;
+    uint64_t all   = st->per_lane[transfer->src * n + transfer->dst];
+    route_t *route = find_route(st, outgoing,
+                                node - fs_nodes_first(&st->nodes, st->server),
+                                outgoing ? transfer->dst : transfer->src);
 
     route->sliced += transfer->bytes;
     slice->stream = &route->stream;
@@ -144,21 +254,55 @@ static void add_slice(staged_t *st, const fs_transfer_t *transfer)
                            FS_BALANCE_ALIGN;
     slice->start  = transfer->start;
     slice->bytes  = transfer->bytes;
+    slice->sender = transfer->src;
+}
+
+/* How many slices each side has: its list. */
+static fs_status_t make_sides(staged_t *st)
+{
+    const fs_schedule_t *schedule = st->schedule;
+    fs_slice_t          *list =
+        fs_arena_alloc(&st->arena, 2 * schedule->n_transfers, sizeof(*list));
+
+    st->sides =
+        fs_arena_calloc(&st->arena, 2 * (size_t)st->n_own, sizeof(*st->sides));
+    if (list == NULL || st->sides == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (size_t k = 0; k < 2 * schedule->n_transfers; ++k) {
+        fs_side_t *side = side_of(st, &schedule->transfers[k / 2], k % 2 == 0);
+
+        if (side != NULL) {
+            ++side->n;
+        }
+    }
+    for (uint32_t k = 0; k < 2 * st->n_own; ++k) {
+        st->sides[k].outgoing = k < st->n_own;
+        st->sides[k].list     = list;
+        list += st->sides[k].n;
+        st->sides[k].n = 0;
+    }
+    return FS_OK;
 }
 
 static fs_status_t make_slices(staged_t *st)
 {
-    size_t n = st->schedule->n_transfers;
+    size_t      n_routes = 2 * (size_t)st->n_own * st->nodes.n_nodes;
+    fs_status_t status   = make_sides(st);
 
-    st->routes = fs_arena_calloc(&st->arena, 2 * (size_t)st->topo->n_servers,
-                                 sizeof(*st->routes));
-    st->out    = fs_arena_alloc(&st->arena, n, sizeof(*st->out));
-    st->in     = fs_arena_alloc(&st->arena, n, sizeof(*st->in));
-    if (st->routes == NULL || st->out == NULL || st->in == NULL) {
+    st->cut    = fs_arena_calloc(&st->arena, 2 * (size_t)st->topo->n_servers,
+                                 sizeof(*st->cut));
+    st->routes = fs_arena_calloc(&st->arena, n_routes, sizeof(*st->routes));
+    if (status != FS_OK || st->cut == NULL || st->routes == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (size_t k = 0; k < n; ++k) {
-        add_slice(st, &st->schedule->transfers[k]);
+    for (size_t k = 0; k < 2 * st->schedule->n_transfers; ++k) {
+        const fs_transfer_t *transfer = &st->schedule->transfers[k / 2];
+        fs_side_t           *side     = side_of(st, transfer, k % 2 == 0);
+
+        if (side != NULL) {
+            add_slice(st, transfer, side->outgoing, &side->list[side->n++]);
+        }
     }
     return fs_tiles_init(&st->tiles, st->request, &st->arena);
 }
@@ -171,8 +315,7 @@ static fs_status_t emit(staged_t *st, fs_program_t *program, fs_plan_t *plan)
         fs_emit_init(&em, st->request, program, plan, &st->arena);
 
     if (status == FS_OK) {
-        fs_flow_run(&em, (fs_slices_t){st->out, st->n_out},
-                    (fs_slices_t){st->in, st->n_in}, &opener);
+        fs_flow_run(&em, st->sides, 2 * st->n_own, &opener);
         fs_emit_intra(&em, FS_NO_OP);
         plan->decompose      = st->schedule->decompose;
         plan->n_stages       = st->schedule->n_stages;
@@ -182,17 +325,47 @@ static fs_status_t emit(staged_t *st, fs_program_t *program, fs_plan_t *plan)
     return status;
 }
 
-/* Each lane to its namesake, but ROWCOL lets any lane talk to any. */
+/* DHBvN's lanes are full permutations, whatever balance the user asked for:
+ * they pair servers of as many lanes. */
+static bool permutes_lanes(const fs_plan_params_t *params)
+{
+    return params->balance == FS_BALANCE_ROWCOL ||
+           params->decompose == FS_DECOMPOSE_HIERARCHICAL;
+}
+
+static fs_status_t find_nodes(staged_t *st)
+{
+    uint32_t u = 0;
+
+    st->nodes = fs_nodes_one_each(st->topo);
+    if (!permutes_lanes(st->request->params) &&
+        fs_nodes_init(&st->nodes, st->topo, &st->arena) != FS_OK) {
+        return FS_ERR_NOMEM;
+    }
+    st->n_own = fs_nodes_of(&st->nodes, st->server);
+    st->home = fs_arena_alloc(&st->arena, st->nodes.n_nodes, sizeof(*st->home));
+    for (uint32_t k = 0; st->home != NULL && k < st->nodes.n_nodes; ++k) {
+        u += k == fs_nodes_first(&st->nodes, u + 1);
+        st->home[k] = u;
+    }
+    return st->home == NULL ? FS_ERR_NOMEM : FS_OK;
+}
+
+/* Each lane to its like in the nodes of its pair, but ROWCOL lets any lane talk
+ * to any. */
 bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                          uint32_t src, uint32_t dst)
 {
     uint32_t a = fs_topo_lane(topo, src), b = fs_topo_lane(topo, dst);
-    uint32_t n_lanes = fs_topo_tile_lanes(topo, fs_topo_server(topo, src),
-                                          fs_topo_server(topo, dst));
-    bool     any     = params->balance == FS_BALANCE_ROWCOL ||
-               params->decompose == FS_DECOMPOSE_HIERARCHICAL;
+    uint32_t u = fs_topo_server(topo, src), w = fs_topo_server(topo, dst);
 
-    return a < n_lanes && b < n_lanes && (any || a == b);
+    if (a == FS_NO_LANE || b == FS_NO_LANE) {
+        return false;
+    }
+    if (permutes_lanes(params)) {
+        return fs_u32_max(a, b) < fs_topo_tile_lanes(topo, u, w);
+    }
+    return fs_nodes_talk(topo, u, w, a, b);
 }
 
 fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
@@ -200,19 +373,21 @@ fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
 {
     staged_t    st = {.request = request,
                       .topo    = request->topo,
+                      .balance = permutes_lanes(request->params)
+                                     ? FS_BALANCE_ROWCOL
+                                     : request->params->balance,
                       .server  = fs_topo_server(request->topo, request->rank)};
     fs_status_t status;
 
     if (fs_arena_reserve(&st.arena, WORKSPACE_BYTES) != 0) {
         return FS_ERR_NOMEM;
     }
-    status = make_schedule(&st);
+    status = find_nodes(&st);
     if (status == FS_OK) {
-        /* DHBvN's lanes are full permutations whatever the user asked for. */
-        st.balance = st.schedule->decompose == FS_DECOMPOSE_HIERARCHICAL
-                         ? FS_BALANCE_ROWCOL
-                         : request->params->balance;
-        status     = make_slices(&st);
+        status = make_schedule(&st);
+    }
+    if (status == FS_OK) {
+        status = make_slices(&st);
     }
     if (status == FS_OK) {
         status = emit(&st, program, plan);
@@ -221,6 +396,46 @@ fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
     free(st.per_lane);
     fs_arena_fini(&st.whole[0]);
     fs_arena_fini(&st.whole[1]);
+    fs_arena_fini(&st.arena);
+    return status;
+}
+
+/* Only what node `own` sends and receives, told by servers. */
+static void keep_node(const staged_t *st, uint32_t own, fs_schedule_t *schedule)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < schedule->n_transfers; ++k) {
+        fs_transfer_t t = schedule->transfers[k];
+
+        if (t.src == own || t.dst == own) {
+            t.src                    = st->home[t.src];
+            t.dst                    = st->home[t.dst];
+            schedule->transfers[n++] = t;
+        }
+    }
+    schedule->n_transfers = n;
+}
+
+fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
+                               fs_schedule_t          **schedule_p)
+{
+    staged_t    st     = {.request = request,
+                          .topo    = request->topo,
+                          .server  = fs_topo_server(request->topo, request->rank)};
+    uint32_t    lane   = fs_topo_lane(request->topo, request->rank), own;
+    fs_status_t status = find_nodes(&st);
+
+    if (status == FS_OK) {
+        status = make_schedule(&st);
+    }
+    if (status == FS_OK) {
+        own = fs_nodes_first(&st.nodes, st.server) +
+              (st.nodes.width == 0 ? 0 : lane / st.nodes.width);
+        keep_node(&st, lane == FS_NO_LANE ? UINT32_MAX : own, st.schedule);
+        *schedule_p = st.schedule;
+    }
+    free(st.per_lane);
     fs_arena_fini(&st.arena);
     return status;
 }

@@ -51,8 +51,9 @@ uint64_t fs_balance_longest(fs_balance_t how, uint64_t total_bytes,
     return how == FS_BALANCE_GREEDY ? capacity + capacity / 20 : capacity;
 }
 
-fs_status_t fs_balance_tile(fs_balance_t how, const fs_tile_t *tile,
-                            fs_arena_t *arena, fs_streams_t *streams_p)
+fs_status_t fs_balance_view(fs_balance_t how, const fs_tile_t *tile,
+                            const fs_viewer_t *viewer, fs_arena_t *arena,
+                            fs_streams_t *streams_p)
 {
     size_t   blocks = (size_t)tile->n_src * tile->n_dst;
     uint64_t total  = 0;
@@ -63,5 +64,12 @@ fs_status_t fs_balance_tile(fs_balance_t how, const fs_tile_t *tile,
     for (size_t b = 0; b < blocks; ++b) {
         total += tile->bytes[b];
     }
-    return modes[how].cut(tile, total, arena, streams_p);
+    return (tile->shared ? fs_balance_shared : modes[how].cut)(
+        tile, total, viewer, arena, streams_p);
+}
+
+fs_status_t fs_balance_tile(fs_balance_t how, const fs_tile_t *tile,
+                            fs_arena_t *arena, fs_streams_t *streams_p)
+{
+    return fs_balance_view(how, tile, NULL, arena, streams_p);
 }

@@ -5,6 +5,7 @@
 
 #include "base/fs_arena.h"
 #include "fastsched.h"
+#include "sched/fs_nodes.h"
 
 /* Large blocks are split between cache lines of FS_BALANCE_ALIGN bytes as long as
  * lanes have room to spare (FLASH §5); MINMOVE splits anywhere. */
@@ -32,24 +33,34 @@ typedef struct fs_segment {
  * the sending lane, and a segment begins where the one before it ends. With
  * ROWCOL a sending lane visits several receiving lanes, one after another, and
  * is idle where another lane still needs its receiver: then there is a gap, and
- * pos is not the sum of the lengths before it. A stream ends with its last
+ * pos is not the sum of the lengths before it; a stream ends with its last
  * segment.
  */
 typedef struct fs_streams {
     uint32_t      n_lanes;
     uint32_t     *first; /* [n_lanes + 1] */
     fs_segment_t *segments;
+    uint64_t     *end; /* [n_lanes] where a stream ends, with merged peer
+                          transfer; else NULL */
 } fs_streams_t;
+
+/* Whose bytes are looked for: a local rank of the sending (outgoing) or of the
+ * receiving server. */
+typedef struct fs_viewer {
+    uint32_t local;
+    bool     outgoing;
+} fs_viewer_t;
 
 /* The tile from one server to another. */
 typedef struct fs_tile {
     uint32_t        n_src; /* ranks of the sending server */
     uint32_t        n_dst;
     const uint64_t *bytes;     /* [n_src x n_dst], the sum at most 2^62 */
-    uint32_t        n_lanes;   /* 1 to the lesser of n_src and n_dst */
+    uint32_t        n_lanes;   /* 1 or more */
     const uint32_t *src_proxy; /* [n_lanes] local index that sends a lane, each
-                                  another */
+                                  another unless shared */
     const uint32_t *dst_proxy; /* [n_lanes] local index that receives it */
+    bool            shared;    /* a rank may serve several lanes at one end */
 } fs_tile_t;
 
 /*
@@ -68,6 +79,9 @@ uint64_t fs_balance_longest(fs_balance_t how, uint64_t total_bytes,
  * byte of the tile in exactly one. Both servers of a tile call this with equal
  * arguments and get equal streams.
  *
+ * Where lanes are shared, there is one mode, whatever how says; it moves little,
+ * not always least, and is for MINMOVE, EQUALIZE and GREEDY.
+ *
  * Inside a stream, MINMOVE and GREEDY put what is only redistributed first and
  * what is only gathered last, so that moves hide behind the wire at both ends;
  * EQUALIZE puts what is for one destination together, the receiver itself last
@@ -84,12 +98,24 @@ uint64_t fs_balance_longest(fs_balance_t how, uint64_t total_bytes,
 fs_status_t fs_balance_tile(fs_balance_t how, const fs_tile_t *tile,
                             fs_arena_t *arena, fs_streams_t *streams_p);
 
-/* The tile from server u to server w of a matrix [n_ranks x n_ranks], bytes.
- * Memory comes from arena. FS_OK; FS_ERR_OVERFLOW (its sum passes 2^62);
- * FS_ERR_NOMEM. */
-fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const uint64_t *rank_bytes,
-                              uint32_t u, uint32_t w, fs_arena_t *arena,
-                              fs_tile_t *tile);
+/*
+ * As fs_balance_tile(), for one rank: the segments of the lanes that the viewer
+ * serves and those of its own blocks are all there, others may be left out. So
+ * there may be gaps on lanes that it does not serve.
+ *
+ * One rank needs 22 of the 71 segments or so of a tile with 8 lanes, and MINMOVE
+ * writes no others.
+ */
+fs_status_t fs_balance_view(fs_balance_t how, const fs_tile_t *tile,
+                            const fs_viewer_t *viewer, fs_arena_t *arena,
+                            fs_streams_t *streams_p);
+
+/* The tile from server u to server w of a matrix [n_ranks x n_ranks], bytes, with
+ * the lanes that nodes give it. Memory comes from arena. FS_OK; FS_ERR_OVERFLOW
+ * (its sum passes 2^62); FS_ERR_NOMEM. */
+fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_nodes_t *nodes,
+                              const uint64_t *rank_bytes, uint32_t u,
+                              uint32_t w, fs_arena_t *arena, fs_tile_t *tile);
 
 /*
  * Bytes that streams move inside the servers: gathered, because another rank

@@ -120,6 +120,14 @@ void fs_deal_rows(fs_deal_t *deal)
     }
 }
 
+uint32_t fs_deal_by_moves(const fs_tile_t *tile, const fs_segment_t *s)
+{
+    bool gather = s->src_local != tile->src_proxy[s->dst_lane];
+    bool redist = s->dst_local != tile->dst_proxy[s->dst_lane];
+
+    return gather ? (redist ? 1 : 3) : (redist ? 0 : 2);
+}
+
 /* Counting sort by lane and turn. */
 fs_status_t fs_deal_finish(const fs_deal_t *deal, fs_deal_turn_t *turn,
                            uint32_t n_turns, fs_arena_t *arena,
@@ -129,9 +137,10 @@ fs_status_t fs_deal_finish(const fs_deal_t *deal, fs_deal_turn_t *turn,
     size_t    n_keys = (size_t)lanes * n_turns;
     uint32_t *at     = fs_arena_calloc(arena, n_keys, sizeof(*at));
     uint32_t *first = fs_arena_calloc(arena, (size_t)lanes + 1, sizeof(*first));
+    uint64_t *end   = fs_arena_calloc(arena, lanes, sizeof(*end));
     fs_segment_t *out = fs_arena_calloc(arena, deal->n_segments, sizeof(*out));
 
-    if (at == NULL || first == NULL || out == NULL) {
+    if (at == NULL || first == NULL || end == NULL || out == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t k = 0; k < deal->n_segments; ++k) {
@@ -155,13 +164,11 @@ fs_status_t fs_deal_finish(const fs_deal_t *deal, fs_deal_turn_t *turn,
         out[at[(size_t)s->dst_lane * n_turns + turn(deal->tile, s)]++] = *s;
     }
     for (uint32_t l = 0; l < lanes; ++l) {
-        uint64_t pos = 0;
-
         for (uint32_t k = first[l]; k < first[l + 1]; ++k) {
-            out[k].pos = pos;
-            pos += out[k].len_bytes;
+            out[k].pos = end[l];
+            end[l] += out[k].len_bytes;
         }
     }
-    *streams = (fs_streams_t){lanes, first, out};
+    *streams = (fs_streams_t){lanes, first, out, end};
     return FS_OK;
 }

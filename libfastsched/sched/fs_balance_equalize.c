@@ -17,12 +17,14 @@ static uint32_t by_destination(const fs_tile_t *tile, const fs_segment_t *s)
 }
 
 fs_status_t fs_balance_equalize(const fs_tile_t *tile, uint64_t total,
-                                fs_arena_t *arena, fs_streams_t *streams)
+                                const fs_viewer_t *viewer, fs_arena_t *arena,
+                                fs_streams_t *streams)
 {
     uint64_t    capacity = fs_balance_capacity(total, tile->n_lanes);
     fs_deal_t   deal;
     fs_status_t status = fs_deal_init(&deal, tile, total, capacity, arena);
 
+    (void)viewer;
     if (status != FS_OK) {
         return status;
     }

@@ -59,26 +59,48 @@ static bool pass_directly(fs_lanes_t *lanes, uint32_t a)
     return false;
 }
 
+/* Lanes from first on, at most a word of them, with room. */
+static uint64_t roomy_bits(const fs_lanes_t *lanes, uint32_t first)
+{
+    uint32_t end  = fs_u32_min(lanes->n - first, 64);
+    uint64_t bits = 0;
+
+    for (uint32_t a = 0; a < end; ++a) {
+        bits |= (uint64_t)(lanes->fill[first + a] < lanes->capacity) << a;
+    }
+    return bits;
+}
+
+/* Those to which lane a may pass bytes. */
+static uint64_t onward_bits(const fs_lanes_t *lanes, uint32_t a, uint32_t first)
+{
+    const uint64_t *movable = lanes->movable + (size_t)a * lanes->n + first;
+    uint32_t        end     = fs_u32_min(lanes->n - first, 64);
+    uint64_t        bits    = 0;
+
+    for (uint32_t b = 0; b < end; ++b) {
+        bits |= (uint64_t)(movable[b] != 0) << b;
+    }
+    return bits;
+}
+
 static fs_status_t init_paths(paths_t *paths, const fs_lanes_t *lanes,
                               fs_arena_t *arena)
 {
     uint32_t  n = lanes->n, words = (n + 63) / 64;
-    uint64_t *bits = fs_arena_calloc(arena, ((size_t)n + 2) * words, 8);
-    uint32_t *ids  = fs_arena_calloc(arena, 2 * (size_t)n, sizeof(*ids));
+    uint64_t *bits = fs_arena_alloc(arena, ((size_t)n + 2) * words, 8);
+    uint32_t *ids  = fs_arena_alloc(arena, 2 * (size_t)n, sizeof(*ids));
 
     if (bits == NULL || ids == NULL) {
         return FS_ERR_NOMEM;
     }
     *paths =
         (paths_t){words, bits, bits + words, bits + 2 * words, ids, ids + n};
-    for (uint32_t a = 0; a < n; ++a) {
-        const uint64_t *movable = lanes->movable + (size_t)a * n;
-        uint64_t       *onward  = paths->onward + (size_t)a * words;
-
-        paths->roomy[a / 64] |= (uint64_t)(lanes->fill[a] < lanes->capacity)
-                                << a % 64;
-        for (uint32_t b = 0; b < n; ++b) {
-            onward[b / 64] |= (uint64_t)(movable[b] != 0) << b % 64;
+    for (uint32_t w = 0; w < words; ++w) {
+        paths->roomy[w] = roomy_bits(lanes, w * 64);
+        for (uint32_t a = 0; a < n; ++a) {
+            paths->onward[(size_t)a * words + w] =
+                onward_bits(lanes, a, w * 64);
         }
     }
     return FS_OK;
@@ -90,8 +112,9 @@ static uint32_t find_path(paths_t *paths, uint32_t a)
 {
     uint32_t head = 0, tail = 0;
 
-    memset(paths->unseen, 0xff, paths->n_words * sizeof(uint64_t));
-    paths->unseen[a / 64] &= ~bit_of(a);
+    for (uint32_t w = 0; w < paths->n_words; ++w) {
+        paths->unseen[w] = ~(w == a / 64 ? bit_of(a) : 0);
+    }
     paths->queue[tail++] = a;
     while (head < tail) {
         uint32_t        u   = paths->queue[head++];

@@ -58,17 +58,9 @@ static void deal_block(fs_deal_t *deal, const block_t *b)
     }
 }
 
-/* What is only redistributed first, what is only gathered last. */
-static uint32_t by_moves(const fs_tile_t *tile, const fs_segment_t *s)
-{
-    bool gather = s->src_local != tile->src_proxy[s->dst_lane];
-    bool redist = s->dst_local != tile->dst_proxy[s->dst_lane];
-
-    return gather ? (redist ? 1 : 3) : (redist ? 0 : 2);
-}
-
 fs_status_t fs_balance_greedy(const fs_tile_t *tile, uint64_t total,
-                              fs_arena_t *arena, fs_streams_t *streams)
+                              const fs_viewer_t *viewer, fs_arena_t *arena,
+                              fs_streams_t *streams)
 {
     size_t   n = (size_t)tile->n_src * tile->n_dst, b = 0;
     uint64_t longest =
@@ -77,6 +69,7 @@ fs_status_t fs_balance_greedy(const fs_tile_t *tile, uint64_t total,
     fs_deal_t   deal;
     fs_status_t status = fs_deal_init(&deal, tile, total, longest, arena);
 
+    (void)viewer;
     if (status != FS_OK || blocks == NULL) {
         return FS_ERR_NOMEM;
     }
@@ -89,5 +82,6 @@ fs_status_t fs_balance_greedy(const fs_tile_t *tile, uint64_t total,
     for (b = 0; b < n; ++b) {
         deal_block(&deal, &blocks[b]);
     }
-    return fs_deal_finish(&deal, by_moves, 4, arena, streams);
+    return fs_deal_finish(&deal, fs_deal_by_moves, FS_DEAL_MOVES, arena,
+                          streams);
 }

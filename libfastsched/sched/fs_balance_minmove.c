@@ -41,8 +41,9 @@ typedef struct piece {
 /* A block is laid out as: bytes on the lane of its source, bytes on the lane of
  * its destination, pieces. */
 typedef struct minmove {
-    const fs_tile_t *tile;
-    fs_lanes_t       lanes;
+    const fs_tile_t   *tile;
+    const fs_viewer_t *viewer; /* NULL: all segments are wanted */
+    fs_lanes_t         lanes;
     uint64_t *left; /* [n_src x n_dst] bytes of a block less its pieces */
     size_t   *row;  /* [n_lanes] where the row of a lane's sender begins */
     uint32_t  n_src_guests;
@@ -109,7 +110,7 @@ static fs_status_t init(minmove_t *mm, fs_arena_t *arena)
     size_t           lanes  = tile->n_lanes;
     fs_status_t      status;
 
-    mm->left = fs_arena_calloc(arena, blocks + lanes * lanes + 2 * lanes, 8);
+    mm->left = fs_arena_alloc(arena, blocks + lanes * lanes + 2 * lanes, 8);
     if (mm->left == NULL) {
         return FS_ERR_NOMEM;
     }
@@ -149,8 +150,19 @@ static void place_singles(minmove_t *mm)
     }
 }
 
-/* Random sizes make the choice a coin toss that no branch predictor learns:
- * masks. */
+/* bytes to one of two lanes: to the other, b, if that is emptier. Returns how many
+ * go there. Random sizes make the choice a coin toss that no branch predictor
+ * learns, so there must be no branch. */
+static inline uint64_t place(uint64_t bytes, uint64_t *fill_a, uint64_t *fill_b)
+{
+    uint64_t to_b = bytes & -(uint64_t)(*fill_b < *fill_a);
+
+    *fill_a += bytes;
+    *fill_a -= to_b;
+    *fill_b += to_b;
+    return to_b;
+}
+
 static void place_pairs(minmove_t *mm)
 {
     uint64_t *fill = mm->lanes.fill;
@@ -158,18 +170,16 @@ static void place_pairs(minmove_t *mm)
     for (uint32_t a = 0; a < mm->lanes.n; ++a) {
         uint64_t fill_a = fill[a];
 
+        *carried(mm, a, a) = 0;
         for (uint32_t b = a + 1; b < mm->lanes.n; ++b) {
             uint64_t out = *between(mm, a, b), back = *between(mm, b, a);
-            uint64_t fill_b = fill[b], out_b, back_b;
+            uint64_t fill_b = fill[b], to_b;
 
-            out_b = out & -(uint64_t)(fill_b < fill_a);
-            fill_a += out - out_b;
-            fill_b += out_b;
-            back_b = back & -(uint64_t)(fill_b < fill_a);
-            fill_a += back - back_b;
-            fill[b]            = fill_b + back_b;
-            *carried(mm, b, a) = out_b + back_b;
-            *carried(mm, a, b) = out + back - out_b - back_b;
+            to_b = place(out, &fill_a, &fill_b);
+            to_b += place(back, &fill_a, &fill_b);
+            fill[b]            = fill_b;
+            *carried(mm, b, a) = to_b;
+            *carried(mm, a, b) = out + back - to_b;
         }
         fill[a] = fill_a;
     }
@@ -322,6 +332,12 @@ static void split_pairs(minmove_t *mm, uint64_t *own)
     }
 }
 
+static inline bool has_piece(const minmove_t *mm, uint32_t lane,
+                             uint32_t next_piece)
+{
+    return next_piece < mm->n_pieces && mm->pieces[next_piece].lane == lane;
+}
+
 /* What the lane's own rank sends to receivers of lanes from .. to - 1. */
 static inline void add_own(const minmove_t *mm, writer_t *w,
                            const uint64_t *own, uint32_t from, uint32_t to)
@@ -350,20 +366,20 @@ static inline void add_other(const minmove_t *mm, writer_t *w,
 /* First what is only redistributed, last what is only gathered: then no gather
  * delays the first bytes and no redistribution follows the last. Lanes start at
  * different ranks. */
-static void write_lane(const minmove_t *mm, writer_t *w, const uint64_t *own,
-                       uint32_t *next_piece)
+static inline void write_lane(const minmove_t *mm, writer_t *w,
+                              const uint64_t *own, uint32_t *next_piece)
 {
     const fs_tile_t *tile = mm->tile;
     uint32_t         a = w->lane, lanes = tile->n_lanes;
     uint32_t         i = tile->src_proxy[a], j = tile->dst_proxy[a];
 
+    w->pos = 0;
     add_own(mm, w, own, a + 1, lanes);
     add_own(mm, w, own, 0, a);
     for (uint32_t g = 0; g < mm->n_dst_guests; ++g) {
         add(w, i, mm->dst_guest[g], 0, mm->left[mm->row[a] + mm->dst_guest[g]]);
     }
-    for (; *next_piece < mm->n_pieces && mm->pieces[*next_piece].lane == a;
-         ++*next_piece) {
+    for (; has_piece(mm, a, *next_piece); ++*next_piece) {
         const piece_t *piece = &mm->pieces[*next_piece];
 
         add(w, piece->src_local, piece->dst_local, piece->offset,
@@ -379,14 +395,102 @@ static void write_lane(const minmove_t *mm, writer_t *w, const uint64_t *own,
     }
 }
 
+/* The sum from one lane to before another, once around. */
+static inline uint64_t sum_around(const uint64_t *len, uint32_t n_lanes,
+                                  uint32_t from, uint32_t to)
+{
+    uint32_t end = from <= to ? to : n_lanes;
+    uint64_t sum = 0;
+
+    for (uint32_t b = from; b < end; ++b) {
+        sum += len[b];
+    }
+    for (uint32_t b = 0; b < to && from > to; ++b) {
+        sum += len[b];
+    }
+    return sum;
+}
+
+/* Of the lane of others: a receiver wants what the lane's sender sends it, */
+static inline void write_received(const minmove_t *mm, writer_t *w,
+                                  const uint64_t *own, uint32_t viewer)
+{
+    uint32_t        a = w->lane, n = mm->lanes.n;
+    const uint64_t *len = own + (size_t)a * n;
+
+    w->pos = sum_around(len, n, a + 1, viewer);
+    add(w, mm->tile->src_proxy[a], mm->tile->dst_proxy[viewer], 0, len[viewer]);
+}
+
+/* a sender what it has for the lane's receiver, */
+static inline void write_sent(const minmove_t *mm, writer_t *w,
+                              const uint64_t *own, uint32_t viewer)
+{
+    const fs_tile_t *tile = mm->tile;
+    uint32_t         a = w->lane, j = tile->dst_proxy[a], n = mm->lanes.n;
+    const uint64_t  *len  = carried(mm, a, 0);
+    uint64_t         rest = sum_around(len, n, viewer, a);
+
+    for (uint32_t g = 0; g < mm->n_src_guests; ++g) {
+        rest += mm->left[(size_t)mm->src_guest[g] * tile->n_dst + j];
+    }
+    w->pos = mm->lanes.fill[a] - rest;
+    add(w, tile->src_proxy[viewer], j, own[(size_t)viewer * n + a],
+        len[viewer]);
+}
+
+/* and both their pieces. */
+static inline void write_pieces(const minmove_t *mm, writer_t *w,
+                                const uint64_t *own, uint32_t *next_piece)
+{
+    const fs_viewer_t *viewer = mm->viewer;
+    uint32_t           a = w->lane, n = mm->lanes.n;
+
+    if (!has_piece(mm, a, *next_piece)) {
+        return;
+    }
+    w->pos = sum_around(own + (size_t)a * n, n, a + 1, a);
+    for (uint32_t g = 0; g < mm->n_dst_guests; ++g) {
+        w->pos += mm->left[mm->row[a] + mm->dst_guest[g]];
+    }
+    for (; has_piece(mm, a, *next_piece); ++*next_piece) {
+        const piece_t *p = &mm->pieces[*next_piece];
+
+        if ((viewer->outgoing ? p->src_local : p->dst_local) == viewer->local) {
+            add(w, p->src_local, p->dst_local, p->offset, p->len_bytes);
+        } else {
+            w->pos += p->len_bytes;
+        }
+    }
+}
+
+/* The lane that the viewer serves; FS_NO_LANE if none does or all is wanted. */
+static uint32_t viewer_lane(const minmove_t *mm)
+{
+    const fs_viewer_t *viewer = mm->viewer;
+    const uint32_t    *proxy;
+
+    if (viewer == NULL) {
+        return FS_NO_LANE;
+    }
+    proxy = viewer->outgoing ? mm->tile->src_proxy : mm->tile->dst_proxy;
+    for (uint32_t l = 0; l < mm->lanes.n; ++l) {
+        if (proxy[l] == viewer->local) {
+            return l;
+        }
+    }
+    return FS_NO_LANE;
+}
+
 static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
                                  fs_streams_t *streams)
 {
     uint32_t      lanes      = mm->lanes.n;
     size_t        max        = max_segments(mm) + mm->n_pieces + 1;
-    uint32_t     *first      = fs_arena_calloc(arena, (size_t)lanes + 1, 4);
+    uint32_t     *first      = fs_arena_alloc(arena, (size_t)lanes + 1, 4);
     fs_segment_t *out        = fs_arena_alloc(arena, max, sizeof(*out));
-    uint64_t     *own        = fs_arena_calloc(arena, (size_t)lanes * lanes, 8);
+    uint64_t     *own        = fs_arena_alloc(arena, (size_t)lanes * lanes, 8);
+    uint32_t      viewer     = viewer_lane(mm);
     uint32_t      next_piece = 0;
     writer_t      w          = {.next = out};
 
@@ -396,21 +500,30 @@ static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
     split_pairs(mm, own);
     for (w.lane = 0; w.lane < lanes; ++w.lane) {
         first[w.lane] = (uint32_t)(w.next - out);
-        w.pos         = 0;
-        write_lane(mm, &w, own, &next_piece);
+        if (viewer == FS_NO_LANE || w.lane == viewer) {
+            write_lane(mm, &w, own, &next_piece);
+        } else if (mm->viewer->outgoing) {
+            write_pieces(mm, &w, own, &next_piece);
+            write_sent(mm, &w, own, viewer);
+        } else {
+            write_received(mm, &w, own, viewer);
+            write_pieces(mm, &w, own, &next_piece);
+        }
     }
     first[lanes] = (uint32_t)(w.next - out);
-    *streams     = (fs_streams_t){lanes, first, out};
+    *streams     = (fs_streams_t){lanes, first, out, mm->lanes.fill};
     return FS_OK;
 }
 
 fs_status_t fs_balance_minmove(const fs_tile_t *tile, uint64_t total,
-                               fs_arena_t *arena, fs_streams_t *streams)
+                               const fs_viewer_t *viewer, fs_arena_t *arena,
+                               fs_streams_t *streams)
 {
     minmove_t mm = {
-        .tile  = tile,
-        .lanes = {.n        = tile->n_lanes,
-                  .capacity = fs_balance_capacity(total, tile->n_lanes)}};
+        .tile   = tile,
+        .viewer = viewer,
+        .lanes  = {.n        = tile->n_lanes,
+                   .capacity = fs_balance_capacity(total, tile->n_lanes)}};
     fs_status_t status = init(&mm, arena);
 
     if (status == FS_OK) {

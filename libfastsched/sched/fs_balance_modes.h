@@ -5,14 +5,19 @@
 
 #include "sched/fs_balance.h"
 
-/* How a mode cuts a tile of total bytes; see fs_balance_tile(). */
+/* How a mode cuts a tile of total bytes; see fs_balance_tile(). If viewer is not
+ * NULL, segments that it has no use for may be left out: see fs_balance_view(). */
 typedef fs_status_t fs_balance_cut_t(const fs_tile_t *tile, uint64_t total,
+                                     const fs_viewer_t *viewer,
                                      fs_arena_t *arena, fs_streams_t *streams);
 
 fs_balance_cut_t fs_balance_minmove;
 fs_balance_cut_t fs_balance_equalize;
 fs_balance_cut_t fs_balance_greedy;
 fs_balance_cut_t fs_balance_rowcol;
+
+/* For all of them but ROWCOL, where lanes are shared. */
+fs_balance_cut_t fs_balance_shared;
 
 /* The lane that each of n_local ranks serves, or FS_NO_LANE: the inverse of the
  * proxies. */
@@ -58,6 +63,10 @@ void fs_deal_rows(fs_deal_t *deal);
  * turns in dealing order. */
 typedef uint32_t fs_deal_turn_t(const fs_tile_t    *tile,
                                 const fs_segment_t *segment);
+
+/* What is only redistributed first, what is only gathered last. */
+enum { FS_DEAL_MOVES = 4 };
+fs_deal_turn_t fs_deal_by_moves;
 
 /* FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_deal_finish(const fs_deal_t *deal, fs_deal_turn_t *turn,

@@ -46,37 +46,39 @@ static fs_status_t fill_bytes(const fs_topo_t *topo, const uint64_t *rank_bytes,
     return FS_OK;
 }
 
-fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const uint64_t *rank_bytes,
-                              uint32_t u, uint32_t w, fs_arena_t *arena,
-                              fs_tile_t *tile)
+fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_nodes_t *nodes,
+                              const uint64_t *rank_bytes, uint32_t u,
+                              uint32_t w, fs_arena_t *arena, fs_tile_t *tile)
 {
-    uint32_t n_src = fs_topo_n_local(topo, u), n_dst = fs_topo_n_local(topo, w);
-    uint32_t lanes      = fs_topo_tile_lanes(topo, u, w);
-    uint64_t *bytes     = fs_arena_calloc(arena, (size_t)n_src * n_dst, 8);
-    uint32_t *src_proxy = fs_arena_calloc(arena, lanes, sizeof(*src_proxy));
-    uint32_t *dst_proxy = fs_arena_calloc(arena, lanes, sizeof(*dst_proxy));
+    fs_tile_lanes_t lanes = fs_nodes_lanes(nodes, topo, u, w);
+    size_t blocks = (size_t)fs_topo_n_local(topo, u) * fs_topo_n_local(topo, w);
+    uint64_t *bytes = fs_arena_calloc(arena, blocks, sizeof(*bytes));
 
-    if (bytes == NULL || src_proxy == NULL || dst_proxy == NULL) {
+    *tile = (fs_tile_t){
+        .n_src     = fs_topo_n_local(topo, u),
+        .n_dst     = fs_topo_n_local(topo, w),
+        .bytes     = bytes,
+        .n_lanes   = lanes.n,
+        .src_proxy = fs_nodes_proxies(nodes, topo, u, &lanes, arena),
+        .dst_proxy = fs_nodes_proxies(nodes, topo, w, &lanes, arena),
+        .shared    = lanes.shared};
+    if (bytes == NULL || tile->src_proxy == NULL || tile->dst_proxy == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t l = 0; l < lanes; ++l) {
-        src_proxy[l] = fs_topo_proxy(topo, u, l);
-        dst_proxy[l] = fs_topo_proxy(topo, w, l);
-    }
-    *tile = (fs_tile_t){n_src, n_dst, bytes, lanes, src_proxy, dst_proxy};
     return fill_bytes(topo, rank_bytes, u, w, bytes);
 }
 
-static fs_status_t tile_moves(const fs_topo_t *topo, fs_balance_t how,
-                              const uint64_t *rank_bytes, uint32_t u,
-                              uint32_t w, uint64_t *gather, uint64_t *redist)
+static fs_status_t tile_moves(const fs_topo_t *topo, const fs_nodes_t *nodes,
+                              fs_balance_t how, const uint64_t *rank_bytes,
+                              uint32_t u, uint32_t w, uint64_t *gather,
+                              uint64_t *redist)
 {
     fs_arena_t   arena = {0};
     fs_tile_t    tile;
     fs_streams_t streams;
     uint64_t     g, r;
     fs_status_t  status =
-        fs_tile_of_matrix(topo, rank_bytes, u, w, &arena, &tile);
+        fs_tile_of_matrix(topo, nodes, rank_bytes, u, w, &arena, &tile);
 
     if (status == FS_OK) {
         status = fs_balance_tile(how, &tile, &arena, &streams);
@@ -97,17 +99,25 @@ fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
                              uint64_t *redist_p)
 {
     uint64_t    gather = 0, redist = 0;
-    fs_status_t status = (size_t)how <= FS_BALANCE_ROWCOL ? FS_OK
-                                                          : FS_ERR_INVAL;
+    fs_nodes_t  nodes  = fs_nodes_one_each(topo);
+    fs_arena_t  arena  = {0};
+    fs_status_t status = FS_OK;
 
+    if ((size_t)how > FS_BALANCE_ROWCOL) {
+        return FS_ERR_INVAL;
+    }
+    if (how != FS_BALANCE_ROWCOL) {
+        status = fs_nodes_init(&nodes, topo, &arena);
+    }
     for (uint32_t u = 0; u < topo->n_servers; ++u) {
         for (uint32_t w = 0; w < topo->n_servers && status == FS_OK; ++w) {
             if (w != u) {
-                status =
-                    tile_moves(topo, how, rank_bytes, u, w, &gather, &redist);
+                status = tile_moves(topo, &nodes, how, rank_bytes, u, w,
+                                    &gather, &redist);
             }
         }
     }
+    fs_arena_fini(&arena);
     if (status == FS_OK) {
         *gather_p = gather;
         *redist_p = redist;

@@ -200,7 +200,7 @@ static fs_status_t write_streams(rowcol_t *rc, const fs_schedule_t *schedule,
         }
     }
     first[lanes] = n;
-    *streams     = (fs_streams_t){lanes, first, out};
+    *streams     = (fs_streams_t){lanes, first, out, NULL};
     return FS_OK;
 }
 
@@ -224,7 +224,8 @@ static fs_status_t balance(rowcol_t *rc, const fs_deal_t *rows,
 }
 
 fs_status_t fs_balance_rowcol(const fs_tile_t *tile, uint64_t total,
-                              fs_arena_t *arena, fs_streams_t *streams)
+                              const fs_viewer_t *viewer, fs_arena_t *arena,
+                              fs_streams_t *streams)
 {
     uint64_t capacity = fs_balance_capacity(total, tile->n_lanes);
     rowcol_t rc = {.tile = tile, .spare = capacity * tile->n_lanes - total};
@@ -232,6 +233,7 @@ fs_status_t fs_balance_rowcol(const fs_tile_t *tile, uint64_t total,
     fs_deal_t      rows;
     fs_status_t    status = fs_deal_init(&rows, tile, total, capacity, arena);
 
+    (void)viewer;
     if (status == FS_OK) {
         fs_deal_rows(&rows);
         status = balance(&rc, &rows, capacity, arena);

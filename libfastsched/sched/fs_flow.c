@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two lists of slices become one program: chunk by chunk, so that sending and
- * receiving use the rings in step, the side whose next chunk is earlier first,
- * sending at equal times.
+ * Lists of slices become one program: chunk by chunk, so that sending and
+ * receiving use the rings in step, the side whose next chunk is earlier first.
  *
  * A chunk at pos p of a slice is due at start + (p - begin of the slice), but
  * always before the slice ends: streams may be a little longer than the
- * schedule thinks, by alignment or because "greedy" may. Slices of one sender,
- * or of one receiver, do not overlap in time; so a server sends its chunks in
- * the order of (due time, pos, lane), and receives others in the order of the
- * same key. That is the one global order which fs_emit.h asks for, whether the
- * schedule has stages or not.
+ * schedule thinks, by alignment or because "greedy" may. Slices of one sender
+ * do not overlap in time, so (due time, sender, lane) is a chunk's own; a server
+ * sends its chunks in that order, and receives others in it. That is the one
+ * global order which fs_emit.h asks for, whether the schedule has stages or not.
  */
 #include "sched/fs_flow.h"
 
-/* One side on its way through its slices. */
-typedef struct side {
+/* A side and how far it has been read. */
+typedef struct reader {
     fs_emit_t         *em;
     const fs_opener_t *opener;
     bool               outgoing;
@@ -24,9 +22,9 @@ typedef struct side {
     uint64_t           begin; /* pos of the slice */
     uint64_t           pos;   /* of the next chunks */
     uint64_t           due;   /* when they are; UINT64_MAX: no slice is left */
-} side_t;
+} reader_t;
 
-static bool open_slice(const side_t *side)
+static bool open_slice(const reader_t *side)
 {
     const fs_opener_t *opener = side->opener;
     fs_status_t        status = FS_OK;
@@ -41,7 +39,7 @@ static bool open_slice(const side_t *side)
 }
 
 /* Find the chunks that come next, in this slice or a later one. */
-static void look(side_t *side)
+static void look(reader_t *side)
 {
     const fs_slice_t *slice = side->slice;
 
@@ -63,19 +61,17 @@ static void look(side_t *side)
                 fs_u64_min(side->pos - side->begin, slice->bytes - 1);
 }
 
-static void enter(side_t *side, fs_slices_t slices)
+static void enter(reader_t *side)
 {
-    side->slice = slices.list;
-    side->last  = slices.list + slices.n;
-    side->due   = UINT64_MAX;
-    if (slices.n > 0 && open_slice(side)) {
+    side->due = UINT64_MAX;
+    if (side->slice < side->last && open_slice(side)) {
         side->begin = side->slice->stream->pos;
         look(side);
     }
 }
 
 /* Emit the chunks that begin at pos. */
-static void pass(side_t *side)
+static void pass(reader_t *side)
 {
     const fs_slice_t *slice  = side->slice;
     fs_stream_t      *stream = slice->stream;
@@ -97,16 +93,47 @@ static void pass(side_t *side)
     look(side);
 }
 
-void fs_flow_run(fs_emit_t *em, fs_slices_t out, fs_slices_t in,
+/* Of two sides, neither of them at its end, the one whose turn it is. Sends and
+ * receives care for the order among their like only. */
+static bool comes_first(const reader_t *a, const reader_t *b)
+{
+    return a->due < b->due || (a->due == b->due && a->outgoing == b->outgoing &&
+                               a->slice->sender < b->slice->sender);
+}
+
+static reader_t *next_side(reader_t *readers, uint32_t n)
+{
+    reader_t *next = readers;
+
+    for (uint32_t k = 1; k < n; ++k) {
+        if (readers[k].due < UINT64_MAX && comes_first(&readers[k], next)) {
+            next = &readers[k];
+        }
+    }
+    return next;
+}
+
+void fs_flow_run(fs_emit_t *em, const fs_side_t *sides, uint32_t n_sides,
                  const fs_opener_t *opener)
 {
-    side_t sends = {.em = em, .opener = opener, .outgoing = true};
-    side_t recvs = {.em = em, .opener = opener, .outgoing = false};
+    reader_t *readers = fs_arena_alloc(em->arena, n_sides, sizeof(*readers));
+    reader_t *next;
 
-    enter(&sends, out);
-    enter(&recvs, in);
-    while (fs_emit_may_go_on(em) &&
-           fs_u64_min(sends.due, recvs.due) < UINT64_MAX) {
-        pass(sends.due <= recvs.due ? &sends : &recvs);
+    if (readers == NULL) {
+        em->program->status = FS_ERR_NOMEM;
+        return;
+    }
+    for (uint32_t k = 0; k < n_sides; ++k) {
+        readers[k] = (reader_t){.em       = em,
+                                .opener   = opener,
+                                .outgoing = sides[k].outgoing,
+                                .slice    = sides[k].list,
+                                .last     = sides[k].list + sides[k].n};
+        enter(&readers[k]);
+    }
+    for (next = next_side(readers, n_sides);
+         fs_emit_may_go_on(em) && next->due < UINT64_MAX;
+         next = next_side(readers, n_sides)) {
+        pass(next);
     }
 }

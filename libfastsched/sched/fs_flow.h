@@ -9,19 +9,23 @@
  * ended, and the time they have. */
 typedef struct fs_slice {
     fs_stream_t *stream;
-    uint64_t     end;   /* UINT64_MAX: all that is left */
-    uint64_t     start; /* time, see fs_transfer_t */
-    uint64_t     bytes; /* it ends at start + bytes; not 0 */
+    uint64_t     end;    /* UINT64_MAX: all that is left */
+    uint64_t     start;  /* time, see fs_transfer_t */
+    uint64_t     bytes;  /* it ends at start + bytes; not 0 */
+    uint32_t     sender; /* of all that can send at a time, the same number on
+                            every rank: decides between equal times */
 } fs_slice_t;
 
-/* Slices by start that do not overlap in time. */
-typedef struct fs_slices {
-    const fs_slice_t *list;
-    size_t            n;
-} fs_slices_t;
+/* One way out of this server or in: slices by start that do not overlap in
+ * time. */
+typedef struct fs_side {
+    bool        outgoing;
+    fs_slice_t *list;
+    size_t      n;
+} fs_side_t;
 
-/* Called before a slice is read; may make its stream. One slice that leaves
- * (outgoing) and one that comes are open at a time. */
+/* Called before a slice is read; may make its stream. One slice of each side is
+ * open at a time. */
 typedef struct fs_opener {
     fs_status_t (*open)(void *ctx, const fs_slice_t *slice, bool outgoing);
     void *ctx;
@@ -29,7 +33,7 @@ typedef struct fs_opener {
 
 /* Emit what leaves this server and what comes. opener may be NULL: all streams
  * are there. A failure shows in the program's status. */
-void fs_flow_run(fs_emit_t *em, fs_slices_t out, fs_slices_t in,
+void fs_flow_run(fs_emit_t *em, const fs_side_t *sides, uint32_t n_sides,
                  const fs_opener_t *opener);
 
 #endif

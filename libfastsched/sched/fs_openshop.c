@@ -6,12 +6,14 @@
  *
  *   rotation  Server i sends to i + 1, i + 2, ... Good when pairs are nearly
  *             equal: nobody waits long, and nothing is left over that does not
- *             fit. Given up when a server has idled too long.
+ *             fit. Given up when a server has idled too long. From 40 servers
+ *             on, other first distances get a try before pairs are cut.
  *   priority  List scheduling, fs_openshop_list.c. Good when pairs differ: a
  *             busy server hardly ever idles.
- *   relaxed   The stages of fs_compact.c without their barriers. Large pairs
- *             are cut into up to four pieces. When there are few servers: then
- *             the other rules end with gaps as long as a message; or few pairs.
+ *   slack     Pairs are cut so that nobody who has no time to lose must wait,
+ *             fs_openshop_slack.c. When there are few servers, as the other
+ *             rules then end with gaps as long as a message; or few pairs; or
+ *             when all servers send and receive as much.
  */
 #include "sched/fs_openshop.h"
 
@@ -20,14 +22,17 @@
 #include <string.h>
 
 enum {
-    MAX_PIECES = 4,  /* of a pair */
-    FEW        = 40, /* servers, below which pairs are cut unless it is good, */
-    SOME       = 64, /* below which a fair rotation is taken, */
-    PLENTY     = 128, /* below which it is looked for, */
-    MANY       = 512, /* below which pairs are cut unless it is fair */
-    GOOD       = 50,  /* 1/50 above the bound is good, */
-    FAIR       = 20   /* 1/20 is fair */
+    FEW    = 40,  /* servers, below which pairs are cut unless it is good, */
+    SOME   = 64,  /* below which a fair rotation is taken, */
+    PLENTY = 128, /* below which it is looked for */
+    GOOD   = 50,  /* 1/50 above the bound is good, */
+    FAIR   = 20,  /* 1/20 is fair */
+    TURNS  = 8,   /* rotations */
+    TRIES  = 4    /* limits of the time */
 };
+
+/* Pairs times servers for which cutting takes some tenths of a second. */
+#define TOO_MANY (UINT64_C(1) << 24)
 
 fs_status_t fs_shop_init(fs_shop_t *shop, const fs_demand_t *demand,
                          fs_arena_t *arena)
@@ -102,48 +107,19 @@ static bool round_of(fs_shop_t *shop, uint32_t d, uint32_t part)
     return true;
 }
 
-/* Sets the draft's total to UINT64_MAX if it gives up. */
-static void rotate(fs_shop_t *shop, uint32_t part)
+/* All distances, this one first. Sets the draft's total to UINT64_MAX if it
+ * gives up. */
+static void rotate(fs_shop_t *shop, uint32_t first, uint32_t part)
 {
-    bool good = true;
+    uint32_t n    = shop->n;
+    bool     good = true;
 
-    for (uint32_t d = 1; d < shop->n && good; ++d) {
-        good = round_of(shop, d, part);
+    for (uint32_t k = 0; k + 1 < n && good; ++k) {
+        good = round_of(shop, 1 + (first - 1 + k) % (n - 1), part);
     }
     if (!good) {
         shop->draft->total = UINT64_MAX;
     }
-}
-
-/* ---- stages without barriers ---- */
-
-/* The transfers of a compact schedule in their order. The last piece that a
- * pair may have takes all that is left of it. */
-static fs_status_t relax(fs_shop_t *shop, fs_arena_t *arena)
-{
-    size_t      n        = shop->n;
-    fs_draft_t  stages   = {.only_server = FS_ALL_SERVERS};
-    uint64_t   *sent     = fs_arena_calloc(arena, n * n, sizeof(*sent));
-    uint32_t   *n_pieces = fs_arena_calloc(arena, n * n, sizeof(*n_pieces));
-    fs_status_t status   = FS_ERR_NOMEM;
-
-    if (sent != NULL && n_pieces != NULL) {
-        status = fs_compact_build(shop->demand, arena, &stages);
-    }
-    for (size_t k = 0; status == FS_OK && k < stages.n_transfers; ++k) {
-        const fs_transfer_t *t    = &stages.transfers[k];
-        size_t               at   = t->src * n + t->dst;
-        uint64_t             left = shop->demand->bytes[at] - sent[at];
-        uint64_t bytes = ++n_pieces[at] == MAX_PIECES ? left : t->bytes;
-
-        if (left > 0) {
-            fs_shop_send(shop, t->src, t->dst, bytes);
-            sent[at] += bytes;
-        }
-    }
-    status = status == FS_OK ? stages.status : status;
-    fs_draft_fini(&stages);
-    return status;
 }
 
 /* ---- the best rule ---- */
@@ -159,12 +135,6 @@ static uint32_t good_enough(uint32_t n)
     return n >= FEW && n < SOME ? FAIR : GOOD;
 }
 
-/* Cutting needs stages, and many servers take long to find them. */
-static bool worth_cutting(uint32_t n, const fs_draft_t *draft, uint64_t bound)
-{
-    return n < MANY && !within(draft, bound, n < FEW ? GOOD : FAIR);
-}
-
 static void keep_better(fs_draft_t *draft, fs_draft_t *trial)
 {
     if (trial->total < draft->total) {
@@ -173,25 +143,66 @@ static void keep_better(fs_draft_t *draft, fs_draft_t *trial)
     fs_draft_clear(trial);
 }
 
+/* Rotations until one is fair. */
+static void turn(fs_shop_t *shop, fs_draft_t *draft, fs_draft_t *trial)
+{
+    uint32_t n = shop->n;
+
+    for (uint32_t k = 1; k < TURNS && !within(draft, shop->demand->bound, FAIR);
+         ++k) {
+        fs_shop_open(shop, trial);
+        rotate(shop, 1 + k * n / TURNS, FAIR);
+        keep_better(draft, trial);
+    }
+}
+
+/* Cut pairs until it is fair. With few servers the limit is the bound at first,
+ * with more it is later, as then fewer pairs are cut. */
+static fs_status_t cut(fs_shop_t *shop, fs_arena_t *arena, fs_draft_t *draft,
+                       fs_draft_t *trial)
+{
+    uint64_t    bound  = shop->demand->bound;
+    fs_status_t status = FS_OK;
+
+    for (uint32_t k = 0; k < TRIES && status == FS_OK; ++k) {
+        uint32_t percent = shop->n < FEW ? k : TRIES - 1 - k;
+
+        fs_shop_open(shop, trial);
+        status = fs_shop_by_slack(shop, bound + bound / 100 * percent, arena);
+        keep_better(draft, trial);
+        if (within(draft, bound, FAIR)) {
+            break;
+        }
+    }
+    return status;
+}
+
+static bool too_many(const fs_draft_t *draft, uint32_t n)
+{
+    return draft->n_rounds * (uint64_t)n * n > TOO_MANY;
+}
+
 static fs_status_t try_rules(fs_shop_t *shop, fs_arena_t *arena,
                              fs_draft_t *draft, fs_draft_t *trial)
 {
     uint64_t    bound  = shop->demand->bound;
-    uint32_t    enough = good_enough(shop->n);
-    fs_status_t status;
+    uint32_t    n      = shop->n;
+    fs_status_t status = FS_OK;
 
     fs_shop_open(shop, draft);
-    rotate(shop, shop->n < PLENTY ? FAIR : GOOD);
-    if (within(draft, bound, enough)) {
+    rotate(shop, 1, n < PLENTY ? FAIR : GOOD);
+    if (within(draft, bound, good_enough(n))) {
         return FS_OK;
     }
     fs_shop_open(shop, trial);
     status = fs_shop_by_priority(shop, arena);
     keep_better(draft, trial);
-    if (status == FS_OK && worth_cutting(shop->n, draft, bound)) {
-        fs_shop_open(shop, trial);
-        status = relax(shop, arena);
-        keep_better(draft, trial);
+    if (n >= FEW) {
+        turn(shop, draft, trial);
+    }
+    if (status == FS_OK && !too_many(draft, n) &&
+        !within(draft, bound, n < FEW ? GOOD : FAIR)) {
+        status = cut(shop, arena, draft, trial);
     }
     return status;
 }

@@ -77,6 +77,12 @@ fs_status_t fs_alg_pipe2d_build(const fs_plan_request_t *request,
 fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
                                 fs_program_t *program, fs_plan_t *plan);
 
+/* What the staged plan of request->rank is made from: the transfers of its lane,
+ * all servers' schedule else. request->local is not read. As fs_plan_create();
+ * on FS_OK *schedule_p is the caller's. */
+fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
+                               fs_schedule_t          **schedule_p);
+
 /* May src send to dst, on another server, in any plan of an algorithm? */
 typedef bool (*fs_alg_talks_t)(const fs_topo_t        *topo,
                                const fs_plan_params_t *params, uint32_t src,

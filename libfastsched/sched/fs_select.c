@@ -11,23 +11,23 @@
  * the start-up cost of a message (params.stage_cost), N servers:
  *
  *   staged  A + 2 N alpha. A is the busiest line of the matrix of bytes per
- *           lane, which any schedule of one-to-one transfers takes at least. A
- *           tile has as many lanes as the smaller of its servers; where sizes
- *           differ, A passes the lower bound, because lanes of the larger
- *           server idle.
+ *           lane, which any schedule of one-to-one transfers takes at least. It
+ *           is the lower bound, unless servers are so many and so uneven that
+ *           lanes of the larger ones idle (fs_nodes.h).
  *   pipe2d  3/2 B + 2 (N - 1) alpha. B is the most that one rank has to send or
  *           receive, or a lane on average. Its steps have no common length, so
  *           it does not reach B.
  *
- * Where all servers have as many lanes, A is at most B and staged is cheaper
- * whatever the traffic: its balance moves no more bytes inside servers than
- * rails do, and in a lab of 4 x 4 ranks it took 1.08 times the lower bound on
- * balanced traffic, pipe2d 1.12. With servers of 4, 1, 1, 1 and 1 ranks pipe2d
- * was 1.58 times as fast as staged, and took 1.58 times the bound: hence 3/2.
+ * Where no lane idles, A is at most B and staged is cheaper whatever the
+ * traffic: its balance moves no more bytes inside servers than rails do, and in a
+ * lab of 4 x 4 ranks it took 1.08 times the lower bound on balanced traffic,
+ * pipe2d 1.12. Otherwise, with servers of 4, 1, 1, 1 and 1 ranks, pipe2d took
+ * 1.58 times the bound: hence 3/2.
  */
 #include "fastsched.h"
 
 #include "base/fs_arith.h"
+#include "sched/fs_nodes.h"
 #include "sched/fs_topo.h"
 
 typedef struct call {
@@ -75,16 +75,6 @@ static bool skewed(const call_t *call, const row_t *row)
     return call->skewed;
 }
 
-static bool equal_lanes(const fs_topo_t *topo)
-{
-    for (uint32_t u = 1; u < topo->n_servers; ++u) {
-        if (topo->n_lanes[u] != topo->n_lanes[0]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* A: the largest row or column sum of bytes per lane. */
 static uint64_t busiest_line(const fs_topo_t *topo, const fs_traffic_t *traffic)
 {
@@ -115,7 +105,7 @@ static bool staged_is_cheaper(const call_t *call, const row_t *row)
     fs_u128_t        staged, pipe2d;
 
     (void)row;
-    if (equal_lanes(topo)) {
+    if (fs_nodes_use_all_lanes(topo)) {
         return true;
     }
     staged = busiest_line(topo, call->traffic) + 2 * n * alpha;

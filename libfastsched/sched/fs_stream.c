@@ -1,41 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sched/fs_stream.h"
 
-/* Does this rank serve the lane, at this end of it? Where lanes have no
- * namesakes, the receiver of each segment tells. */
-static bool serves(const fs_stream_t *stream, uint32_t lane, uint32_t local,
-                   bool outgoing)
+/* Where a segment of a lane arrives: on the lane's namesake where all do. */
+static uint32_t arrives_on(const fs_stream_t *stream, uint32_t lane,
+                           const fs_segment_t *s)
 {
-    return outgoing ? stream->src_proxy[lane] == local
-                    : stream->straight && stream->dst_proxy[lane] == local;
+    return stream->streams.end != NULL ? lane : s->dst_lane;
 }
 
-static bool sends_some(const fs_segment_t *s, const fs_segment_t *end,
-                       uint32_t local)
+/* Does the viewer serve the lane of a segment, at its end of it? */
+static bool serves(const fs_stream_t *stream, const fs_viewer_t *viewer,
+                   uint32_t lane, const fs_segment_t *s)
 {
-    while (s < end && s->src_local != local) {
-        ++s;
-    }
-    return s < end;
+    return (viewer->outgoing
+                ? stream->src_proxy[lane]
+                : stream->dst_proxy[arrives_on(stream, lane, s)]) ==
+           viewer->local;
 }
 
-static bool gets_some(const fs_stream_t *stream, const fs_segment_t *s,
-                      const fs_segment_t *end, uint32_t local)
+static bool concerns(const fs_stream_t *stream, const fs_viewer_t *viewer,
+                     uint32_t lane)
 {
-    if (stream->straight) {
-        while (s < end && s->dst_local != local) {
-            ++s;
+    const fs_streams_t *streams = &stream->streams;
+
+    for (uint32_t k = streams->first[lane]; k < streams->first[lane + 1]; ++k) {
+        const fs_segment_t *s = &streams->segments[k];
+
+        if ((viewer->outgoing ? s->src_local : s->dst_local) == viewer->local ||
+            serves(stream, viewer, lane, s)) {
+            return true;
         }
-    } else {
-        while (s < end && s->dst_local != local &&
-               stream->dst_proxy[s->dst_lane] != local) {
-            ++s;
-        }
     }
-    return s < end;
+    return false;
 }
 
-fs_status_t fs_stream_rewind(fs_stream_t *stream, uint32_t local, bool outgoing,
+fs_status_t fs_stream_rewind(fs_stream_t *stream, const fs_viewer_t *viewer,
                              fs_arena_t *arena)
 {
     const fs_streams_t *streams = &stream->streams;
@@ -50,15 +49,13 @@ fs_status_t fs_stream_rewind(fs_stream_t *stream, uint32_t local, bool outgoing,
     }
     stream->cursor = stream->mine + n;
     for (uint32_t lane = 0; lane < n; ++lane) {
-        const fs_segment_t *s   = streams->segments + streams->first[lane];
-        const fs_segment_t *end = streams->segments + streams->first[lane + 1];
+        uint32_t first = streams->first[lane];
 
-        if (s < end && (serves(stream, lane, local, outgoing) ||
-                        (outgoing ? sends_some(s, end, local)
-                                  : gets_some(stream, s, end, local)))) {
+        if (concerns(stream, viewer, lane)) {
             stream->mine[stream->n_mine++] = lane;
-            stream->cursor[lane]           = streams->first[lane];
-            stream->next[lane]             = s->pos;
+            stream->cursor[lane]           = first;
+            stream->next[lane] =
+                streams->end == NULL ? streams->segments[first].pos : 0;
         }
     }
     return FS_OK;
@@ -83,8 +80,8 @@ static uint64_t run_end(const fs_stream_t *stream, uint32_t lane,
     const fs_segment_t *last = stream->streams.segments +
                                stream->streams.first[lane + 1] - 1;
 
-    if (stream->straight) {
-        s = last;
+    if (stream->streams.end != NULL) {
+        return fs_u64_min(stream->streams.end[lane], limit);
     }
     while (s < last && s->pos + s->len_bytes < limit &&
            s[1].pos == s->pos + s->len_bytes && s[1].dst_lane == s->dst_lane) {
@@ -102,9 +99,10 @@ bool fs_stream_cut(const fs_stream_t *stream, uint32_t lane, uint64_t pos,
     if (end - pos > chunk_bytes) {
         end = pos + chunk_bytes;
     }
-    chunk->lane     = lane;
-    chunk->segment  = stream->streams.segments + stream->cursor[lane];
-    chunk->dst_lane = chunk->segment->dst_lane;
+    chunk->lane    = lane;
+    chunk->segment = stream->streams.segments + stream->cursor[lane];
+    chunk->last    = stream->streams.segments + stream->streams.first[lane + 1];
+    chunk->dst_lane = arrives_on(stream, lane, chunk->segment);
     chunk->begin    = pos;
     chunk->at       = pos;
     chunk->end      = run_end(stream, lane, end);

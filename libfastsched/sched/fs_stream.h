@@ -18,7 +18,8 @@
 /* The streams between this server and another, in one direction, and how far
  * they have been read. */
 typedef struct fs_stream {
-    fs_streams_t    streams;
+    fs_streams_t    streams;   /* some lanes of a tile's: lane is relative to
+                                  these, dst_lane of a segment is not */
     const uint32_t *src_proxy; /* [n_lanes] local index that sends a lane */
     const uint32_t *dst_proxy; /* [n_lanes] local index that receives it */
     const uint32_t *remote;    /* ranks of the other server */
@@ -28,7 +29,6 @@ typedef struct fs_stream {
     uint64_t       *next;      /* [n_lanes] pos of a lane's next byte;
                                   UINT64_MAX at its end */
     uint64_t        pos;       /* where the next slice begins */
-    bool            straight;  /* no gaps, and each lane to its namesake only */
 } fs_stream_t;
 
 /* One message on the wire: bytes begin to end of a lane's stream, and how far
@@ -40,6 +40,7 @@ typedef struct fs_chunk {
     uint64_t            end;
     uint64_t            at;
     const fs_segment_t *segment; /* that holds `at` */
+    const fs_segment_t *last;    /* one behind those of the lane */
 } fs_chunk_t;
 
 /* What a chunk holds of one block. */
@@ -51,11 +52,10 @@ typedef struct fs_part {
     uint64_t len_bytes;
 } fs_part_t;
 
-/* Begin reading the lanes that concern a local rank of the sending (outgoing) or
- * receiving server: it serves them, or they carry bytes of its blocks. streams,
- * proxies, remote and straight are set. Memory comes from arena. FS_OK,
- * FS_ERR_NOMEM. */
-fs_status_t fs_stream_rewind(fs_stream_t *stream, uint32_t local, bool outgoing,
+/* Begin reading the lanes that concern the viewer: it serves them, or they carry
+ * bytes of its blocks. streams, proxies and remote are set. Memory comes from
+ * arena. FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_stream_rewind(fs_stream_t *stream, const fs_viewer_t *viewer,
                              fs_arena_t *arena);
 
 /* Where the first chunk below end begins; UINT64_MAX if there is none. */
@@ -70,13 +70,16 @@ bool fs_stream_cut(const fs_stream_t *stream, uint32_t lane, uint64_t pos,
 static inline void fs_stream_advance(fs_stream_t      *stream,
                                      const fs_chunk_t *chunk)
 {
-    uint32_t cursor = (uint32_t)(chunk->segment - stream->streams.segments);
+    uint64_t next = chunk->end;
 
-    stream->cursor[chunk->lane] = cursor;
-    stream->next[chunk->lane] =
-        cursor == stream->streams.first[chunk->lane + 1]
-            ? UINT64_MAX
-            : fs_u64_max(chunk->segment->pos, chunk->end);
+    if (chunk->segment == chunk->last) {
+        next = UINT64_MAX;
+    } else if (stream->streams.end == NULL) {
+        next = fs_u64_max(chunk->segment->pos, next);
+    }
+    stream->next[chunk->lane] = next;
+    stream->cursor[chunk->lane] =
+        (uint32_t)(chunk->segment - stream->streams.segments);
 }
 
 /* Is what remains of the chunk in one block? */
@@ -109,37 +112,40 @@ static inline bool fs_chunk_take(fs_chunk_t *chunk, fs_part_t *part)
     return true;
 }
 
-/* As fs_chunk_take(), but drop the parts that other ranks than src_local send:
- * most chunks are of no interest to most ranks. */
+/* As fs_chunk_take(), but drop the parts that other ranks send (or else receive):
+ * most chunks are of no interest to most ranks, and what is of none may not even
+ * be there. */
+static inline bool fs_chunk_take_of(fs_chunk_t *chunk, uint32_t local,
+                                    bool sends, fs_part_t *part)
+{
+    const fs_segment_t *s = chunk->segment;
+
+    for (; s < chunk->last && s->pos < chunk->end; ++s) {
+        if ((sends ? s->src_local : s->dst_local) == local) {
+            chunk->segment = s;
+            chunk->at      = fs_u64_max(chunk->at, s->pos);
+            return fs_chunk_take(chunk, part);
+        }
+        if (s->pos + s->len_bytes > chunk->end) {
+            break;
+        }
+    }
+    chunk->segment = s;
+    return false;
+}
+
+/* The parts that src_local sends. */
 static inline bool fs_chunk_take_from(fs_chunk_t *chunk, uint32_t src_local,
                                       fs_part_t *part)
 {
-    const fs_segment_t *s = chunk->segment;
-
-    while (chunk->at < chunk->end && s->src_local != src_local) {
-        uint64_t end = s->pos + s->len_bytes;
-
-        s += end <= chunk->end;
-        chunk->at = fs_u64_min(end, chunk->end);
-    }
-    chunk->segment = s;
-    return fs_chunk_take(chunk, part);
+    return fs_chunk_take_of(chunk, src_local, true, part);
 }
 
-/* Likewise, the parts that are not for dst_local. */
+/* The parts that dst_local receives. */
 static inline bool fs_chunk_take_for(fs_chunk_t *chunk, uint32_t dst_local,
                                      fs_part_t *part)
 {
-    const fs_segment_t *s = chunk->segment;
-
-    while (chunk->at < chunk->end && s->dst_local != dst_local) {
-        uint64_t end = s->pos + s->len_bytes;
-
-        s += end <= chunk->end;
-        chunk->at = fs_u64_min(end, chunk->end);
-    }
-    chunk->segment = s;
-    return fs_chunk_take(chunk, part);
+    return fs_chunk_take_of(chunk, dst_local, false, part);
 }
 
 #endif

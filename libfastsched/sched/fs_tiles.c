@@ -68,47 +68,51 @@ static void fill_incoming(const fs_tiles_t *tiles, const uint32_t *theirs,
     }
 }
 
-/* With a lane per rank they are the ranks themselves. */
-static const uint32_t *proxies(const fs_tiles_t *tiles, uint32_t server,
-                               uint32_t n_lanes, fs_arena_t *arena)
-{
-    const fs_topo_t *topo = tiles->request->topo;
-    uint32_t        *proxy;
-
-    if (topo->n_lanes[server] == fs_topo_n_local(topo, server)) {
-        return tiles->count_up;
-    }
-    proxy = fs_arena_alloc(arena, n_lanes, sizeof(*proxy));
-    for (uint32_t lane = 0; proxy != NULL && lane < n_lanes; ++lane) {
-        proxy[lane] = fs_topo_proxy(topo, server, lane);
-    }
-    return proxy;
-}
-
-fs_status_t fs_tiles_get(fs_tiles_t *tiles, uint32_t other, bool outgoing,
-                         fs_arena_t *arena, fs_tile_t *tile_p)
+void fs_tiles_get_bytes(fs_tiles_t *tiles, uint32_t other, bool outgoing,
+                        fs_tile_t *tile_p)
 {
     const fs_topo_t *topo     = tiles->request->topo;
-    uint32_t         src      = outgoing ? tiles->server : other;
-    uint32_t         dst      = outgoing ? other : tiles->server;
     uint32_t         n_mine   = fs_topo_n_local(topo, tiles->server);
     uint32_t         n_theirs = fs_topo_n_local(topo, other);
     const uint32_t  *theirs   = fs_topo_ranks(topo, other);
-    uint32_t         n_lanes  = fs_topo_tile_lanes(topo, src, dst);
 
     if (outgoing) {
         fill_outgoing(tiles, theirs, n_theirs, n_mine);
     } else {
         fill_incoming(tiles, theirs, n_theirs, n_mine);
     }
-    *tile_p = (fs_tile_t){
-        .n_src     = outgoing ? n_mine : n_theirs,
-        .n_dst     = outgoing ? n_theirs : n_mine,
-        .bytes     = tiles->bytes,
-        .n_lanes   = n_lanes,
-        .src_proxy = proxies(tiles, src, n_lanes, arena),
-        .dst_proxy = proxies(tiles, dst, n_lanes, arena),
-    };
+    *tile_p = (fs_tile_t){.n_src = outgoing ? n_mine : n_theirs,
+                          .n_dst = outgoing ? n_theirs : n_mine,
+                          .bytes = tiles->bytes};
+}
+
+/* With a lane per rank and nobody twice, the proxies are the ranks themselves. */
+static const uint32_t *proxies(const fs_tiles_t *tiles, const fs_nodes_t *nodes,
+                               uint32_t server, const fs_tile_lanes_t *lanes,
+                               fs_arena_t *arena)
+{
+    const fs_topo_t *topo = tiles->request->topo;
+
+    return topo->n_lanes[server] == fs_topo_n_local(topo, server) &&
+                   lanes->n <= fs_nodes_of(nodes, server) * lanes->width
+               ? tiles->count_up
+               : fs_nodes_proxies(nodes, topo, server, lanes, arena);
+}
+
+fs_status_t fs_tiles_get(fs_tiles_t *tiles, const fs_nodes_t *nodes,
+                         uint32_t other, bool outgoing, fs_arena_t *arena,
+                         fs_tile_t *tile_p)
+{
+    uint32_t        src = outgoing ? tiles->server : other;
+    uint32_t        dst = outgoing ? other : tiles->server;
+    fs_tile_lanes_t lanes =
+        fs_nodes_lanes(nodes, tiles->request->topo, src, dst);
+
+    fs_tiles_get_bytes(tiles, other, outgoing, tile_p);
+    tile_p->n_lanes   = lanes.n;
+    tile_p->shared    = lanes.shared;
+    tile_p->src_proxy = proxies(tiles, nodes, src, &lanes, arena);
+    tile_p->dst_proxy = proxies(tiles, nodes, dst, &lanes, arena);
     return tile_p->src_proxy == NULL || tile_p->dst_proxy == NULL ? FS_ERR_NOMEM
                                                                   : FS_OK;
 }

@@ -4,6 +4,7 @@
 #define FS_TILES_H
 
 #include "sched/fs_balance.h"
+#include "sched/fs_nodes.h"
 #include "sched/fs_plan.h"
 
 typedef struct fs_tiles {
@@ -17,10 +18,15 @@ typedef struct fs_tiles {
 fs_status_t fs_tiles_init(fs_tiles_t *tiles, const fs_plan_request_t *request,
                           fs_arena_t *arena);
 
-/* The tile from (outgoing) or to this server, with a lane for each pair of
- * proxies. Its bytes are valid until the next call, its proxies as long as
- * arena. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_tiles_get(fs_tiles_t *tiles, uint32_t other, bool outgoing,
-                         fs_arena_t *arena, fs_tile_t *tile_p);
+/* The tile from (outgoing) or to this server, with the lanes of all pairs of
+ * nodes, pair by pair. Its bytes are valid until the next call, its proxies as
+ * long as arena. FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_tiles_get(fs_tiles_t *tiles, const fs_nodes_t *nodes,
+                         uint32_t other, bool outgoing, fs_arena_t *arena,
+                         fs_tile_t *tile_p);
+
+/* The bytes alone: no lanes. */
+void fs_tiles_get_bytes(fs_tiles_t *tiles, uint32_t other, bool outgoing,
+                        fs_tile_t *tile_p);
 
 #endif

@@ -20,7 +20,7 @@ static fs_topo_t *alloc_topo(uint32_t n_ranks)
     if (topo == NULL) {
         return NULL;
     }
-    topo->server = calloc(5 * n + 1, sizeof(*topo->server)); /* all arrays */
+    topo->server = calloc(7 * n + 1, sizeof(*topo->server)); /* all arrays */
     if (topo->server == NULL) {
         free(topo);
         return NULL;
@@ -29,7 +29,9 @@ static fs_topo_t *alloc_topo(uint32_t n_ranks)
     topo->local   = topo->server + n;
     topo->ranks   = topo->local + n;
     topo->n_lanes = topo->ranks + n;
-    topo->first   = topo->n_lanes + n;
+    topo->proxy   = topo->n_lanes + n;
+    topo->lane    = topo->proxy + n;
+    topo->first   = topo->lane + n;
     return topo;
 }
 
@@ -74,7 +76,7 @@ static fs_status_t lowest_rank_of_label(fs_topo_t *topo, const uint32_t *label)
 /* From lowest ranks to server numbers and local positions. */
 static void number_servers(fs_topo_t *topo)
 {
-    uint32_t *n_local = topo->n_lanes; /* borrowed until set_lanes() */
+    uint32_t *n_local = topo->n_lanes; /* borrowed until spread_lanes() */
     uint32_t  r, s;
 
     for (r = 0; r < topo->n_ranks; ++r) {
@@ -91,13 +93,34 @@ static void number_servers(fs_topo_t *topo)
     }
 }
 
-static void set_lanes(fs_topo_t *topo, uint32_t max_lanes)
+void fs_topo_set_lanes(fs_topo_t *topo, uint32_t server, uint32_t n_lanes,
+                       const uint32_t *proxy)
 {
-    uint32_t s, n;
+    const uint32_t *ranks = fs_topo_ranks(topo, server);
 
-    for (s = 0; s < topo->n_servers; ++s) {
-        n                = fs_topo_n_local(topo, s);
-        topo->n_lanes[s] = max_lanes == 0 ? n : fs_u32_min(n, max_lanes);
+    topo->n_lanes[server] = n_lanes;
+    for (uint32_t i = 0; i < fs_topo_n_local(topo, server); ++i) {
+        topo->lane[ranks[i]] = FS_NO_LANE;
+    }
+    for (uint32_t l = 0; l < n_lanes; ++l) {
+        topo->proxy[topo->first[server] + l] = proxy[l];
+        topo->lane[ranks[proxy[l]]]          = l;
+    }
+}
+
+/* Lanes are spread evenly over the local ranks: with one per rank, lane l is
+ * local rank l. */
+static void spread_lanes(fs_topo_t *topo, uint32_t max_lanes)
+{
+    for (uint32_t s = 0; s < topo->n_servers; ++s) {
+        uint32_t  n     = fs_topo_n_local(topo, s);
+        uint32_t  lanes = max_lanes == 0 ? n : fs_u32_min(n, max_lanes);
+        uint32_t *proxy = topo->proxy + topo->first[s];
+
+        for (uint32_t l = 0; l < lanes; ++l) {
+            proxy[l] = (uint32_t)((uint64_t)l * n / lanes);
+        }
+        fs_topo_set_lanes(topo, s, lanes, proxy);
     }
 }
 
@@ -120,7 +143,7 @@ fs_status_t fs_topo_create(uint32_t n_ranks, const uint32_t *server_of,
         return status;
     }
     number_servers(topo);
-    set_lanes(topo, max_lanes);
+    spread_lanes(topo, max_lanes);
     *topo_p = topo;
     return FS_OK;
 }
@@ -168,25 +191,14 @@ uint32_t fs_topo_n_lanes(const fs_topo_t *topo, uint32_t server)
     return topo->n_lanes[server];
 }
 
-/* Lanes are spread evenly over the local ranks: with one per rank, lane l is
- * local rank l. */
 uint32_t fs_topo_proxy(const fs_topo_t *topo, uint32_t server, uint32_t lane)
 {
-    return (uint32_t)((uint64_t)lane * fs_topo_n_local(topo, server) /
-                      topo->n_lanes[server]);
+    return topo->proxy[topo->first[server] + lane];
 }
 
 uint32_t fs_topo_lane(const fs_topo_t *topo, uint32_t rank)
 {
-    uint32_t s = topo->server[rank];
-    uint32_t lane =
-        (uint32_t)fs_u64_div_up((uint64_t)topo->local[rank] * topo->n_lanes[s],
-                                fs_topo_n_local(topo, s));
-
-    return lane < topo->n_lanes[s] &&
-                   fs_topo_proxy(topo, s, lane) == topo->local[rank]
-               ? lane
-               : FS_NO_LANE;
+    return topo->lane[rank];
 }
 
 uint32_t fs_topo_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w)

@@ -13,6 +13,8 @@ struct fs_topo {
     uint32_t *first;   /* [n_servers + 1] index into ranks */
     uint32_t *ranks;   /* [n_ranks] grouped by server, ascending inside */
     uint32_t *n_lanes; /* [n_servers] */
+    uint32_t *proxy;   /* [n_ranks] local position, at first[server] + lane */
+    uint32_t *lane;    /* [n_ranks] FS_NO_LANE: none */
 };
 
 /* The ranks of a server, by local position. */
@@ -27,6 +29,11 @@ static inline bool fs_in_a_row(const uint32_t *ranks, uint32_t n)
 {
     return ranks[n - 1] - ranks[0] == n - 1;
 }
+
+/* Give a server other lanes. proxy: [n_lanes] local positions, ascending; may be
+ * the topology's own. */
+void fs_topo_set_lanes(fs_topo_t *topo, uint32_t server, uint32_t n_lanes,
+                       const uint32_t *proxy);
 
 /* Lanes that serve the tile from server u to server w, both ends. */
 uint32_t fs_topo_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);

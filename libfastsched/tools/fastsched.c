@@ -16,6 +16,8 @@ static const struct {
     {"sim", "how long an exchange would take on a cluster", fs_cmd_sim},
     {"stragglar", "allreduce when one rank comes late", fs_cmd_stragglar},
     {"bench", "how long planning takes", fs_cmd_bench},
+    {"trace", "what the ranks of a job did, and what it waited for",
+     fs_cmd_trace},
     {"topo", "this server, its NICs and GPUs, and lanes for them", fs_cmd_topo},
 };
 

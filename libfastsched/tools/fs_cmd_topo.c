@@ -2,10 +2,9 @@
 /*
  * fastsched topo: what hwloc sees of this server, and the lanes that follow.
  *
- * A NIC is a PCI device with a network or an OpenFabrics interface; interfaces
- * of one device share its lane. A GPU belongs to the NIC that is nearest in the
- * tree of buses, among several to the one with the fewest GPUs. Interfaces without a device (loopback, bridges, tunnels)
- * are no NICs: they have no slow network of their own.
+ * NICs, and which of them are usable, as fs_hwloc_nics() says. A GPU belongs to
+ * the lane whose NIC is nearest in the tree of buses, among several to the one
+ * with the fewest GPUs.
  */
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_json.h"
@@ -16,31 +15,23 @@
 
 #if FS_HWLOC
 
-#include <hwloc.h>
+#include "fastsched_hwloc.h"
 
-enum { MAX_DEVICES = 256, MAX_PORTS = 8, TEXT_LEN = 256 };
+enum { MAX_DEVICES = 256, TEXT_LEN = 256 };
 
-typedef struct device {
-    hwloc_obj_t pci;
-    uint32_t    n_ports;
-    hwloc_obj_t ports[MAX_PORTS]; /* interfaces, as in ib0 and mlx5_0 */
-} device_t;
+typedef fs_hwloc_nic_t device_t; /* GPUs have interfaces, too */
 
 typedef struct server {
     hwloc_topology_t topology;
     uint32_t         n_nics, n_gpus;
     device_t         nics[MAX_DEVICES];
     device_t         gpus[MAX_DEVICES];
+    uint32_t         n_lanes;
+    uint32_t         nic_of[MAX_DEVICES];  /* by lane: the usable ones */
     uint32_t         lane_of[MAX_DEVICES]; /* by GPU */
 } server_t;
 
 /* ---- finding ---- */
-
-static bool is_nic_port(hwloc_obj_t os)
-{
-    return os->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ||
-           os->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
-}
 
 static bool is_gpu_port(hwloc_obj_t os)
 {
@@ -68,8 +59,8 @@ static hwloc_obj_t pci_of(hwloc_obj_t os)
 }
 
 /* Port NULL: the device, whether it has any or not. */
-static void add(device_t *devices, uint32_t *n_p, hwloc_obj_t pci,
-                hwloc_obj_t port)
+static void add_gpu(device_t *devices, uint32_t *n_p, hwloc_obj_t pci,
+                    hwloc_obj_t port)
 {
     uint32_t k = 0;
 
@@ -82,27 +73,36 @@ static void add(device_t *devices, uint32_t *n_p, hwloc_obj_t pci,
     if (k == *n_p) {
         devices[(*n_p)++] = (device_t){.pci = pci};
     }
-    if (port != NULL && devices[k].n_ports < MAX_PORTS) {
+    if (port != NULL && devices[k].n_ports < FS_HWLOC_MAX_PORTS) {
         devices[k].ports[devices[k].n_ports++] = port;
     }
 }
 
-static void find_devices(server_t *server)
+static void find_gpus(server_t *server)
 {
     hwloc_obj_t obj = NULL;
 
     while ((obj = hwloc_get_next_pcidev(server->topology, obj)) != NULL) {
         if (is_gpu_class(obj)) {
-            add(server->gpus, &server->n_gpus, obj, NULL);
+            add_gpu(server->gpus, &server->n_gpus, obj, NULL);
         }
     }
     while ((obj = hwloc_get_next_osdev(server->topology, obj)) != NULL) {
         hwloc_obj_t pci = pci_of(obj);
 
-        if (pci != NULL && is_nic_port(obj)) {
-            add(server->nics, &server->n_nics, pci, obj);
-        } else if (pci != NULL && is_gpu_port(obj)) {
-            add(server->gpus, &server->n_gpus, pci, obj);
+        if (pci != NULL && is_gpu_port(obj)) {
+            add_gpu(server->gpus, &server->n_gpus, pci, obj);
+        }
+    }
+}
+
+/* A lane for each usable NIC; where there is none, one for all. */
+static void find_nics(server_t *server)
+{
+    server->n_nics = fs_hwloc_nics(server->topology, MAX_DEVICES, server->nics);
+    for (uint32_t k = 0; k < server->n_nics; ++k) {
+        if (server->nics[k].usable) {
+            server->nic_of[server->n_lanes++] = k;
         }
     }
 }
@@ -126,6 +126,11 @@ static unsigned distance(hwloc_obj_t a, hwloc_obj_t b)
     return steps;
 }
 
+static const device_t *nic_of(const server_t *server, uint32_t lane)
+{
+    return &server->nics[server->nic_of[lane]];
+}
+
 static void assign_gpus(server_t *server)
 {
     uint32_t n_served[MAX_DEVICES] = {0};
@@ -133,10 +138,10 @@ static void assign_gpus(server_t *server)
     for (uint32_t g = 0; g < server->n_gpus; ++g) {
         uint32_t best = 0;
 
-        for (uint32_t k = 1; k < server->n_nics; ++k) {
+        for (uint32_t k = 1; k < server->n_lanes; ++k) {
             hwloc_obj_t gpu  = server->gpus[g].pci;
-            unsigned    mine = distance(gpu, server->nics[k].pci);
-            unsigned    was  = distance(gpu, server->nics[best].pci);
+            unsigned    mine = distance(gpu, nic_of(server, k)->pci);
+            unsigned    was  = distance(gpu, nic_of(server, best)->pci);
 
             if (mine < was || (mine == was && n_served[k] < n_served[best])) {
                 best = k;
@@ -197,24 +202,18 @@ static unsigned count(const server_t *server, hwloc_obj_type_t type)
     return n > 0 ? (unsigned)n : 0;
 }
 
-/* A lane for each NIC; where there is none, one for all. */
-static uint32_t n_lanes(const server_t *server)
-{
-    return server->n_nics == 0 ? 1 : server->n_nics;
-}
-
 static void print_device(const server_t *server, const char *kind,
-                         const device_t *device)
+                         const device_t *device, const char *note)
 {
     char name[TEXT_LEN], bus[TEXT_LEN], nodes[TEXT_LEN];
 
-    printf("%-10s %-16s PCI %s, NUMA node %s\n", kind, name_of(device, name),
-           bus_of(device, bus), nodes_of(server, device, nodes));
+    printf("%-10s %-16s PCI %s, NUMA node %s%s\n", kind, name_of(device, name),
+           bus_of(device, bus), nodes_of(server, device, nodes), note);
 }
 
 static void print_lane(const server_t *server, uint32_t lane)
 {
-    const device_t *nic = &server->nics[lane];
+    const device_t *nic = nic_of(server, lane);
     const char     *gap = "";
     char            name[TEXT_LEN];
 
@@ -236,16 +235,17 @@ static void print_text(const server_t *server)
            count(server, HWLOC_OBJ_NUMANODE), count(server, HWLOC_OBJ_CORE),
            count(server, HWLOC_OBJ_PU));
     for (uint32_t k = 0; k < server->n_nics; ++k) {
-        print_device(server, "NIC", &server->nics[k]);
+        print_device(server, "NIC", &server->nics[k],
+                     server->nics[k].usable ? "" : ", down or not the fastest");
     }
     for (uint32_t k = 0; k < server->n_gpus; ++k) {
-        print_device(server, "GPU", &server->gpus[k]);
+        print_device(server, "GPU", &server->gpus[k], "");
     }
-    for (uint32_t k = 0; k < server->n_nics; ++k) {
+    for (uint32_t k = 0; k < server->n_lanes; ++k) {
         print_lane(server, k);
     }
-    if (server->n_nics == 0) {
-        printf("lane 0     no NIC is seen: one lane for all\n");
+    if (server->n_lanes == 0) {
+        printf("lane 0     no usable NIC is seen: one lane for all\n");
     }
 }
 
@@ -264,6 +264,9 @@ static void write_devices(const server_t *server, fs_tool_json_t *json,
         fs_tool_json_close(json);
         fs_tool_json_text(json, "pci", bus_of(&devices[k], text));
         fs_tool_json_text(json, "numa", nodes_of(server, &devices[k], text));
+        if (devices == server->nics) {
+            fs_tool_json_bool(json, "usable", devices[k].usable);
+        }
         fs_tool_json_close(json);
     }
     fs_tool_json_close(json);
@@ -272,10 +275,10 @@ static void write_devices(const server_t *server, fs_tool_json_t *json,
 static void write_lanes(const server_t *server, fs_tool_json_t *json)
 {
     fs_tool_json_open(json, "lanes", '[');
-    for (uint32_t lane = 0; lane < n_lanes(server); ++lane) {
+    for (uint32_t lane = 0; lane == 0 || lane < server->n_lanes; ++lane) {
         fs_tool_json_open(json, NULL, '{');
-        if (lane < server->n_nics) {
-            fs_tool_json_u64(json, "nic", lane);
+        if (lane < server->n_lanes) {
+            fs_tool_json_u64(json, "nic", server->nic_of[lane]);
         } else {
             fs_tool_json_null(json, "nic");
         }
@@ -321,7 +324,8 @@ static int show(bool json)
         hwloc_topology_destroy(server.topology);
         return fs_tool_failed("hwloc cannot read the topology of this server");
     }
-    find_devices(&server);
+    find_nics(&server);
+    find_gpus(&server);
     assign_gpus(&server);
     (json ? print_json : print_text)(&server);
     hwloc_topology_destroy(server.topology);
@@ -345,7 +349,7 @@ int fs_cmd_topo(int argc, char **argv)
     fs_tool_options_t options = {
         .usage = "topo [OPTIONS]\n\n"
                  "This server as hwloc sees it: NICs, GPUs, and a lane for "
-                 "each NIC."};
+                 "each usable NIC."};
     uint32_t json;
     int      rc;
 

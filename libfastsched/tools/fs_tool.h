@@ -33,6 +33,7 @@ int fs_cmd_program(int argc, char **argv);
 int fs_cmd_sim(int argc, char **argv);
 int fs_cmd_stragglar(int argc, char **argv);
 int fs_cmd_topo(int argc, char **argv);
+int fs_cmd_trace(int argc, char **argv);
 
 /* ---- messages: one line on stderr, "fastsched: ..." ---- */
 

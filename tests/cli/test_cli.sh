@@ -432,7 +432,7 @@ case $status in
     status=$?
     { ends 0 && silent err; } >why
     diff "${FS_SRCDIR:-$root}/tests/cli/server.json" out >>why
-    verdict 'topo of a server with two NICs and three GPUs'
+    verdict 'topo of a server with two usable NICs and three GPUs'
     ;;
 esac
 

@@ -34,9 +34,10 @@ typedef struct options {
 } options_t;
 
 static const test_case_t *const families_of_cases[] = {
-    count_cases, type_cases, comm_cases, flight_cases, other_cases, NULL};
+    count_cases,  type_cases,  comm_cases, plan_cases,
+    flight_cases, other_cases, end_cases,  NULL};
 static const test_case_t *const threaded[]   = {thread_cases, NULL};
-static const test_case_t *const only_named[] = {huge_cases, NULL};
+static const test_case_t *const only_named[] = {huge_cases, check_cases, NULL};
 
 static void usage(const char *problem)
 {
@@ -215,5 +216,5 @@ int main(int argc, char **argv)
     pvars_fini();
     MPI_Finalize();
     free(test.server);
-    return 0;
+    return end_cases_owe();
 }

@@ -1,41 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One pair of more than 2^31 bytes, between the first and the last rank: the
- * count is small, the datatype is large. Rank 0 needs 2 GiB, the last rank
- * needs 2 GiB, and the MPI may want as much again.
+ * More than 2^31 bytes with counts that are small, because the datatype is
+ * large: in one pair, in the blocks of one rank together, or in the
+ * displacements.
+ *
+ *   huge        rank 0 to the last rank: 2 GiB on each, and the MPI may want as
+ *               much again
+ *   huge-total  rank 0 to all others: 2 GiB on rank 0, 2 GiB on all others
+ *   far         a few MiB, 3 GiB apart: address space only
  */
 #include "mpi_pattern.h"
 #include "mpi_test.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { ELEMENT = 1 << 20, GUARD = 4096 };
+enum { ELEMENT = 1 << 20, GUARD = 4096, MANY = (1 << 11) + 3 };
 
-/* Elements; all others send one another a single one. */
-static int count(int src, int dst)
+/* Elements from one rank to another; elements left out between blocks. */
+typedef struct shape {
+    int (*count)(int src, int dst);
+    int gap;
+} shape_t;
+
+static int one_pair(int src, int dst)
 {
-    return src == 0 && dst == test.size - 1 ? (1 << 11) + 3 : 1;
+    return src == 0 && dst == test.size - 1 ? MANY : 1;
+}
+
+static int one_rank(int src, int dst)
+{
+    return src == 0 && dst != 0 ? MANY / (test.size - 1) + 1 : 1;
+}
+
+static int few(int src, int dst)
+{
+    return 1 + (src + dst) % 2;
 }
 
 typedef struct side {
     int           *counts;
     int           *displs;
+    size_t         len;
     unsigned char *memory; /* the blocks and a guard */
 } side_t;
 
-static side_t side_new(int sending)
+static side_t side_new(const shape_t *shape, int sending)
 {
     size_t n  = (size_t)test.size;
-    side_t s  = {calloc(n, sizeof(int)), calloc(n, sizeof(int)), NULL};
+    side_t s  = {calloc(n, sizeof(int)), calloc(n, sizeof(int)), 0, NULL};
     int    at = 0;
 
     for (int r = 0; r < test.size; ++r) {
         s.displs[r] = at;
-        s.counts[r] = sending ? count(test.rank, r) : count(r, test.rank);
-        at += s.counts[r];
+        s.counts[r] = sending ? shape->count(test.rank, r)
+                              : shape->count(r, test.rank);
+        at += s.counts[r] + (r < test.size - 1 ? shape->gap : 0);
     }
-    s.memory = malloc((size_t)at * ELEMENT + GUARD);
-    if (s.memory == NULL) {
+    s.len    = (size_t)at * ELEMENT + GUARD;
+    s.memory = mmap(NULL, s.len, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (s.memory == MAP_FAILED) {
         fail("no %d MiB of memory", at);
     }
     return s;
@@ -45,7 +70,7 @@ static void side_free(side_t *s)
 {
     free(s->counts);
     free(s->displs);
-    free(s->memory);
+    munmap(s->memory, s->len);
 }
 
 /* Write the block, or compare it: the number of words that differ. */
@@ -67,21 +92,15 @@ static size_t each_word(const side_t *s, int peer, uint64_t key, int compare)
 
 static void fill(const side_t *send, const side_t *recv)
 {
-    int    last = test.size - 1;
-    size_t end  = (size_t)(recv->displs[last] + recv->counts[last]) * ELEMENT;
-
     for (int r = 0; r < test.size; ++r) {
         each_word(send, r, pattern_key((uint32_t)test.rank, (uint32_t)r, 1), 0);
         each_word(recv, r, pattern_key(0xdead, (uint32_t)r, 2), 0);
     }
-    pattern_write(3, 0, GUARD, recv->memory + end);
+    pattern_write(3, 0, GUARD, recv->memory + recv->len - GUARD);
 }
 
 static void check(const side_t *recv)
 {
-    int    last = test.size - 1;
-    size_t end  = (size_t)(recv->displs[last] + recv->counts[last]) * ELEMENT;
-
     for (int r = 0; r < test.size; ++r) {
         size_t n_wrong = each_word(
             recv, r, pattern_key((uint32_t)r, (uint32_t)test.rank, 1), 1);
@@ -91,15 +110,15 @@ static void check(const side_t *recv)
         }
     }
     for (size_t k = 0; k < GUARD; ++k) {
-        if (recv->memory[end + k] != pattern_byte(3, k)) {
+        if (recv->memory[recv->len - GUARD + k] != pattern_byte(3, k)) {
             fail("byte %zu behind the buffer was written", k);
         }
     }
 }
 
-static void case_huge(void)
+static void run(const shape_t *shape)
 {
-    side_t       send = side_new(1), recv = side_new(0);
+    side_t       send = side_new(shape, 1), recv = side_new(shape, 0);
     uint64_t     served = pvars_calls_served();
     MPI_Datatype element;
 
@@ -119,4 +138,22 @@ static void case_huge(void)
     side_free(&recv);
 }
 
-const test_case_t huge_cases[] = {{"huge", case_huge}, {NULL, NULL}};
+static void case_huge(void)
+{
+    run(&(shape_t){.count = one_pair});
+}
+
+static void case_huge_total(void)
+{
+    run(&(shape_t){.count = one_rank});
+}
+
+static void case_far(void)
+{
+    run(&(shape_t){.count = few, .gap = 3 << 10});
+}
+
+const test_case_t huge_cases[] = {{"huge", case_huge},
+                                  {"huge-total", case_huge_total},
+                                  {"far", case_far},
+                                  {NULL, NULL}};

@@ -4,6 +4,8 @@
 #include "mpi_exchange.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static void use(MPI_Comm comm, uint32_t round)
 {
@@ -99,6 +101,37 @@ static void case_across(void)
     equal("MPI_Iallreduce", values[1], sum_of_ranks(test.size));
 }
 
+/* The same with messages that need a handshake, which nobody but the ranks in
+ * the call can answer; and rank 0 is late. */
+static void case_across_large(void)
+{
+    enum { N = 100000 };
+    MPI_Request requests[2];
+    MPI_Status  statuses[2];
+    int        *root = calloc(N, sizeof(int)), *mine = calloc(N, sizeof(int));
+    int        *sum = calloc(N, sizeof(int));
+
+    for (int k = 0; k < N; ++k) {
+        root[k] = test.rank == 0 ? 3 * k + 1 : -1;
+        mine[k] = test.rank + k;
+    }
+    usleep(test.rank == 0 ? 50000 : 0);
+    MPI_Ibcast(root, N, MPI_INT, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Iallreduce(mine, sum, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                   &requests[1]);
+    use(MPI_COMM_WORLD, 6);
+    use(MPI_COMM_WORLD, 7);
+    must(MPI_Waitall(2, requests, statuses), "MPI_Waitall");
+    for (int k = 0; k < N; ++k) {
+        equal("MPI_Ibcast, large", root[k], 3 * k + 1);
+        equal("MPI_Iallreduce, large", sum[k],
+              sum_of_ranks(test.size) + test.size * k);
+    }
+    free(root);
+    free(mine);
+    free(sum);
+}
+
 static void reductions(void)
 {
     int mine = test.rank, got = -1;
@@ -177,6 +210,71 @@ const test_case_t other_cases[] = {
     {"nonblocking-first", case_nonblocking_first},
     {"persistent", case_persistent},
     {"across", case_across},
+    {"across-large", case_across_large},
     {"collectives", case_collectives},
     {"errors-return", case_errors_return},
     {NULL, NULL}};
+
+/* ---- counts that disagree, under parameter check ---- */
+
+static int n_handled;
+
+static void handle(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    (void)error;
+    ++n_handled;
+}
+
+/* The last rank expects a byte less of rank 0. An error on every rank, and
+ * nothing has been written. */
+static void mismatch(MPI_Comm comm)
+{
+    int   *one = calloc((size_t)test.size, sizeof(int));
+    int   *at = calloc((size_t)test.size, sizeof(int)), rc, class = MPI_SUCCESS;
+    int   *expected = calloc((size_t)test.size, sizeof(int));
+    size_t len      = 4 * (size_t)test.size;
+    char  *out = calloc(len, 1), *in = calloc(len, 1);
+
+    for (int r = 0; r < test.size; ++r) {
+        one[r] = expected[r] = 4;
+        at[r]                = 4 * r;
+    }
+    expected[0] -= test.rank == test.size - 1;
+    memset(out, 'x', len);
+    rc =
+        MPI_Alltoallv(out, one, at, MPI_BYTE, in, expected, at, MPI_BYTE, comm);
+    MPI_Error_class(rc, &class);
+    equal("error class", class, MPI_ERR_TRUNCATE);
+    for (size_t k = 0; k < len; ++k) {
+        equal("byte after an error", in[k], 0);
+    }
+    free(one);
+    free(at);
+    free(expected);
+    free(out);
+    free(in);
+}
+
+/* Errors that return, and a handler of the user's; what is next is served. */
+static void case_mismatch(void)
+{
+    MPI_Errhandler handler;
+    MPI_Comm       comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    use(comm, 1);
+    mismatch(comm);
+    use(comm, 2);
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    mismatch(comm);
+    mismatch(comm);
+    equal("calls of an error handler", n_handled, 2);
+    use(comm, 3);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
+}
+
+const test_case_t check_cases[] = {{"mismatch", case_mismatch}, {NULL, NULL}};

@@ -84,8 +84,10 @@ static void case_pair_types(void)
 {
     all_pairs(FAMILY_PAIRS_S, units_few);
     all_pairs(FAMILY_PAIRS_D, units_few);
+    all_pairs(FAMILY_PAIRS_L, units_few);
     mixed(FAMILY_PAIRS_S, units_few);
     mixed(FAMILY_PAIRS_D, units_few);
+    mixed(FAMILY_PAIRS_L, units_few);
 }
 
 static void case_wide(void)

@@ -238,6 +238,26 @@ static layout_t make_double_int(int which)
         .runs       = {{0, sizeof(double)}, {offsetof(struct pair, b), INT}}});
 }
 
+static layout_t make_long_double_int(int which)
+{
+    struct pair {
+        long double a;
+        int         b;
+    };
+
+    if (which == 1) {
+        return packed_pair("packed long double, int", MPI_LONG_DOUBLE,
+                           sizeof(long double));
+    }
+    return finish((layout_t){
+        .name       = "MPI_LONG_DOUBLE_INT",
+        .type       = MPI_LONG_DOUBLE_INT,
+        .predefined = 1,
+        .per_unit   = 1,
+        .n_runs     = 2,
+        .runs = {{0, sizeof(long double)}, {offsetof(struct pair, b), INT}}});
+}
+
 /* ---- basic types wider than an int: a chunk may end inside one ---- */
 
 static layout_t make_doubles(int which)
@@ -325,6 +345,7 @@ const family_t families[N_FAMILIES] = {
     [FAMILY_STRUCTS] = {"structs", 3, make_structs},
     [FAMILY_PAIRS_S] = {"short-int", 2, make_short_int},
     [FAMILY_PAIRS_D] = {"double-int", 2, make_double_int},
+    [FAMILY_PAIRS_L] = {"long-double-int", 2, make_long_double_int},
     [FAMILY_DOUBLES] = {"doubles", 2, make_doubles},
     [FAMILY_COMPLEX] = {"complex", 2, make_complexes},
     [FAMILY_COLUMNS] = {"columns", 2, make_columns},

@@ -40,6 +40,7 @@ enum {
     FAMILY_STRUCTS, /* char, int, double: padded, packed, in another order */
     FAMILY_PAIRS_S, /* MPI_SHORT_INT and a packed twin */
     FAMILY_PAIRS_D, /* MPI_DOUBLE_INT and a packed twin */
+    FAMILY_PAIRS_L, /* MPI_LONG_DOUBLE_INT and a packed twin */
     FAMILY_DOUBLES, /* plain, and a vector */
     FAMILY_COMPLEX, /* plain, and resized */
     FAMILY_COLUMNS, /* columns of a matrix: elements that interleave */

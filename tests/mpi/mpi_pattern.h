@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline uint64_t pattern_mix(uint64_t x)
 {
@@ -35,11 +36,22 @@ static inline unsigned char pattern_byte(uint64_t key, size_t offset)
     return (unsigned char)(pattern_word(key, offset / 8) >> (8 * (offset % 8)));
 }
 
-/* Bytes offset to offset + len of the block. */
+/* Bytes offset to offset + len of the block. Whole words are copied as they are
+ * in memory: little-endian machines only. */
 static inline void pattern_write(uint64_t key, size_t offset, size_t len,
                                  unsigned char *to)
 {
-    for (size_t k = 0; k < len; ++k) {
+    size_t k = 0;
+
+    for (; k < len && (offset + k) % 8 != 0; ++k) {
+        to[k] = pattern_byte(key, offset + k);
+    }
+    for (; k + 8 <= len; k += 8) {
+        uint64_t word = pattern_word(key, (offset + k) / 8);
+
+        memcpy(to + k, &word, 8);
+    }
+    for (; k < len; ++k) {
         to[k] = pattern_byte(key, offset + k);
     }
 }

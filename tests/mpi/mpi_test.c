@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-test_t test = {.name = "start"};
+test_t test = {.program = "mpi_alltoallv", .name = "start"};
 
 void fail(const char *format, ...)
 {
@@ -18,7 +18,7 @@ void fail(const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    fprintf(stderr, "mpi_alltoallv: FAILED case %s, rank %d of %d: %s\n",
+    fprintf(stderr, "%s: FAILED case %s, rank %d of %d: %s\n", test.program,
             test.name, test.rank, test.size, line);
     fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -112,6 +112,7 @@ static void let_go(pvar_t *pvar)
 {
     if (pvar->found) {
         MPI_T_pvar_handle_free(session, &pvar->handle);
+        pvar->found = 0; /* callbacks in MPI_Finalize still make calls */
     }
 }
 

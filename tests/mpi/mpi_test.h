@@ -19,6 +19,7 @@ typedef enum expect {
 typedef struct test {
     int         rank; /* in MPI_COMM_WORLD */
     int         size;
+    const char *program;
     const char *name;   /* of the case that runs */
     int        *server; /* [size], from --nodes; all 0 without */
     expect_t    expect;
@@ -59,7 +60,13 @@ extern const test_case_t type_cases[];
 extern const test_case_t comm_cases[];
 extern const test_case_t flight_cases[];
 extern const test_case_t other_cases[];
+extern const test_case_t plan_cases[];
+extern const test_case_t end_cases[];    /* the last: they wait for the end */
 extern const test_case_t thread_cases[]; /* only with --threads */
 extern const test_case_t huge_cases[];   /* only by name */
+extern const test_case_t check_cases[]; /* only by name, want parameter check */
+
+/* After MPI_Finalize: has it left out what these cases wait for? */
+int end_cases_owe(void);
 
 #endif

@@ -69,6 +69,7 @@ staged 4 @3,0,3,7
 staged 5 2+2+1
 staged 5 @1,0,0,2,1
 staged 8 2x4
+staged 8 1+3+4
 staged 8 @1,0,0,2,1,2,0,1
 staged 11 4+4+2+1
 staged 16 4x4
@@ -87,8 +88,22 @@ staged 5 4+1 --mca coll_fast_window 1
 }
 staged 8 2x4 --mca coll_fast_balance equalize
 staged 4 2x2 --mca coll_fast_check 1
+staged 8 1+3+4 --mca coll_fast_check 1 -- mismatch ragged
 staged 4 2x2 --mca coll_fast_window 64 --mca coll_fast_chunk 64m \
     --mca coll_fast_staging_limit 16g -- --large 40000000 large ragged
+
+# ---- 2^31 bytes and more ----
+
+staged 4 2x2 -- far
+staged 8 1+3+4 --mca coll_fast_transport mpi -- far
+if [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -ge 10 ]
+then
+    limit=240
+    staged 4 2x2 -- --limit 120 huge huge-total
+    limit=60
+else
+    echo 'skip: 2 GiB for one pair, 2 GiB from one rank: less than 10 GiB of memory'
+fi
 
 # ---- the other balances, schedules and algorithms ----
 
@@ -128,6 +143,21 @@ then
     }
 fi
 
+# ---- our bytes as Open MPI's own messages ----
+
+mpi='--mca coll_fast_transport mpi'
+# shellcheck disable=SC2086
+{
+    staged 4 2x2 $mpi
+    staged 11 4+4+2+1 $mpi $tight --mca coll_fast_window 1
+    served pipe2d 8 @1,0,0,2,1,2,0,1 $mpi
+    served direct 8 2x4 $mpi -- $some
+    staged 8 2x4 $mpi --mca pml ob1 -- --threads
+    staged 4 2x2 $mpi --mca pml ob1 --mca btl tcp,self
+    staged 4 2x2 $mpi $ucx
+    staged 4 2x2 $mpi $ucx -- --threads
+}
+
 # ---- how it is named ----
 
 always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
@@ -162,6 +192,44 @@ report 'algorithm off' job 4 2x2 host --mca coll fast \
 report 'one host, nothing said about nodes' job 4 '' host --mca coll fast
 report 'small calls' job 4 2x2 host --mca coll fast -- ragged ints split
 
+# ---- now ours, now Open MPI's, by guard and skip: always right ----
+
+report 'guard, skip' job 4 2x2 any --mca coll fast --mca coll_fast_min_bytes 1k
+report 'guard, skip, places' job 8 @1,0,0,2,1,2,0,1 any --mca coll fast \
+    --mca coll_fast_min_bytes 300 --mca coll_fast_plan_cache 20k
+
+# What it remembers is in use: the number before WORDS in the stats is above 0 on
+# every rank of MPI_COMM_WORLD, or 0 there.  WORDS 1|0 OPTION...
+remembers() {
+    words=$1 grows=$2
+    shift 2
+    job 4 2x2 any --mca coll fast --mca coll_fast_stats 1 "$@" || return 1
+    awk -v words=" $words" -v grows="$grows" '
+        /stats: MPI_COMM_WORLD/ {
+            number = $0
+            sub(words ".*", "", number)
+            sub(/.* /, "", number)
+            ++n
+            if ((number > 0) != grows) { print; bad = 1 }
+        }
+        END { if (n != 4) print n " lines of stats"; exit bad || n != 4 }' \
+        "$scratch/out"
+}
+
+plans='plans kept from earlier calls'
+unasked='calls without a summary'
+kept='same-counts same-in-place many-counts'
+# shellcheck disable=SC2086
+{
+    report 'plans of earlier calls' remembers "$plans" 1 $always -- $kept
+    report 'no plans of earlier calls' remembers "$plans" 0 $always \
+        --mca coll_fast_plan_cache 0 -- $kept
+    report 'small calls without a summary' remembers "$unasked" 1 \
+        --mca coll_fast_min_bytes 1k -- small-large
+    report 'no small calls without a summary' remembers "$unasked" 0 \
+        --mca coll_fast_min_bytes 1k --mca coll_fast_skip 0 -- small-large
+}
+
 # ---- what it says ----
 
 # As many lines as calls, of the algorithm that ran.
@@ -177,7 +245,8 @@ says() {
 
 # shellcheck disable=SC2086
 report 'verbose: a line per call' says $always
-report 'algorithm auto, above min_bytes' says --mca coll_fast_min_bytes 1
+report 'algorithm auto, above min_bytes' says --mca coll_fast_min_bytes 1 \
+    --mca coll_fast_guard 0
 
 # Peak staging of every rank within the limit; the limit is what is tested.
 within_limit() {

@@ -116,6 +116,8 @@ static void check_lanes(fs_balance_t how, const fs_tile_t *tile,
             end = s->pos + s->len_bytes;
         }
         MUST(end <= longest);
+        MUST(streams->end == NULL ? how == FS_BALANCE_ROWCOL
+                                  : streams->end[l] == end);
     }
 }
 
@@ -333,8 +335,8 @@ void fs_test_tile_random(fs_rng_t *rng, uint32_t max_local, fs_test_tile_t *t)
     uint32_t most  = n_src < n_dst ? n_src : n_dst;
     uint32_t lanes = below(rng, 2) ? most : 1 + below(rng, most);
 
-    t->tile =
-        (fs_tile_t){n_src, n_dst, t->bytes, lanes, t->src_proxy, t->dst_proxy};
+    t->tile = (fs_tile_t){n_src,        n_dst,        t->bytes, lanes,
+                          t->src_proxy, t->dst_proxy, false};
     random_bytes(rng, t);
     if (below(rng, 4) == 0) {
         random_proxies(rng, n_src, lanes, t->src_proxy);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fs_test_util.h"
 
+#include "sched/fs_topo.h"
+
 #include <stdlib.h>
 
 void *fs_test_alloc(size_t n, size_t elem_bytes)
@@ -20,6 +22,24 @@ static void shuffle(fs_rng_t *rng, uint32_t *a, uint32_t n)
 
         a[i - 1] = a[j];
         a[j]     = x;
+    }
+}
+
+/* As NICs may have it: some of the ranks of each server, in order. rng is a
+ * copy, so that what is drawn after does not change. */
+static void random_proxies(fs_rng_t rng, fs_topo_t *topo)
+{
+    for (uint32_t s = 0; s < fs_topo_n_servers(topo); ++s) {
+        uint32_t  n = fs_topo_n_local(topo, s), n_lanes = 0;
+        uint32_t *proxy = fs_test_alloc(n, sizeof(*proxy));
+
+        for (uint32_t i = 0; i < n; ++i) {
+            if (fs_rng_below(&rng, 2) == 0 || (i == n - 1 && n_lanes == 0)) {
+                proxy[n_lanes++] = i;
+            }
+        }
+        fs_topo_set_lanes(topo, s, n_lanes, proxy);
+        free(proxy);
     }
 }
 
@@ -45,6 +65,9 @@ fs_topo_t *fs_test_topo_random(fs_rng_t *rng, uint32_t max_servers,
         shuffle(rng, label, n);
     }
     ck_assert_int_eq(fs_topo_create(n, label, lanes, &topo), FS_OK);
+    if (lanes % 4 == 3) {
+        random_proxies(*rng, topo);
+    }
     free(label);
     return topo;
 }

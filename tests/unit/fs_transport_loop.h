@@ -27,6 +27,8 @@ typedef struct fs_loop_faults {
     uint32_t hello_rank;
     bool     unreachable; /* connect() of lost_rank fails */
     uint32_t lost_rank;
+    bool     mute; /* wire messages and grants of mute_rank vanish */
+    uint32_t mute_rank;
 } fs_loop_faults_t;
 
 /* What was seen; maxima over all ranks. */

@@ -26,6 +26,51 @@ START_TEST(prop_random_tiles)
 }
 END_TEST
 
+/* Lanes that share ranks at one end or both: as between 4 lanes and 1, or 4 and
+ * 3. */
+START_TEST(prop_shared_lanes)
+{
+    static const uint32_t ends[][3] = {{4, 1, 4},  {1, 3, 3},  {4, 2, 4},
+                                       {2, 6, 6},  {4, 3, 12}, {2, 3, 6},
+                                       {6, 4, 12}, {5, 2, 10}};
+
+    for (uint64_t k = 0; k < 200; ++k) {
+        const uint32_t *end;
+        fs_test_tile_t  t;
+        fs_rng_t        rng;
+
+        fs_rng_init(&rng, (uint64_t)_i * 1000 + k);
+        end = ends[fs_rng_below(&rng, 8)];
+        do {
+            fs_test_tile_random(&rng, FS_TEST_MAX_LOCAL, &t);
+        } while (t.tile.n_src < end[0] || t.tile.n_dst < end[1]);
+        t.tile.n_lanes = end[2];
+        t.tile.shared  = true;
+        for (uint32_t l = 0; l < end[2]; ++l) {
+            t.src_proxy[l] = l % end[0];
+            t.dst_proxy[l] = l % end[1];
+        }
+        fs_test_balance(FS_BALANCE_MINMOVE, &t.tile, NULL, NULL);
+    }
+}
+END_TEST
+
+/* Everything is for the one rank of a small server: it moves only to make lanes
+ * equal. */
+START_TEST(shared_lanes_move_little)
+{
+    static const uint64_t bytes[]     = {100, 300, 200, 200};
+    static const uint32_t src_proxy[] = {0, 1, 2, 3},
+                          dst_proxy[] = {0, 0, 0, 0};
+    const fs_tile_t tile = {4, 1, bytes, 4, src_proxy, dst_proxy, true};
+    uint64_t        gather, redist;
+
+    fs_test_balance(FS_BALANCE_MINMOVE, &tile, &gather, &redist);
+    ck_assert_uint_eq(gather, 100);
+    ck_assert_uint_eq(redist, 0);
+}
+END_TEST
+
 /* On every tile: rowcol moves least, and of the modes with merged peer transfer
  * at the same capacity, minmove. */
 START_TEST(prop_who_moves_less)
@@ -168,7 +213,7 @@ static uint64_t lane_sum(const fs_streams_t *streams, uint32_t lane)
 START_TEST(rows_of_8_and_4)
 {
     static const uint64_t bytes[] = {5 * UNIT, 3 * UNIT, 1 * UNIT, 3 * UNIT};
-    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order};
+    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order, false};
     fs_arena_t            arena   = {0};
     fs_streams_t          streams;
     uint64_t              gather, redist;
@@ -197,7 +242,7 @@ START_TEST(diagonal_moves_nothing)
 
     for (int k = 0; k < 5; ++k) {
         uint64_t  bytes[16] = {0};
-        fs_tile_t tile      = {4, 4, bytes, 4, in_order, in_order};
+        fs_tile_t tile      = {4, 4, bytes, 4, in_order, in_order, false};
 
         bytes[0] = bytes[5] = bytes[10] = bytes[15] = sizes[k];
         ck_assert_uint_eq(fs_test_balance((fs_balance_t)_i, &tile, NULL, NULL),
@@ -211,7 +256,7 @@ END_TEST
 START_TEST(equal_blocks)
 {
     uint64_t  bytes[16];
-    fs_tile_t tile = {4, 4, bytes, 4, in_order, in_order};
+    fs_tile_t tile = {4, 4, bytes, 4, in_order, in_order, false};
 
     for (int b = 0; b < 16; ++b) {
         bytes[b] = 1000;
@@ -231,7 +276,7 @@ END_TEST
 START_TEST(hot_block_uses_all_lanes)
 {
     uint64_t     bytes[16] = {0};
-    fs_tile_t    tile      = {4, 4, bytes, 4, in_order, in_order};
+    fs_tile_t    tile      = {4, 4, bytes, 4, in_order, in_order, false};
     fs_arena_t   arena     = {0};
     fs_streams_t streams;
     uint64_t     gather, redist;
@@ -258,7 +303,7 @@ END_TEST
 START_TEST(empty_tile)
 {
     static const uint64_t bytes[12];
-    const fs_tile_t       tile = {3, 4, bytes, 2, in_order, in_order};
+    const fs_tile_t       tile = {3, 4, bytes, 2, in_order, in_order, false};
 
     ck_assert_uint_eq(fs_test_balance((fs_balance_t)_i, &tile, NULL, NULL), 0);
 }
@@ -269,7 +314,7 @@ END_TEST
 START_TEST(greedy_prefers_the_destination)
 {
     static const uint64_t bytes[] = {100, 10, 10, 100};
-    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order};
+    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order, false};
     uint64_t              gather, redist;
 
     fs_test_balance(FS_BALANCE_GREEDY, &tile, &gather, &redist);
@@ -283,7 +328,7 @@ END_TEST
 START_TEST(greedy_splits_the_largest)
 {
     static const uint64_t bytes[] = {300, 0, 0, 100};
-    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order};
+    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order, false};
     fs_arena_t            arena   = {0};
     fs_streams_t          streams;
 
@@ -303,7 +348,7 @@ END_TEST
 START_TEST(greedy_begins_with_the_largest)
 {
     static const uint64_t bytes[] = {10, 90, 0, 100};
-    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order};
+    const fs_tile_t       tile    = {2, 2, bytes, 2, in_order, in_order, false};
     fs_arena_t            arena   = {0};
     fs_streams_t          streams;
 
@@ -322,7 +367,7 @@ END_TEST
 START_TEST(splits_keep_cache_lines)
 {
     uint64_t     bytes[4] = {200 * UNIT + 77, 0, 0, 3 * UNIT + 5};
-    fs_tile_t    tile     = {2, 2, bytes, 2, in_order, in_order};
+    fs_tile_t    tile     = {2, 2, bytes, 2, in_order, in_order, false};
     fs_arena_t   arena    = {0};
     fs_streams_t streams;
 
@@ -339,7 +384,7 @@ END_TEST
 START_TEST(names)
 {
     static const uint64_t bytes[1];
-    const fs_tile_t       tile  = {1, 1, bytes, 1, in_order, in_order};
+    const fs_tile_t       tile  = {1, 1, bytes, 1, in_order, in_order, false};
     fs_arena_t            arena = {0};
     fs_streams_t          streams;
 
@@ -410,10 +455,12 @@ int main(void)
     int    n      = FS_TEST_N_BALANCE;
 
     tcase_add_loop_test(random, prop_random_tiles, 0, 50);
+    tcase_add_loop_test(random, prop_shared_lanes, 0, 4);
     tcase_add_loop_test(random, prop_who_moves_less, 0, 20);
     tcase_add_loop_test(random, prop_rowcol_moves_the_imbalance, 0, 10);
     tcase_add_loop_test(random, prop_capacity_is_tight, 0, 4);
     tcase_add_test(hand, capacity_by_hand);
+    tcase_add_test(hand, shared_lanes_move_little);
     tcase_add_loop_test(hand, rows_of_8_and_4, 0, n);
     tcase_add_loop_test(hand, diagonal_moves_nothing, 0, n);
     tcase_add_test(hand, equal_blocks);

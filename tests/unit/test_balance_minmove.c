@@ -189,7 +189,7 @@ START_TEST(prop_few_segments)
     for (int k = 0; k < 100; ++k) {
         static const uint32_t proxy[] = {0, 1, 2, 3, 4, 5, 6, 7};
         uint64_t              bytes[64];
-        fs_tile_t             tile  = {8, 8, bytes, 8, proxy, proxy};
+        fs_tile_t             tile  = {8, 8, bytes, 8, proxy, proxy, false};
         fs_arena_t            arena = {0};
         fs_streams_t          streams;
 
@@ -205,6 +205,88 @@ START_TEST(prop_few_segments)
 }
 END_TEST
 
+/* ---- views ---- */
+
+/* Of lane l, the segments of all that concern a viewer are those it sees. */
+static void check_view(const fs_tile_t *tile, const fs_viewer_t *viewer,
+                       const fs_streams_t *all, const fs_streams_t *seen,
+                       uint32_t l)
+{
+    const uint32_t *proxy = viewer->outgoing ? tile->src_proxy
+                                             : tile->dst_proxy;
+    uint32_t        at    = seen->first[l];
+
+    MUST(seen->end[l] == all->end[l]);
+    for (uint32_t k = all->first[l]; k < all->first[l + 1]; ++k) {
+        const fs_segment_t *s = &all->segments[k], *t = &seen->segments[at];
+        uint32_t local = viewer->outgoing ? s->src_local : s->dst_local;
+
+        if (at < seen->first[l + 1] && t->pos == s->pos) {
+            MUST(t->src_local == s->src_local && t->dst_local == s->dst_local);
+            MUST(t->dst_lane == s->dst_lane && t->offset == s->offset);
+            MUST(t->len_bytes == s->len_bytes);
+            ++at;
+        } else {
+            MUST(local != viewer->local && proxy[l] != viewer->local);
+        }
+    }
+    MUST(at == seen->first[l + 1]);
+}
+
+/* Every rank sees what concerns it, and where. Returns how many segments
+ * that are. */
+static uint32_t check_views(const fs_tile_t *tile, bool outgoing)
+{
+    uint32_t     n = outgoing ? tile->n_src : tile->n_dst, n_seen = 0;
+    fs_arena_t   arena = {0};
+    fs_streams_t all, seen;
+
+    MUST(fs_balance_tile(FS_BALANCE_MINMOVE, tile, &arena, &all) == FS_OK);
+    for (uint32_t local = 0; local < n; ++local) {
+        fs_viewer_t viewer = {local, outgoing};
+
+        MUST(fs_balance_view(FS_BALANCE_MINMOVE, tile, &viewer, &arena,
+                             &seen) == FS_OK);
+        for (uint32_t l = 0; l < tile->n_lanes; ++l) {
+            check_view(tile, &viewer, &all, &seen, l);
+        }
+        n_seen += seen.first[tile->n_lanes];
+    }
+    fs_arena_fini(&arena);
+    return n_seen;
+}
+
+START_TEST(prop_views)
+{
+    fs_rng_t rng;
+
+    fs_rng_init(&rng, 1300 + (uint64_t)_i);
+    for (int k = 0; k < 100; ++k) {
+        fs_test_tile_t t;
+
+        fs_test_tile_random(&rng, 9, &t);
+        check_views(&t.tile, true);
+        check_views(&t.tile, false);
+    }
+}
+END_TEST
+
+/* Equal blocks between 8 ranks, none cut: each sees the 8 of its own lane, and 56
+ * that lie on the lane of their other end are seen from there. */
+START_TEST(views_are_small)
+{
+    static const uint32_t proxy[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    uint64_t              bytes[64];
+    fs_tile_t             tile = {8, 8, bytes, 8, proxy, proxy, false};
+
+    for (int b = 0; b < 64; ++b) {
+        bytes[b] = 1000;
+    }
+    ck_assert_uint_eq(check_views(&tile, true) + check_views(&tile, false),
+                      2 * 64 + 56);
+}
+END_TEST
+
 /* More lanes than a word has bits. */
 START_TEST(many_lanes)
 {
@@ -212,7 +294,7 @@ START_TEST(many_lanes)
 
     uint64_t    *bytes = fs_test_alloc(N * N, sizeof(*bytes));
     uint32_t     proxy[N];
-    fs_tile_t    tile  = {N, N, bytes, N, proxy, proxy};
+    fs_tile_t    tile  = {N, N, bytes, N, proxy, proxy, false};
     fs_arena_t   arena = {0};
     fs_streams_t streams;
     uint64_t     gather, redist;
@@ -244,6 +326,8 @@ int main(void)
     tcase_add_loop_test(tcase, prop_no_deal_moves_less, 0, 20);
     tcase_add_loop_test(tcase, prop_reaches_the_bound, 0, 50);
     tcase_add_loop_test(tcase, prop_few_segments, 0, 4);
+    tcase_add_loop_test(tcase, prop_views, 0, 20);
+    tcase_add_test(tcase, views_are_small);
     tcase_add_test(tcase, many_lanes);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { N_RANKS = 6, WHY = 256 };
+enum { N_RANKS = 6, WHY = 256, MAX_CALLS = 200 };
 
 /* The host MPI: a barrier and a board on which all write. */
 typedef struct host {
@@ -20,13 +21,17 @@ typedef struct host {
 } host_t;
 
 typedef struct rank {
-    host_t        *host;
-    uint32_t       rank;
-    bool           no_net;
-    fs_params_t    params;
-    uint32_t       server_label;
-    uint64_t       counts[N_RANKS][N_RANKS]; /* as this rank sees them */
-    bool           prepare_fails;
+    host_t     *host;
+    uint32_t    rank;
+    bool        no_net;
+    fs_params_t params;
+    uint32_t    server_label;
+    uint64_t    counts[N_RANKS][N_RANKS]; /* as this rank sees them */
+    bool        prepares;
+    bool        prepare_fails;
+    bool        packs; /* blocks are not contiguous */
+    int         n_calls;
+    void (*before)(struct rank *me, int k); /* call k; may be NULL */
     unsigned char *send[N_RANKS];
     unsigned char *recv[N_RANKS];
     fs_coll_t     *coll;
@@ -36,7 +41,10 @@ typedef struct rank {
     bool            ran;
     char            why[WHY];
     char            line[WHY];
+    char            warning[WHY];
+    int             n_warnings;
     fs_alg_t        alg;
+    fs_alg_t        algs[MAX_CALLS]; /* of each call */
     fs_coll_stats_t stats;
 } rank_t;
 
@@ -79,6 +87,20 @@ static unsigned char byte_of(uint32_t src, uint32_t dst, uint64_t k)
     return (unsigned char)(src * 61 + dst * 17 + k * 7 + (k >> 8));
 }
 
+static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset,
+                        uint64_t len_bytes, void *dst)
+{
+    memcpy(dst, ((rank_t *)ctx)->send[block] + offset, len_bytes);
+    return FS_OK;
+}
+
+static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset,
+                          uint64_t len_bytes, const void *src)
+{
+    memcpy(((rank_t *)ctx)->recv[block] + offset, src, len_bytes);
+    return FS_OK;
+}
+
 static void make_blocks(rank_t *me)
 {
     for (uint32_t r = 0; r < N_RANKS; ++r) {
@@ -97,24 +119,54 @@ static void free_blocks(rank_t *me)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         free(me->send[r]);
         free(me->recv[r]);
+        me->send[r] = me->recv[r] = NULL;
     }
 }
 
+static void check_arrival_at(const rank_t *me)
+{
+    for (uint32_t s = 0; s < N_RANKS; ++s) {
+        for (uint64_t k = 0; k < me->counts[s][me->rank]; ++k) {
+            if (me->recv[s][k] != byte_of(s, me->rank, k)) {
+                ck_abort_msg("rank %u, byte %llu from %u", me->rank,
+                             (unsigned long long)k, s);
+            }
+        }
+    }
+}
+
+/* Every rank can see every other's blocks. */
+static void host_alltoallv(rank_t *me);
+
 static void call_once(rank_t *me)
 {
-    uint64_t  recv_bytes[N_RANKS];
+    uint64_t  sent = 0, recv_bytes[N_RANKS];
     fs_call_t call = {.send_bytes = me->counts[me->rank],
                       .recv_bytes = recv_bytes,
-                      .send_block = (const void *const *)me->send,
-                      .recv_block = (void *const *)me->recv,
                       .ctx        = me,
-                      .prepare    = prepare};
+                      .pack       = pack,
+                      .unpack     = unpack,
+                      .prepare    = me->prepares ? prepare : NULL};
 
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         recv_bytes[r] = me->counts[r][me->rank];
+        sent += me->counts[me->rank][r];
     }
-    me->called = fs_coll_alltoallv(me->coll, &call, &me->ran);
-    me->alg    = fs_coll_last_alg(me->coll);
+    if (!me->packs) {
+        call.send_block = (const void *const *)me->send;
+        call.recv_block = (void *const *)me->recv;
+    }
+    me->ran = false;
+    if (fs_coll_skip(me->coll, sent)) {
+        me->called = FS_OK;
+    } else {
+        me->called = fs_coll_alltoallv(me->coll, &call, &me->ran);
+    }
+    if (me->called == FS_OK && !me->ran) {
+        host_alltoallv(me);
+        me->called = fs_coll_host_done(me->coll);
+    }
+    me->alg = fs_coll_last_alg(me->coll);
     fs_coll_describe(me->coll, "COMM", me->line, sizeof(me->line));
     fs_coll_get_stats(me->coll, &me->stats);
     if (me->called != FS_OK) {
@@ -122,18 +174,41 @@ static void call_once(rank_t *me)
     }
 }
 
+static void warn(void *ctx, const char *line)
+{
+    rank_t *me = ctx;
+
+    ++me->n_warnings;
+    snprintf(me->warning, sizeof(me->warning), "%s", line);
+}
+
 static void *live(void *arg)
 {
     rank_t     *me     = arg;
-    fs_host_t   host   = {me, allgather, progress, net};
-    fs_member_t member = {N_RANKS, me->rank, me->server_label};
+    fs_host_t   host   = {.ctx       = me,
+                          .allgather = allgather,
+                          .progress  = progress,
+                          .net       = net,
+                          .warn      = warn};
+    fs_member_t member = {
+        .n_ranks = N_RANKS, .rank = me->rank, .server_label = me->server_label};
 
-    make_blocks(me);
     me->created = fs_coll_create(&host, &me->params, &member, &me->coll,
                                  me->why, sizeof(me->why));
-    if (me->created == FS_OK) {
+    for (int k = 0; me->created == FS_OK && k < me->n_calls; ++k) {
+        if (me->before != NULL) {
+            me->before(me, k);
+        }
+        free_blocks(me);
+        make_blocks(me);
         call_once(me);
+        me->algs[k] = me->alg;
+        if (me->called == FS_OK) {
+            check_arrival_at(me);
+        }
         pthread_barrier_wait(&me->host->barrier);
+    }
+    if (me->created == FS_OK) {
         fs_coll_destroy(me->coll);
     }
     return NULL;
@@ -143,6 +218,16 @@ static void *live(void *arg)
 
 static host_t host;
 static rank_t ranks[N_RANKS];
+
+/* As counts say, also where they disagree. */
+static void host_alltoallv(rank_t *me)
+{
+    pthread_barrier_wait(&me->host->barrier);
+    for (uint32_t s = 0; s < N_RANKS; ++s) {
+        memcpy(me->recv[s], ranks[s].send[me->rank], me->counts[s][me->rank]);
+    }
+    pthread_barrier_wait(&me->host->barrier);
+}
 
 static void set_up(void)
 {
@@ -156,6 +241,7 @@ static void set_up(void)
         me->host         = &host;
         me->rank         = r;
         me->server_label = r % 3;
+        me->n_calls      = 1;
         fs_params_init(&me->params);
         me->params.chunk     = 4096;
         me->params.min_bytes = 1000;
@@ -209,18 +295,10 @@ static void all_said(const char *text)
     }
 }
 
-/* Every block holds what was sent, and the counters say who did it. */
-static void check_arrival(fs_alg_t alg)
+/* The counters say who did it. */
+static void check_counters(fs_alg_t alg)
 {
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        for (uint32_t s = 0; s < N_RANKS; ++s) {
-            for (uint64_t k = 0; k < ranks[r].counts[s][r]; ++k) {
-                if (ranks[r].recv[s][k] != byte_of(s, r, k)) {
-                    ck_abort_msg("rank %u, byte %llu from %u", r,
-                                 (unsigned long long)k, s);
-                }
-            }
-        }
         ck_assert_uint_eq(ranks[r].stats.calls, 1);
         ck_assert_uint_eq(ranks[r].stats.calls_by[alg], 1);
         ck_assert_uint_le(ranks[r].stats.peak_staging,
@@ -233,7 +311,7 @@ START_TEST(data_arrive)
     live_all();
     all_came_out(FS_OK, FS_OK, true);
     ck_assert_int_ne(ranks[0].alg, FS_ALG_HOST);
-    check_arrival(ranks[0].alg);
+    check_counters(ranks[0].alg);
 }
 END_TEST
 
@@ -267,7 +345,7 @@ START_TEST(each_does_as_told)
     live_all();
     all_came_out(FS_OK, FS_OK, true);
     all_said(told[_i].line);
-    check_arrival(told[_i].alg);
+    check_counters(told[_i].alg);
 }
 END_TEST
 
@@ -307,6 +385,7 @@ END_TEST
 /* One rank alone cannot; then nobody does. */
 START_TEST(one_rank_cannot_prepare)
 {
+    ranks[4].prepares      = true;
     ranks[4].prepare_fails = true;
     live_all();
     all_came_out(FS_OK, FS_OK, false);
@@ -365,6 +444,293 @@ START_TEST(check_names_the_pair)
 }
 END_TEST
 
+/* ---- call after call ---- */
+
+static void live_on(int n_calls, void (*before)(rank_t *me, int k))
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].n_calls = n_calls;
+        ranks[r].before  = before;
+    }
+    live_all();
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        const fs_coll_stats_t *a = &ranks[r].stats, *b = &ranks[0].stats;
+
+        ck_assert_int_eq(ranks[r].called, FS_OK);
+        ck_assert_uint_eq(a->calls, (unsigned)n_calls);
+        ck_assert_uint_eq(a->cache_hits, b->cache_hits);
+        ck_assert_uint_eq(a->skipped, b->skipped);
+        ck_assert_uint_eq(a->guard_looks, b->guard_looks);
+        ck_assert_uint_eq(a->guard_gone_back, b->guard_gone_back);
+        ck_assert_uint_eq(a->stage_cost, b->stage_cost);
+        ck_assert_mem_eq(ranks[r].algs, ranks[0].algs, sizeof(ranks[r].algs));
+    }
+}
+
+static void set_all(size_t offset, uint64_t value, size_t len)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        memcpy((char *)&ranks[r].params + offset, &value, len);
+    }
+}
+
+#define SET(_field, _value)                          \
+    set_all(offsetof(fs_params_t, _field), (_value), \
+            sizeof(((fs_params_t *)NULL)->_field))
+
+static void scale(rank_t *me, uint64_t bytes)
+{
+    for (uint32_t s = 0; s < N_RANKS; ++s) {
+        for (uint32_t d = 0; d < N_RANKS; ++d) {
+            me->counts[s][d] = bytes + 13 * s + 7 * d;
+        }
+    }
+}
+
+START_TEST(same_counts_same_plan)
+{
+    SET(guard, 0);
+    live_on(5, NULL);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 4);
+    all_said(", plan kept");
+}
+END_TEST
+
+static void two_in_turn(rank_t *me, int k)
+{
+    scale(me, k % 2 ? 3000 : 9000);
+}
+
+START_TEST(two_plans_in_turn)
+{
+    SET(guard, 0);
+    live_on(10, two_in_turn);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 8);
+}
+END_TEST
+
+START_TEST(no_cache)
+{
+    SET(guard, 0);
+    SET(plan_cache, 0);
+    live_on(4, NULL);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 0);
+}
+END_TEST
+
+/* Counts of one pair move to another: the sums of bytes stay. */
+static void one_byte_moves(rank_t *me, int k)
+{
+    scale(me, 5000);
+    if (k == 1) {
+        --me->counts[0][1];
+        ++me->counts[0][4]; /* the same server as 1 */
+    }
+}
+
+START_TEST(one_byte_makes_another_plan)
+{
+    SET(guard, 0);
+    live_on(3, one_byte_moves);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 1);
+}
+END_TEST
+
+/* One rank's blocks are no longer contiguous: its plan is another one. */
+static void one_packs(rank_t *me, int k)
+{
+    me->packs = me->rank == 2 && k % 2;
+}
+
+START_TEST(one_layout_makes_another_plan)
+{
+    SET(guard, 0);
+    live_on(4, one_packs);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 2);
+}
+END_TEST
+
+/* In a later call, whose plan is there, a rank cannot prepare. */
+static void prepares_and_fails(rank_t *me, int k)
+{
+    me->prepares      = me->rank == 1 && k > 0;
+    me->prepare_fails = k == 2;
+}
+
+START_TEST(cannot_prepare_a_known_call)
+{
+    SET(guard, 0);
+    live_on(5, prepares_and_fails);
+    for (int k = 0; k < 5; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_HOST, k == 2);
+    }
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 4);
+}
+END_TEST
+
+static void small_then_large(rank_t *me, int k)
+{
+    scale(me, k < 100 || k % 30 == 0 ? 5 : 6000);
+}
+
+/* Of 100 small calls in a row about every tenth is asked about; the large ones
+ * that follow run on the host until somebody asks. */
+START_TEST(small_calls_in_a_row)
+{
+    int host = 0;
+
+    SET(guard, 0);
+    SET(skip, 32);
+    SET(plan_cache, 0);
+    live_on(180, small_then_large);
+    for (int k = 100; k < 180; ++k) {
+        host += ranks[0].algs[k] == FS_ALG_HOST;
+    }
+    ck_assert_uint_gt(ranks[0].stats.skipped, 80);
+    ck_assert_int_le(host, 32 + 2);
+}
+END_TEST
+
+static void all_small(rank_t *me, int k)
+{
+    (void)k;
+    scale(me, 5);
+}
+
+/* Only rank 4 sends much, every ninth call. */
+static void one_sends_much(rank_t *me, int k)
+{
+    scale(me, 5);
+    for (uint32_t d = 0; k % 9 == 8 && d < N_RANKS; ++d) {
+        me->counts[4][d] = 6000;
+    }
+}
+
+/* It tells the others what they have missed: soon nothing is. */
+START_TEST(missed_calls_are_told)
+{
+    int host = 0;
+
+    SET(guard, 0);
+    live_on(180, one_sends_much);
+    for (int k = 8; k < 180; k += 9) {
+        host += ranks[0].algs[k] == FS_ALG_HOST;
+    }
+    ck_assert_int_ge(host, 1);
+    ck_assert_int_le(host, 3);
+}
+END_TEST
+
+START_TEST(skip_is_off)
+{
+    SET(skip, 0);
+    live_on(40, all_small);
+    ck_assert_uint_eq(ranks[0].stats.skipped, 0);
+}
+END_TEST
+
+/* A look at the skipped calls: they are counted, and described. */
+START_TEST(skipped_calls_are_told)
+{
+    SET(verbose, 1);
+    live_on(12, all_small);
+    ck_assert_uint_eq(ranks[0].stats.skipped, 4);
+    all_said("COMM call 12: host (not asked, see skip), 0.");
+}
+END_TEST
+
+/* Whatever the guard finds here, all ranks find it. */
+static void three_classes(rank_t *me, int k)
+{
+    scale(me, UINT64_C(500) << (k % 3 * 2));
+}
+
+START_TEST(guard_looks)
+{
+    SET(skip, 5);
+    live_on(90, three_classes);
+    ck_assert_uint_ge(ranks[0].stats.guard_looks, 3 + 1);
+    ck_assert_uint_le(ranks[0].stats.guard_looks, 3 * 3);
+    for (int k = 0; k < 90; ++k) {
+        bool first_two = k < 6, look = k >= 6 && k < 9;
+
+        ck_assert(!first_two || ranks[0].algs[k] != FS_ALG_HOST);
+        ck_assert(!look || ranks[0].algs[k] == FS_ALG_HOST);
+    }
+}
+END_TEST
+
+static void few_and_many_bytes(rank_t *me, int k)
+{
+    scale(me, k % 2 ? 5 : 40000);
+}
+
+/* After four calls of each kind the cost of a message is known, to all ranks
+ * the same, and plans are made anew. */
+START_TEST(stage_cost_is_measured)
+{
+    SET(guard, 0);
+    SET(min_bytes, 0);
+    SET(stage_cost, 200);
+    live_on(20, few_and_many_bytes);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 20 - 2 - 2);
+    ck_assert_uint_ge(ranks[0].stats.stage_cost, 200 / 16);
+    ck_assert_uint_le(ranks[0].stats.stage_cost, 200 * 16);
+}
+END_TEST
+
+START_TEST(guard_leaves_the_forced_alone)
+{
+    SET(algorithm, FS_ALGORITHM_DIRECT);
+    live_on(12, NULL);
+    ck_assert_uint_eq(ranks[0].stats.guard_looks, 0);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_DIRECT], 12);
+}
+END_TEST
+
+/* ---- nothing happens any more ---- */
+
+static void enter_late(rank_t *me, int k)
+{
+    if (me->rank == 4 && k == 0) {
+        nanosleep(&(struct timespec){1, 500000000}, NULL);
+    }
+}
+
+/* MPI allows a rank to enter late: whoever waits for its word says so, once. */
+START_TEST(late_rank_is_no_error)
+{
+    SET(watchdog, 1);
+    live_on(2, enter_late);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_int_eq(ranks[1].n_warnings, 1); /* the leader of its server */
+    ck_assert_ptr_nonnull(strstr(ranks[1].warning, "rank 4 on server 1"));
+    ck_assert_ptr_nonnull(strstr(ranks[0].warning, "rank 1 on server 1"));
+    ck_assert_int_eq(ranks[4].n_warnings, 0);
+}
+END_TEST
+
+/* All are inside, and then rank 4's data stay away: an error on every rank, and
+ * those of its lane name it. Ranks 0 to 2 are on lane 0, 3 to 5 on lane 1. */
+START_TEST(silence_is_an_error)
+{
+    fs_loop_faults_t faults = {.mute = true, .mute_rank = 4};
+
+    fs_loop_set_faults(host.loop, &faults);
+    SET(watchdog, 1);
+    SET(algorithm, FS_ALGORITHM_DIRECT);
+    live_all();
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_int_eq(ranks[r].called, FS_ERR_STALLED);
+        ck_assert_ptr_nonnull(strstr(ranks[r].why, "exchange: nothing has"));
+        ck_assert_ptr_nonnull(strstr(ranks[r].why, "waits for rank"));
+    }
+    ck_assert_ptr_nonnull(
+        strstr(ranks[0].why, "waits for rank 4 on server 1 to send message 1"));
+    ck_assert_ptr_nonnull(strstr(ranks[0].why, ", stage "));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("coll");
@@ -383,6 +749,21 @@ int main(void)
     tcase_add_test(tcase, parameters_differ);
     tcase_add_test(tcase, counts_differ);
     tcase_add_test(tcase, check_names_the_pair);
+    tcase_add_test(tcase, same_counts_same_plan);
+    tcase_add_test(tcase, two_plans_in_turn);
+    tcase_add_test(tcase, no_cache);
+    tcase_add_test(tcase, one_byte_makes_another_plan);
+    tcase_add_test(tcase, one_layout_makes_another_plan);
+    tcase_add_test(tcase, cannot_prepare_a_known_call);
+    tcase_add_test(tcase, small_calls_in_a_row);
+    tcase_add_test(tcase, missed_calls_are_told);
+    tcase_add_test(tcase, skip_is_off);
+    tcase_add_test(tcase, skipped_calls_are_told);
+    tcase_add_test(tcase, guard_looks);
+    tcase_add_test(tcase, guard_leaves_the_forced_alone);
+    tcase_add_test(tcase, stage_cost_is_measured);
+    tcase_add_test(tcase, late_rank_is_no_error);
+    tcase_add_test(tcase, silence_is_an_error);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

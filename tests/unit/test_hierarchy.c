@@ -27,8 +27,9 @@ static uint64_t *between_servers(const fs_topo_t *topo, const uint64_t *counts)
 /* The matrix after rowcol: what the ranks that serve lanes send each other. */
 static uint64_t *balanced_matrix(const fs_topo_t *topo, const uint64_t *counts)
 {
-    uint32_t  n = fs_topo_n_ranks(topo), servers = fs_topo_n_servers(topo);
-    uint64_t *sent = fs_test_alloc((size_t)n * n, sizeof(*sent));
+    uint32_t   n = fs_topo_n_ranks(topo), servers = fs_topo_n_servers(topo);
+    fs_nodes_t nodes = fs_nodes_one_each(topo);
+    uint64_t  *sent  = fs_test_alloc((size_t)n * n, sizeof(*sent));
 
     for (uint32_t k = 0; k < servers * servers; ++k) {
         uint32_t     u = k / servers, w = k % servers;
@@ -39,7 +40,8 @@ static uint64_t *balanced_matrix(const fs_topo_t *topo, const uint64_t *counts)
         if (u == w) {
             continue;
         }
-        MUST(fs_tile_of_matrix(topo, counts, u, w, &arena, &tile) == FS_OK);
+        MUST(fs_tile_of_matrix(topo, &nodes, counts, u, w, &arena, &tile) ==
+             FS_OK);
         MUST(fs_balance_tile(FS_BALANCE_ROWCOL, &tile, &arena, &streams) ==
              FS_OK);
         for (uint32_t l = 0; l < tile.n_lanes; ++l) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The summary exchange: every rank hears the same, and it is true. */
+/* The summary exchange: every rank hears the same, and it is true, whether the
+ * ranks of a server share memory or not; here some servers do. */
 #include "base/fs_digest.h"
 #include "exec/fs_meta.h"
 #include "fs_test_util.h"
@@ -21,7 +22,23 @@ typedef struct round_table {
     fs_test_case_t tc;
     fs_loop_t     *loop;
     actor_t       *actors;
+    void         **shared; /* [n_servers], NULL: messages */
 } table_t;
+
+/* One server in three has no shared memory. */
+static void share(table_t *table)
+{
+    uint32_t n = fs_topo_n_servers(table->tc.topo);
+
+    table->shared = fs_test_alloc(n, sizeof(*table->shared));
+    for (uint32_t u = 0; u < n; ++u) {
+        size_t bytes = fs_meta_shared_bytes(table->tc.topo, u);
+
+        table->shared[u] = bytes > 0 && fs_rng_below(&table->tc.rng, 3) > 0
+                               ? fs_test_alloc(bytes, 1)
+                               : NULL;
+    }
+}
 
 static void table_init(table_t *table, uint64_t seed)
 {
@@ -31,13 +48,17 @@ static void table_init(table_t *table, uint64_t seed)
     n             = table->tc.n_ranks;
     table->loop   = fs_loop_create(n, seed);
     table->actors = fs_test_alloc(n, sizeof(*table->actors));
+    share(table);
     for (uint32_t r = 0; r < n; ++r) {
         actor_t *a = &table->actors[r];
 
         a->net       = fs_loop_net(table->loop, r);
         a->transport = fs_loop_transport(table->loop, r, 0);
         ck_assert_int_eq(
-            fs_meta_create(table->tc.topo, r, a->transport, &a->meta), FS_OK);
+            fs_meta_create(table->tc.topo, r, a->transport,
+                           table->shared[fs_topo_server(table->tc.topo, r)],
+                           &a->meta),
+            FS_OK);
     }
 }
 
@@ -49,6 +70,10 @@ static void table_fini(table_t *table)
         a->transport->ops->destroy(a->transport);
         fs_meta_destroy(a->meta);
     }
+    for (uint32_t u = 0; u < fs_topo_n_servers(table->tc.topo); ++u) {
+        free(table->shared[u]);
+    }
+    free(table->shared);
     free(table->actors);
     fs_loop_destroy(table->loop);
     fs_test_case_fini(&table->tc);
@@ -90,6 +115,7 @@ static fs_meta_word_t random_word(table_t *table)
     return (fs_meta_word_t){
         .flags     = fs_rng_below(rng, 4) == 0,
         .max_inter = fs_rng_below(rng, 1000),
+        .max_ns    = fs_rng_below(rng, 1000),
         .sum = {fs_rng_below(rng, UINT64_MAX), fs_rng_below(rng, UINT64_MAX)}};
 }
 
@@ -103,6 +129,7 @@ static void check_words(const table_t *table)
         want.flags |= said->flags;
         want.max_inter = said->max_inter > want.max_inter ? said->max_inter
                                                           : want.max_inter;
+        want.max_ns = said->max_ns > want.max_ns ? said->max_ns : want.max_ns;
         want.sum[0] += said->sum[0];
         want.sum[1] += said->sum[1];
     }
@@ -198,7 +225,7 @@ START_TEST(wire_bytes_are_n_by_n)
     for (uint32_t r = 0; r < table.tc.n_ranks; ++r) {
         sent += fs_meta_wire_bytes(table.actors[r].meta);
     }
-    ck_assert_uint_eq(sent, n * (n - 1) * 8 * (4 + n));
+    ck_assert_uint_eq(sent, n * (n - 1) * (sizeof(fs_meta_word_t) + 8 * n));
     table_fini(&table);
 }
 END_TEST
@@ -262,6 +289,195 @@ START_TEST(prop_rounds_overlap)
 }
 END_TEST
 
+/* What rank src sends to dst in a summary; 0 in none. */
+static uint64_t bytes_of(uint32_t summary, uint32_t src, uint32_t dst)
+{
+    return summary * 1000003 + src * 1009 + dst * 17;
+}
+
+static void start_numbered(table_t *table, uint32_t r, uint32_t summary)
+{
+    uint32_t       n    = table->tc.n_ranks;
+    uint64_t      *send = fs_test_alloc(2 * (size_t)n, sizeof(*send));
+    uint64_t      *recv = send + n;
+    fs_meta_word_t word = {.max_inter = summary};
+
+    for (uint32_t k = 0; k < n; ++k) {
+        send[k] = bytes_of(summary, r, k);
+        recv[k] = bytes_of(summary, k, r);
+    }
+    MUST(fs_meta_start_summary(table->actors[r].meta, &word, send, recv) ==
+         FS_OK);
+    free(send);
+}
+
+/* All that a rank has heard is of this summary. */
+static void check_numbered(const table_t *table, uint32_t r, uint32_t summary)
+{
+    const fs_topo_t *topo   = table->tc.topo;
+    const fs_meta_t *meta   = table->actors[r].meta;
+    uint32_t         server = fs_topo_server(topo, r), n = table->tc.n_ranks;
+    uint64_t         cell = 0;
+
+    for (uint32_t i = 0; i < fs_topo_n_local(topo, server); ++i) {
+        uint32_t peer = fs_topo_rank(topo, server, i);
+
+        for (uint32_t k = 0; k < n; ++k) {
+            size_t at = (size_t)i * n + k;
+
+            MUST(fs_meta_local_send(meta)[at] == bytes_of(summary, peer, k));
+            MUST(fs_meta_local_recv(meta)[at] == bytes_of(summary, k, peer));
+        }
+    }
+    for (uint32_t k = 0; k < n * n; ++k) {
+        if (fs_topo_server(topo, k / n) == server &&
+            fs_topo_server(topo, k % n) == 0) {
+            cell += bytes_of(summary, k / n, k % n);
+        }
+    }
+    MUST(fs_meta_matrix(meta)[server * fs_topo_n_servers(topo)] == cell);
+}
+
+/* A rank reads its results as late as it may, just before it starts the next
+ * summary, when others have written theirs; rounds of words lie between. */
+START_TEST(prop_late_readers_see_their_round)
+{
+    enum { ROUNDS = 30 };
+    table_t   table;
+    uint32_t *round, n, n_left;
+
+    table_init(&table, 700 + (uint64_t)_i);
+    n = n_left = table.tc.n_ranks;
+    round      = fs_test_alloc(n, sizeof(*round));
+    for (uint32_t k = 0; n_left > 0; ++k) {
+        uint32_t       r    = (uint32_t)fs_rng_below(&table.tc.rng, n);
+        actor_t       *a    = &table.actors[r];
+        fs_meta_word_t word = {.max_inter = round[r] / 3};
+
+        MUST(k < MAX_TURNS);
+        a->net->ops->progress(a->net);
+        if (round[r] > ROUNDS || fs_meta_progress(a->meta) != FS_OK) {
+            continue;
+        }
+        if (round[r] > 0) {
+            MUST(fs_meta_word(a->meta)->max_inter == (round[r] - 1) / 3);
+            check_numbered(&table, r, (round[r] - 1) / 3);
+        }
+        if (round[r] == ROUNDS) {
+            --n_left;
+        } else if (round[r] % 3 == 0) { /* a summary, then two of words */
+            start_numbered(&table, r, round[r] / 3);
+        } else {
+            MUST(fs_meta_start_agree(a->meta, &word) == FS_OK);
+        }
+        ++round[r];
+    }
+    free(round);
+    table_fini(&table);
+}
+END_TEST
+
+/* With shared memory only leaders send. */
+START_TEST(shared_memory_saves_messages)
+{
+    table_t  table;
+    uint64_t n, want;
+
+    table_init(&table, (uint64_t)_i);
+    n    = fs_topo_n_servers(table.tc.topo);
+    want = n * (n - 1);
+    for (uint32_t u = 0; u < n; ++u) {
+        want += table.shared[u] == NULL
+                    ? 2 * (uint64_t)(fs_topo_n_local(table.tc.topo, u) - 1)
+                    : 0;
+    }
+    summary_round(&table);
+    ck_assert_uint_eq(fs_loop_take_seen(table.loop).messages, want);
+    table_fini(&table);
+}
+END_TEST
+
+/* One rank comes late: all of its server know whom they wait for. */
+START_TEST(waits_for_the_late_rank)
+{
+    table_t          table;
+    const fs_topo_t *topo;
+    uint32_t         n, late, server;
+
+    table_init(&table, (uint64_t)_i);
+    topo   = table.tc.topo;
+    n      = table.tc.n_ranks;
+    late   = (uint32_t)fs_rng_below(&table.tc.rng, n);
+    server = fs_topo_server(topo, late);
+    for (uint32_t r = 0; r < n; ++r) {
+        if (r != late) {
+            fs_meta_start_agree(table.actors[r].meta, &table.actors[r].word);
+        }
+    }
+    for (uint32_t k = 0; k < 200 * n; ++k) {
+        actor_t *a = &table.actors[fs_rng_below(&table.tc.rng, n)];
+
+        a->net->ops->progress(a->net);
+        (void)fs_meta_progress(a->meta);
+    }
+    for (uint32_t r = 0; r < n; ++r) {
+        const fs_meta_t *meta   = table.actors[r].meta;
+        uint32_t         u      = fs_topo_server(topo, r);
+        bool             leader = r == fs_meta_leader(topo, u);
+        bool knows = leader || (u == server && table.shared[u] != NULL);
+
+        ck_assert(!fs_meta_awaits(meta, r));
+        if (r == late) {
+            continue;
+        }
+        if (u != server) { /* through leaders */
+            ck_assert(fs_meta_awaits(
+                meta, fs_meta_leader(topo, leader ? server : u)));
+        } else {
+            ck_assert_int_eq(fs_meta_awaits(meta, late),
+                             knows || late == fs_meta_leader(topo, u));
+        }
+    }
+    fs_meta_start_agree(table.actors[late].meta, &table.actors[late].word);
+    finish(&table);
+    for (uint32_t r = 0; r < n * n; ++r) {
+        ck_assert(!fs_meta_awaits(table.actors[r / n].meta, r % n));
+    }
+    table_fini(&table);
+}
+END_TEST
+
+/* Where memory is shared, local ranks learn that their leader cannot go on. */
+START_TEST(leader_tells_of_its_failure)
+{
+    fs_loop_faults_t faults = {.fail_send = 1};
+    fs_status_t      status = FS_INPROGRESS;
+    uint32_t         u      = 0, r;
+    table_t          table;
+
+    table_init(&table, 81);
+    while (table.shared[u] == NULL) {
+        ck_assert_uint_lt(++u, fs_topo_n_servers(table.tc.topo));
+    }
+    faults.fail_rank = fs_meta_leader(table.tc.topo, u);
+    r = fs_topo_rank(table.tc.topo, u, fs_topo_n_local(table.tc.topo, u) - 1);
+    ck_assert_uint_ne(r, faults.fail_rank);
+    fs_loop_set_faults(table.loop, &faults);
+    for (uint32_t k = 0; k < table.tc.n_ranks; ++k) {
+        fs_meta_start_agree(table.actors[k].meta, &table.actors[k].word);
+    }
+    for (uint32_t k = 0; k < MAX_TURNS && status == FS_INPROGRESS; ++k) {
+        actor_t *a = &table.actors[k % table.tc.n_ranks];
+
+        a->net->ops->progress(a->net);
+        (void)fs_meta_progress(a->meta);
+        status = fs_meta_progress(table.actors[r].meta);
+    }
+    ck_assert_int_eq(status, FS_ERR_TRANSPORT);
+    table_fini(&table);
+}
+END_TEST
+
 /* A row that passes 2^64 must look too large, not small. */
 START_TEST(large_counts_do_not_wrap)
 {
@@ -305,6 +521,10 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, prop_all_hear_the_same, 0, 15);
     tcase_add_loop_test(tcase, prop_rounds_overlap, 0, 20);
+    tcase_add_loop_test(tcase, prop_late_readers_see_their_round, 0, 20);
+    tcase_add_loop_test(tcase, shared_memory_saves_messages, 0, 10);
+    tcase_add_loop_test(tcase, waits_for_the_late_rank, 0, 20);
+    tcase_add_test(tcase, leader_tells_of_its_failure);
     tcase_add_test(tcase, large_counts_do_not_wrap);
     tcase_add_test(tcase, wire_bytes_are_n_by_n);
     tcase_add_test(tcase, short_message_is_an_error);

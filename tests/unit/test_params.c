@@ -26,12 +26,14 @@ typedef struct field {
 
 /* In the order of the manual. */
 static const field_t fields[] = {
-    FIELD(algorithm), FIELD(verbose),       FIELD(stats),
-    FIELD(check),     FIELD(nodes),         FIELD(rate),
-    FIELD(min_bytes), FIELD(mtm_threshold), FIELD(lanes),
-    FIELD(chunk),     FIELD(window),        FIELD(staging_limit),
-    FIELD(transport), FIELD(tcp_sndbuf),    FIELD(stage_cost),
-    FIELD(balance),   FIELD(decompose),
+    FIELD(algorithm),     FIELD(verbose),    FIELD(stats),
+    FIELD(trace),         FIELD(check),      FIELD(nodes),
+    FIELD(rate),          FIELD(watchdog),   FIELD(min_bytes),
+    FIELD(mtm_threshold), FIELD(lanes),      FIELD(nics),
+    FIELD(chunk),         FIELD(window),     FIELD(staging_limit),
+    FIELD(transport),     FIELD(tcp_sndbuf), FIELD(stage_cost),
+    FIELD(calibrate),     FIELD(guard),      FIELD(skip),
+    FIELD(plan_cache),    FIELD(balance),    FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
 
@@ -141,6 +143,7 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.mtm_threshold, 2200);
     ck_assert_uint_eq(params.min_bytes, 64 * KIB);
     ck_assert_uint_eq(params.lanes, 0);
+    ck_assert_uint_eq(params.nics, 0);
     ck_assert_str_eq(params.nodes, "");
     ck_assert_uint_eq(params.chunk, 64 * KIB);
     ck_assert_uint_eq(params.window, 4);
@@ -149,10 +152,16 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.balance, FS_BALANCE_MINMOVE);
     ck_assert_uint_eq(params.decompose, FS_DECOMPOSE_AUTO);
     ck_assert_uint_eq(params.stage_cost, 64 * KIB);
+    ck_assert_uint_eq(params.calibrate, 1);
+    ck_assert_uint_eq(params.guard, 1);
+    ck_assert_uint_eq(params.skip, 64);
+    ck_assert_uint_eq(params.plan_cache, 16 * MIB);
     ck_assert_uint_eq(params.check, 0);
     ck_assert_uint_eq(params.verbose, 0);
     ck_assert_uint_eq(params.stats, 0);
+    ck_assert_str_eq(params.trace, "");
     ck_assert_uint_eq(params.rate, 0);
+    ck_assert_uint_eq(params.watchdog, 60);
     ck_assert_uint_eq(params.tcp_sndbuf, 64 * KIB);
 }
 END_TEST
@@ -170,6 +179,7 @@ static const struct {
     {"algorithm", "off", FS_ALGORITHM_OFF},
     {"transport", "auto", FS_TRANSPORT_AUTO},
     {"transport", "ucx", FS_TRANSPORT_UCX},
+    {"transport", "mpi", FS_TRANSPORT_MPI},
     {"balance", "minmove", FS_BALANCE_MINMOVE},
     {"balance", "equalize", FS_BALANCE_EQUALIZE},
     {"balance", "greedy", FS_BALANCE_GREEDY},
@@ -183,6 +193,14 @@ static const struct {
     {"stage_cost", "0", 0},
     {"stage_cost", "1500", 1500},
     {"stage_cost", "1g", GIB},
+    {"calibrate", "0", 0},
+    {"calibrate", "1", 1},
+    {"guard", "0", 0},
+    {"guard", "1", 1},
+    {"skip", "0", 0},
+    {"skip", "4096", 4096},
+    {"plan_cache", "0", 0},
+    {"plan_cache", "16g", 16 * GIB},
     {"verbose", "0", 0},
     {"verbose", "1", 1},
     {"verbose", "001", 1},
@@ -193,8 +211,12 @@ static const struct {
     {"lanes", "0", 0},
     {"lanes", "1", 1},
     {"lanes", "4096", 4096},
+    {"nics", "0", 0},
+    {"nics", "16", 16},
     {"window", "1", 1},
     {"window", "64", 64},
+    {"watchdog", "0", 0},
+    {"watchdog", "86400", 86400},
     {"rate", "0", 0},
     {"rate", "0bit", 0},
     {"rate", "1bit", 1},
@@ -296,6 +318,13 @@ static const struct {
     {"stage_cost", ""},
     {"stage_cost", "1025m"},
     {"stage_cost", "-1"},
+    {"calibrate", "2"},
+    {"guard", "2"},
+    {"guard", "auto"},
+    {"skip", "4097"},
+    {"skip", "-1"},
+    {"plan_cache", "17g"},
+    {"plan_cache", "none"},
     {"decompose", ""},
     {"decompose", "bvn"},
     {"verbose", ""},
@@ -317,6 +346,9 @@ static const struct {
     {"check", "true"},
     {"check", ""},
     {"lanes", "4097"},
+    {"nics", "17"},
+    {"nics", "-1"},
+    {"nics", "mlx5_0"},
     {"lanes", "-1"},
     {"lanes", ""},
     {"lanes", "all"},
@@ -325,6 +357,8 @@ static const struct {
     {"window", "65"},
     {"window", ""},
     {"window", "4294967300"},
+    {"watchdog", "86401"},
+    {"watchdog", "1m"},
     {"rate", ""},
     {"rate", "100"},
     {"rate", "gbit"},
@@ -512,18 +546,25 @@ static const struct {
     {"algorithm", true, "off"},
     {"verbose", true, "1"},
     {"stats", false, "1"},
+    {"trace", false, "/tmp/t"},
     {"check", true, "1"},
     {"nodes", true, "4x4"},
     {"rate", false, "100gbit"},
+    {"watchdog", true, "1"},
     {"min_bytes", true, "65537"},
     {"mtm_threshold", true, "2.201"},
     {"lanes", true, "1"},
+    {"nics", true, "1"},
     {"chunk", true, "65537"},
     {"window", true, "5"},
     {"staging_limit", true, "16g"},
     {"transport", true, "ucx"},
     {"tcp_sndbuf", false, "65537"},
     {"stage_cost", true, "0"},
+    {"calibrate", true, "0"},
+    {"guard", true, "0"},
+    {"skip", true, "1"},
+    {"plan_cache", true, "0"},
     {"balance", true, "equalize"},
     {"decompose", true, "openshop"},
 };

@@ -2,6 +2,7 @@
 /* The table of reasons: each row, its place, and its threshold at equality. */
 #include "fastsched.h"
 #include "fs_test_util.h"
+#include "sched/fs_nodes.h"
 
 #include <stdlib.h>
 
@@ -134,32 +135,37 @@ START_TEST(each_row)
 }
 END_TEST
 
-/* ---- the cost model, on servers of 4, 1, 1, 1 and 1 ranks ---- */
+/* ---- the cost model, where lanes idle: a server of 4 ranks among so many of
+ * one that each server is a node ---- */
 
-/* Each rank sends each other pair_bytes, the large server's lanes being max_lanes
- * at most. */
+enum { CROWD = FS_MAX_UNEVEN_NODES - 2 };
+
+/* Each rank of the large server sends pair_bytes to each of four others, its
+ * lanes being max_lanes at most. */
 static fs_choice_t ask_uneven(uint64_t pair_bytes, uint32_t max_lanes,
                               uint64_t stage_cost, uint64_t max_inter)
 {
-    const uint32_t   label[8] = {0, 0, 0, 0, 1, 2, 3, 4};
-    uint64_t        *counts   = fs_test_alloc(64, sizeof(*counts));
-    fs_plan_params_t params   = {.mtm_threshold_milli = MTM,
-                                 .stage_cost          = stage_cost};
-    fs_topo_t       *topo     = NULL;
-    fs_traffic_t     traffic;
-    fs_choice_t      choice;
+    uint32_t         label[CROWD + 3] = {0};
+    fs_plan_params_t params           = {.mtm_threshold_milli = UINT32_MAX,
+                                         .stage_cost          = stage_cost};
+    fs_traffic_t     traffic          = {
+                     .n_servers = CROWD,
+                     .bytes     = fs_test_alloc((size_t)CROWD * CROWD, sizeof(uint64_t)),
+                     .max_inter = max_inter};
+    fs_topo_t  *topo = NULL;
+    fs_choice_t choice;
 
-    for (int k = 0; k < 64; ++k) {
-        counts[k] = pair_bytes;
+    for (uint32_t r = 4; r < CROWD + 3; ++r) {
+        label[r] = r;
     }
-    ck_assert_int_eq(fs_topo_create(8, label, max_lanes, &topo), FS_OK);
-    traffic = fs_test_traffic(topo, counts);
-    ck_assert_uint_eq(traffic.max_inter, 7 * pair_bytes);
-    traffic.max_inter = max_inter;
-    choice            = fs_select(topo, &traffic, &params);
+    for (uint32_t w = 1; w <= 4; ++w) {
+        traffic.bytes[w] = 4 * pair_bytes;
+    }
+    ck_assert_int_eq(fs_topo_create(CROWD + 3, label, max_lanes, &topo), FS_OK);
+    ck_assert_int_eq(fs_traffic_sum(&traffic), FS_OK);
+    choice = fs_select(topo, &traffic, &params);
     fs_test_traffic_fini(&traffic);
     fs_topo_destroy(topo);
-    free(counts);
     return choice;
 }
 
@@ -170,7 +176,7 @@ static fs_alg_t uneven(uint64_t pair_bytes, uint32_t max_lanes,
 }
 
 /* The large server has 16 pairs a lane one after another: A is 16 pairs, B is
- * 7; staged pays for 10 messages, pipe2d for 8. */
+ * 7; staged pays for two messages more than pipe2d. */
 START_TEST(the_cheaper_one)
 {
     const uint64_t pair = 1000;
@@ -180,7 +186,7 @@ START_TEST(the_cheaper_one)
     /* 3/2 B is A: at a tie staged. */
     ck_assert_int_eq(uneven(pair * 3, 0, 0, 32 * pair), FS_ALG_STAGED);
     ck_assert_int_eq(uneven(pair * 3, 0, 0, 32 * pair - 1), FS_ALG_PIPE2D);
-    /* 16000 + 10 alpha against 16500 + 8 alpha. */
+    /* 16000 + 2 alpha against 16500. */
     ck_assert_int_eq(uneven(pair, 0, 249, 11 * pair), FS_ALG_STAGED);
     ck_assert_int_eq(uneven(pair, 0, 250, 11 * pair), FS_ALG_STAGED);
     ck_assert_int_eq(uneven(pair, 0, 251, 11 * pair), FS_ALG_PIPE2D);

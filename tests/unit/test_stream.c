@@ -24,11 +24,12 @@ static const uint32_t proxies[] = {0, 1};
  * bytes on lane 0. */
 static fs_stream_t make_stream(fs_arena_t *arena)
 {
-    fs_stream_t stream = {.streams   = {2, first, segments},
+    fs_stream_t stream = {.streams   = {2, first, segments, NULL},
                           .src_proxy = proxies,
                           .dst_proxy = proxies};
 
-    ck_assert_int_eq(fs_stream_rewind(&stream, 1, true, arena), FS_OK);
+    ck_assert_int_eq(fs_stream_rewind(&stream, &(fs_viewer_t){1, true}, arena),
+                     FS_OK);
     ck_assert_uint_eq(stream.n_mine, 2);
     return stream;
 }
@@ -37,22 +38,21 @@ static fs_stream_t make_stream(fs_arena_t *arena)
 START_TEST(who_reads_which_lane)
 {
     static const struct {
-        uint32_t local;
-        bool     outgoing;
-        uint32_t n_mine;
-        uint32_t mine[2];
+        fs_viewer_t viewer;
+        uint32_t    n_mine;
+        uint32_t    mine[2];
     } want[] = {
-        {0, true, 1, {0, 0}},  {1, true, 2, {0, 1}},  {2, true, 1, {1, 0}},
-        {3, true, 0, {0, 0}},  {0, false, 2, {0, 1}}, {1, false, 2, {0, 1}},
-        {2, false, 0, {0, 0}},
+        {{0, true}, 1, {0, 0}},  {{1, true}, 2, {0, 1}},
+        {{2, true}, 1, {1, 0}},  {{3, true}, 0, {0, 0}},
+        {{0, false}, 2, {0, 1}}, {{1, false}, 2, {0, 1}},
+        {{2, false}, 0, {0, 0}},
     };
     fs_arena_t  arena  = {0};
     fs_stream_t stream = make_stream(&arena);
 
     for (size_t k = 0; k < sizeof(want) / sizeof(want[0]); ++k) {
-        ck_assert_int_eq(
-            fs_stream_rewind(&stream, want[k].local, want[k].outgoing, &arena),
-            FS_OK);
+        ck_assert_int_eq(fs_stream_rewind(&stream, &want[k].viewer, &arena),
+                         FS_OK);
         ck_assert_uint_eq(stream.n_mine, want[k].n_mine);
         for (uint32_t n = 0; n < stream.n_mine; ++n) {
             ck_assert_uint_eq(stream.mine[n], want[k].mine[n]);
@@ -143,38 +143,49 @@ START_TEST(what_parts_say)
 }
 END_TEST
 
-/* Taking only some parts gives the same as dropping the others by hand. */
+/* Taking only some parts gives the same as dropping the others by hand, and so
+ * it does where these are not there. */
 START_TEST(prop_some_parts)
 {
-    fs_segment_t random[12];
-    uint32_t     bounds[] = {0, 12};
-    fs_stream_t  stream   = {.streams   = {1, bounds, random},
-                             .src_proxy = proxies,
-                             .dst_proxy = proxies,
-                             .straight  = true};
-    fs_arena_t   arena    = {0};
+    fs_segment_t random[12], of_1[12];
+    uint32_t     bounds[] = {0, 12}, bounds_1[] = {0, 0};
+    uint64_t     end    = 0, pos;
+    fs_stream_t  stream = {.streams   = {1, bounds, random, &end},
+                           .src_proxy = proxies,
+                           .dst_proxy = proxies};
+    fs_stream_t  less   = {.streams   = {1, bounds_1, of_1, &end},
+                           .src_proxy = proxies,
+                           .dst_proxy = proxies};
+    fs_arena_t   arena  = {0};
     fs_rng_t     rng;
-    uint64_t     pos = 0;
 
     fs_rng_init(&rng, (uint64_t)_i);
     for (uint32_t k = 0; k < 12; ++k) {
         random[k] = (fs_segment_t){.src_local = fs_rng_below(&rng, 3) & 3,
                                    .dst_local = fs_rng_below(&rng, 3) & 3,
                                    .len_bytes = 1 + fs_rng_below(&rng, 9),
-                                   .pos       = pos};
-        pos += random[k].len_bytes;
+                                   .pos       = end};
+        end += random[k].len_bytes;
+        if (random[k].src_local == 1) {
+            of_1[bounds_1[1]++] = random[k];
+        }
     }
-    MUST(fs_stream_rewind(&stream, 0, true, &arena) == FS_OK);
+    MUST(fs_stream_rewind(&stream, &(fs_viewer_t){0, true}, &arena) == FS_OK);
+    MUST(fs_stream_rewind(&less, &(fs_viewer_t){1, true}, &arena) == FS_OK);
     while ((pos = fs_stream_next_pos(&stream, UINT64_MAX)) != UINT64_MAX) {
-        fs_chunk_t all, from, to;
+        uint64_t   most = 1 + fs_rng_below(&rng, 20);
+        bool       more = fs_stream_next_pos(&less, UINT64_MAX) != UINT64_MAX;
+        fs_chunk_t all, from, to, few;
         fs_part_t  part, some;
 
-        MUST(fs_stream_cut(&stream, 0, pos, UINT64_MAX,
-                           1 + fs_rng_below(&rng, 20), &all));
+        MUST(fs_stream_cut(&stream, 0, pos, UINT64_MAX, most, &all));
+        MUST(!more || fs_stream_cut(&less, 0, pos, UINT64_MAX, most, &few));
         from = to = all;
         while (fs_chunk_take(&all, &part)) {
             if (part.src_local == 1) {
                 MUST(fs_chunk_take_from(&from, 1, &some));
+                MUST(memcmp(&some, &part, sizeof(part)) == 0);
+                MUST(more && fs_chunk_take_from(&few, 1, &some));
                 MUST(memcmp(&some, &part, sizeof(part)) == 0);
             }
             if (part.dst_local == 1) {
@@ -186,8 +197,13 @@ START_TEST(prop_some_parts)
         MUST(!fs_chunk_take_for(&to, 1, &some));
         MUST(from.segment == all.segment && to.segment == all.segment);
         fs_stream_advance(&stream, &from);
+        if (more) {
+            MUST(!fs_chunk_take_from(&few, 1, &some));
+            fs_stream_advance(&less, &few);
+        }
     }
     MUST(stream.cursor[0] == 12);
+    MUST(fs_stream_next_pos(&less, UINT64_MAX) == UINT64_MAX);
     fs_arena_fini(&arena);
 }
 END_TEST

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a message costs to start (alpha), measured.
+ *
+ * The cost model says that a schedule of so many bytes per lane in so many
+ * rounds takes
+ *
+ *   ns = (bytes + rounds alpha) / rate
+ *
+ * with alpha in bytes. Two runs tell both unknowns, if one has short rounds and
+ * the other long ones; of a few runs of each kind the quickest counts, since
+ * whatever else happens makes a run slower. A communicator whose calls are all
+ * alike learns nothing, and keeps parameter stage_cost.
+ *
+ * Pure: times come from outside, maxima over all ranks, so every rank learns
+ * the same.
+ */
+#ifndef FS_CALIBRATION_H
+#define FS_CALIBRATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    FS_CALIBRATION_RUNS  = 4,  /* of each kind */
+    FS_CALIBRATION_SHORT = 4,  /* alphas: rounds of fewer bytes are short */
+    FS_CALIBRATION_LONG  = 16, /* of more are long */
+    FS_CALIBRATION_RANGE = 16  /* the result is at most so many times alpha as
+                                  it was, or one part in so many */
+};
+
+typedef struct fs_timed_run {
+    uint64_t bytes; /* per lane */
+    uint64_t rounds;
+    uint64_t ns;
+} fs_timed_run_t;
+
+/* All zero: nothing seen. */
+typedef struct fs_calibration {
+    fs_timed_run_t last;    /* its time is still to come, if rounds is not 0 */
+    fs_timed_run_t best[2]; /* short, long */
+    uint32_t       n[2];
+    bool           done;
+} fs_calibration_t;
+
+/* A schedule is run; the next fs_calibration_hear() tells its time. */
+void fs_calibration_expect(fs_calibration_t *c, uint64_t bytes,
+                           uint64_t rounds);
+
+/* What it took, ns; 0: nobody knows. *alpha is what the model uses. True, once:
+ * it has been measured, and *alpha is new. */
+bool fs_calibration_hear(fs_calibration_t *c, uint64_t ns, uint64_t *alpha);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How long may the summary exchange be left out (DESIGN: several small calls in
+ * a row)?
+ *
+ * After STREAK calls in a row that summaries have sent to the host's algorithm,
+ * the next 8 calls go there unasked. Then one summary; if it finds the same, 16
+ * calls, 32 and so on. Every rank counts the same calls, so nothing is said.
+ *
+ * The price: a large call among them runs on the host's algorithm. Ranks that
+ * see one say so in the next summary (missed), and from then on the streak has
+ * to be twice as long: an application whose large calls come at intervals soon
+ * has all of them served.
+ */
+#ifndef FS_QUIET_H
+#define FS_QUIET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FS_QUIET_STREAK = 8, FS_QUIET_FIRST = 8 };
+
+/* All zero: nothing seen. */
+typedef struct fs_quiet {
+    uint32_t left;      /* calls that still go without a summary */
+    uint32_t run;       /* how many there were last time */
+    uint32_t streak;    /* calls in a row, of those with a summary */
+    uint32_t doublings; /* of the streak that is needed */
+    /* This rank's own; missed goes into its next summary. */
+    uint64_t usual_bytes; /* more than this is not one of the streak */
+    bool     missed;
+} fs_quiet_t;
+
+/* Does this call, in which this rank sends sent_bytes, go without? */
+static inline bool fs_quiet_skips(fs_quiet_t *quiet, uint64_t sent_bytes)
+{
+    if (quiet->left == 0) {
+        return false;
+    }
+    --quiet->left;
+    quiet->missed |= sent_bytes > quiet->usual_bytes;
+    return true;
+}
+
+/* What a summary has shown. */
+typedef struct fs_quiet_seen {
+    bool     to_host;    /* the call is one of a streak */
+    bool     missed;     /* some rank has missed a large one before */
+    uint64_t sent_bytes; /* by this rank */
+    uint64_t min_bytes;  /* fewer, sent by every rank, are a small call */
+} fs_quiet_seen_t;
+
+/* After each summary. longest: calls in a row without one, at most; 0: none. */
+void fs_quiet_note(fs_quiet_t *quiet, uint32_t longest,
+                   const fs_quiet_seen_t *seen);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transport of one communicator over the host MPI's point-to-point.
+ *
+ * Tags. MPI promises 15 bits, a key has 32, so the call's number is left out
+ * and the message's may be cut short:
+ *
+ *   0                                        grants
+ *   1 + channel * max_seq + seq % max_seq    everything else
+ *
+ * Two messages of one pair with the same tag must then be posted in the same
+ * order on both sides; MPI keeps that order. They are:
+ *   - of different calls (or rounds of the summary): a rank has posted all of
+ *     one call, sends and receives, before the first of the next;
+ *   - of one call on the wire, max_seq apart: wire messages are posted strictly
+ *     in plan order by sender and receiver (fs_exec.c);
+ *   - of one call inside a server, max_seq apart: these are posted when they
+ *     are ready, in any order, so a plan with that many is refused, by
+ *     fs_exec_reserve(). With 2^20 tags and chunks of 64k these are 8 GB
+ *     between two ranks.
+ * A receive that is cancelled breaks the count, but then the communicator is
+ * lost anyway.
+ *
+ * Grants come from any peer into a few receives that are always posted: what
+ * has arrived since the last look may be more, and waits in the MPI. Each grant
+ * is a message of its own. One in flight may not stand in for the next, as over
+ * UCX: nobody would send that one if the call ended meanwhile.
+ *
+ * Unlike over UCX, a grant queues behind data to the same peer if the MPI sends
+ * both the same way.
+ */
+#include "exec/fs_transport_mpi.h"
+
+#include "base/fs_assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GRANT_TAG      = 0,
+    CHANNELS       = 8, /* FS_CH_LAST, the summaries', is one of them */
+    GRANT_RECVS    = 8,
+    TESTS          = 64, /* of one progress; more would slow down each look */
+    FAREWELL_LOOKS = 1000
+};
+
+/* A message of ours in the hands of the MPI. */
+typedef struct posted {
+    void      *request;
+    fs_xfer_t *xfer;
+    bool       receive;
+} posted_t;
+
+typedef struct grant {
+    uint64_t count;
+    uint64_t rank; /* who grants */
+} grant_t;
+
+typedef struct grant_in {
+    grant_t grant;
+    void   *request;
+} grant_in_t;
+
+typedef struct grant_out grant_out_t;
+struct grant_out {
+    grant_t      grant;
+    void        *request;
+    grant_out_t *next; /* in flight, or free */
+};
+
+typedef struct mpi_net {
+    fs_net_t       super;     /* first */
+    fs_transport_t transport; /* its only one */
+    fs_host_t      host;
+    uint32_t       rank;
+    uint32_t       n_ranks;
+    uint8_t       *reach; /* [n_ranks] fs_reach_t */
+    posted_t      *posted;
+    uint32_t       n_posted;
+    uint32_t       max_posted;
+    uint32_t       next; /* where progress goes on looking */
+    grant_in_t     in[GRANT_RECVS];
+    grant_out_t   *out; /* in flight */
+    grant_out_t   *idle;
+    fs_status_t    grant_status; /* of grants that failed after the call */
+} mpi_net_t;
+
+static mpi_net_t *net_of(const fs_transport_t *transport)
+{
+    return (mpi_net_t *)transport->net;
+}
+
+static fs_status_t test(const mpi_net_t *net, void *request, uint64_t *len_p)
+{
+    return net->host.p2p->test(net->host.ctx, request, len_p);
+}
+
+/* ---- messages ---- */
+
+static uint32_t make_tag(const mpi_net_t *net, uint32_t key)
+{
+    uint32_t channel = key >> 28, seq = key & 0xffffff;
+
+    fs_assert(channel < CHANNELS);
+    return 1 + channel * net->transport.max_seq + seq % net->transport.max_seq;
+}
+
+static bool make_room(mpi_net_t *net)
+{
+    uint32_t  max = net->max_posted == 0 ? 64 : 2 * net->max_posted;
+    posted_t *posted;
+
+    if (net->n_posted < net->max_posted) {
+        return true;
+    }
+    posted = realloc(net->posted, max * sizeof(*posted));
+    if (posted == NULL) {
+        return false;
+    }
+    net->posted     = posted;
+    net->max_posted = max;
+    return true;
+}
+
+/* Has message k ended? Then the last takes its place. */
+static bool look_at(mpi_net_t *net, uint32_t k)
+{
+    posted_t    p      = net->posted[k];
+    uint64_t    len    = p.xfer->len_bytes;
+    fs_status_t status = test(net, p.request, p.receive ? &len : NULL);
+
+    if (status == FS_INPROGRESS) {
+        return false;
+    }
+    net->posted[k] = net->posted[--net->n_posted];
+    p.xfer->done(p.xfer, status, len);
+    return true;
+}
+
+/* Small sends are often over at once. */
+static void note(mpi_net_t *net, posted_t posted)
+{
+    net->posted[net->n_posted++] = posted;
+    look_at(net, net->n_posted - 1);
+}
+
+static fs_status_t mpi_send(fs_transport_t *transport, uint32_t peer,
+                            uint32_t key, const void *buf, uint64_t len_bytes,
+                            fs_xfer_t *xfer)
+{
+    mpi_net_t  *net    = net_of(transport);
+    posted_t    posted = {.xfer = xfer};
+    fs_status_t status;
+
+    if (net->reach[peer] == FS_REACH_NONE) {
+        return FS_ERR_UNREACHABLE;
+    }
+    if (!make_room(net)) {
+        return FS_ERR_NOMEM;
+    }
+    status = net->host.p2p->isend(net->host.ctx, buf, len_bytes, peer,
+                                  make_tag(net, key), &posted.request);
+    if (status == FS_OK) {
+        xfer->len_bytes = len_bytes;
+        note(net, posted);
+    }
+    return status;
+}
+
+static fs_status_t mpi_recv(fs_transport_t *transport, uint32_t peer,
+                            uint32_t key, void *buf, uint64_t len_bytes,
+                            fs_xfer_t *xfer)
+{
+    mpi_net_t  *net    = net_of(transport);
+    posted_t    posted = {.xfer = xfer, .receive = true};
+    fs_status_t status;
+
+    if (net->reach[peer] == FS_REACH_NONE) {
+        return FS_ERR_UNREACHABLE;
+    }
+    if (!make_room(net)) {
+        return FS_ERR_NOMEM;
+    }
+    status = net->host.p2p->irecv(net->host.ctx, buf, len_bytes, peer,
+                                  make_tag(net, key), &posted.request);
+    if (status == FS_OK) {
+        xfer->len_bytes = 0;
+        note(net, posted);
+    }
+    return status;
+}
+
+static void mpi_cancel(fs_transport_t *transport, fs_xfer_t *xfer)
+{
+    mpi_net_t *net = net_of(transport);
+
+    for (uint32_t k = 0; k < net->n_posted; ++k) {
+        if (net->posted[k].xfer == xfer) {
+            net->host.p2p->cancel(net->host.ctx, net->posted[k].request);
+            return;
+        }
+    }
+}
+
+/* ---- grants ---- */
+
+static fs_status_t await_grant(mpi_net_t *net, grant_in_t *in)
+{
+    return net->host.p2p->irecv(net->host.ctx, &in->grant, sizeof(in->grant),
+                                FS_ANY_PEER, GRANT_TAG, &in->request);
+}
+
+/* Messages come in order, their ends need not; the executor keeps the largest
+ * count it has heard. */
+static unsigned take_grants(mpi_net_t *net)
+{
+    const fs_transport_t *t      = &net->transport;
+    unsigned              events = 0;
+
+    for (uint32_t k = 0; k < GRANT_RECVS; ++k) {
+        grant_in_t *in  = &net->in[k];
+        uint64_t    len = 0;
+        fs_status_t status;
+
+        if (in->request == NULL) {
+            continue;
+        }
+        status = test(net, in->request, &len);
+        if (status == FS_INPROGRESS) {
+            continue;
+        }
+        in->request = NULL;
+        ++events;
+        if (status == FS_OK && in->grant.rank < net->n_ranks) {
+            t->granted(t->granted_arg, (uint32_t)in->grant.rank,
+                       in->grant.count);
+            status = await_grant(net, in);
+        }
+        net->grant_status = status != FS_OK ? status : net->grant_status;
+    }
+    return events;
+}
+
+static unsigned reap_grants(mpi_net_t *net)
+{
+    unsigned events = 0;
+
+    for (grant_out_t **p = &net->out; *p != NULL;) {
+        grant_out_t *out    = *p;
+        fs_status_t  status = test(net, out->request, NULL);
+
+        if (status == FS_INPROGRESS) {
+            p = &out->next;
+            continue;
+        }
+        net->grant_status = status != FS_OK ? status : net->grant_status;
+        *p                = out->next;
+        out->next         = net->idle;
+        net->idle         = out;
+        ++events;
+    }
+    return events;
+}
+
+static fs_status_t mpi_grant(fs_transport_t *transport, uint32_t peer,
+                             uint64_t count)
+{
+    mpi_net_t   *net = net_of(transport);
+    grant_out_t *out = net->idle;
+    fs_status_t  status;
+
+    if (net->reach[peer] != FS_REACH_WIRE) {
+        return FS_ERR_UNREACHABLE;
+    }
+    if (net->grant_status != FS_OK) {
+        return net->grant_status; /* of an earlier one */
+    }
+    if (out != NULL) {
+        net->idle = out->next;
+    } else {
+        out = malloc(sizeof(*out)); /* as many as were ever in flight */
+        if (out == NULL) {
+            return FS_ERR_NOMEM;
+        }
+    }
+    out->grant = (grant_t){count, net->rank};
+    status     = net->host.p2p->isend(net->host.ctx, &out->grant,
+                                      sizeof(out->grant), peer, GRANT_TAG,
+                                      &out->request);
+    if (status == FS_OK) {
+        out->next = net->out;
+        net->out  = out;
+    } else {
+        out->next = net->idle;
+        net->idle = out;
+    }
+    return status;
+}
+
+static unsigned mpi_progress(fs_net_t *super)
+{
+    mpi_net_t *net    = (mpi_net_t *)super;
+    unsigned   events = take_grants(net) + reap_grants(net);
+
+    for (uint32_t n = 0; n < TESTS && n < net->n_posted; ++n) {
+        net->next = net->next + 1 < net->n_posted ? net->next + 1 : 0;
+        events += look_at(net, net->next);
+    }
+    return events;
+}
+
+/* ---- life ---- */
+
+static void free_grants(grant_out_t *out)
+{
+    while (out != NULL) {
+        grant_out_t *next = out->next;
+
+        free(out);
+        out = next;
+    }
+}
+
+/* Is anything still in the hands of the MPI? */
+static bool is_busy(const mpi_net_t *net)
+{
+    bool busy = net->n_posted > 0 || net->out != NULL;
+
+    for (uint32_t k = 0; k < GRANT_RECVS; ++k) {
+        busy = busy || net->in[k].request != NULL;
+    }
+    return busy;
+}
+
+/* Grants are small, so the MPI need not hear of their receiver to end them. If
+ * it does not end them all the same, they keep their memory: see mpi_free(). */
+static void mpi_destroy(fs_transport_t *transport)
+{
+    mpi_net_t *net = net_of(transport);
+
+    for (uint32_t k = 0; k < GRANT_RECVS; ++k) {
+        if (net->in[k].request != NULL) {
+            net->host.p2p->cancel(net->host.ctx, net->in[k].request);
+        }
+    }
+    for (uint32_t look = 0; look < FAREWELL_LOOKS && is_busy(net); ++look) {
+        for (uint32_t k = 0; k < GRANT_RECVS; ++k) {
+            uint64_t len;
+
+            if (net->in[k].request != NULL &&
+                test(net, net->in[k].request, &len) != FS_INPROGRESS) {
+                net->in[k].request = NULL;
+            }
+        }
+        reap_grants(net);
+        if (is_busy(net)) {
+            net->host.progress(net->host.ctx);
+        }
+    }
+}
+
+static fs_status_t mpi_hello(fs_net_t *super, fs_net_hello_t *hello,
+                             const void **address)
+{
+    (void)super;
+    *hello   = (fs_net_hello_t){0}; /* the MPI knows its ranks */
+    *address = NULL;
+    return FS_OK;
+}
+
+static void mpi_forget(fs_net_t *super, uint32_t group)
+{
+    (void)super;
+    (void)group;
+}
+
+static const fs_transport_ops_t transport_ops = {
+    .send    = mpi_send,
+    .recv    = mpi_recv,
+    .cancel  = mpi_cancel,
+    .grant   = mpi_grant,
+    .destroy = mpi_destroy,
+};
+
+static fs_status_t mpi_connect(fs_net_t *super, const fs_net_group_t *spec,
+                               fs_transport_t **transport_p, uint32_t *failed_p)
+{
+    mpi_net_t  *net    = (mpi_net_t *)super;
+    fs_status_t status = FS_OK;
+
+    *failed_p  = spec->rank;
+    net->reach = malloc(spec->n_ranks);
+    if (net->reach == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    memcpy(net->reach, spec->reach, spec->n_ranks);
+    net->rank    = spec->rank;
+    net->n_ranks = spec->n_ranks;
+    for (uint32_t k = 0; k < GRANT_RECVS && status == FS_OK; ++k) {
+        status = await_grant(net, &net->in[k]);
+    }
+    if (status != FS_OK) {
+        mpi_destroy(&net->transport);
+        return status;
+    }
+    *transport_p = &net->transport;
+    return FS_OK;
+}
+
+static void mpi_free(fs_net_t *super)
+{
+    mpi_net_t *net = (mpi_net_t *)super;
+
+    if (is_busy(net)) {
+        return; /* the MPI may still read or write there */
+    }
+    free_grants(net->idle);
+    free(net->posted);
+    free(net->reach);
+    pthread_mutex_destroy(&net->super.lock);
+    free(net);
+}
+
+static const fs_net_ops_t net_ops = {
+    .hello    = mpi_hello,
+    .forget   = mpi_forget,
+    .connect  = mpi_connect,
+    .progress = mpi_progress,
+    .destroy  = mpi_free,
+};
+
+fs_status_t fs_mpi_create(const fs_host_t *host, fs_net_t **net_p)
+{
+    mpi_net_t *net;
+
+    if (host->p2p->n_tags <= CHANNELS) {
+        return FS_ERR_UNSUPPORTED;
+    }
+    net = calloc(1, sizeof(*net));
+    if (net == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    net->super.ops         = &net_ops;
+    net->host              = *host;
+    net->transport.ops     = &transport_ops;
+    net->transport.net     = &net->super;
+    net->transport.max_seq = (host->p2p->n_tags - 1) / CHANNELS;
+    pthread_mutex_init(&net->super.lock, NULL);
+    *net_p = &net->super;
+    return FS_OK;
+}

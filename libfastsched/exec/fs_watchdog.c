@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What happens when nothing happens, and the words for it. */
+#include "exec/fs_watchdog.h"
+
+#include "exec/fs_coll.h"
+#include "sched/fs_plan.h"
+#include "sched/fs_topo.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- words ---- */
+
+typedef struct line {
+    char  *text;
+    size_t len;
+    size_t used;
+} line_t;
+
+static void say(line_t *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(line_t *line, const char *format, ...)
+{
+    va_list args;
+    int     n;
+
+    va_start(args, format);
+    n = vsnprintf(line->text + line->used, line->len - line->used, format,
+                  args);
+    va_end(args);
+    if (n > 0) {
+        line->used += (size_t)n;
+        line->used = line->used < line->len ? line->used : line->len - 1;
+    }
+}
+
+static void say_rank(line_t *line, const fs_coll_t *coll, uint32_t rank)
+{
+    say(line, "rank %u on server %u", rank, fs_topo_server(coll->topo, rank));
+}
+
+/* ---- what a rank waits for ---- */
+
+/* The oldest wire message of one kind that is not through. Numbers count from
+ * 1; a stage is a row of messages with one peer, as they follow each other in
+ * the program. */
+typedef struct lag {
+    const fs_op_t *op;    /* NULL: there is none */
+    bool           ready; /* it is the peer's turn, not that of our server */
+    uint32_t       stage;
+    uint32_t       n_stages;
+    uint32_t       n_messages; /* with its peer, in this call */
+    uint64_t       done_bytes;
+    uint64_t       all_bytes;
+} lag_t;
+
+static bool is_wire(const fs_op_t *op, fs_op_kind_t kind)
+{
+    return op->kind == kind && op->channel == FS_CH_WIRE;
+}
+
+static lag_t find_lag(const fs_exec_t *exec, fs_op_kind_t kind)
+{
+    const fs_plan_t *plan = fs_exec_plan(exec);
+    const fs_op_t   *last = NULL;
+    lag_t            lag  = {0};
+
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        const fs_op_t *op = &plan->ops[k];
+
+        if (is_wire(op, kind)) {
+            lag.n_stages += last == NULL || op->peer != last->peer;
+            last = op;
+            if (lag.op == NULL && !fs_exec_is_done(exec, k)) {
+                lag.op    = op;
+                lag.ready = fs_exec_is_ready(exec, k);
+                lag.stage = lag.n_stages;
+            }
+        }
+    }
+    for (uint32_t k = 0; k < plan->n_ops && lag.op != NULL; ++k) {
+        const fs_op_t *op = &plan->ops[k];
+
+        if (is_wire(op, kind) && op->peer == lag.op->peer) {
+            ++lag.n_messages;
+            lag.all_bytes += op->len_bytes;
+            lag.done_bytes += fs_exec_is_done(exec, k) ? op->len_bytes : 0;
+        }
+    }
+    return lag;
+}
+
+static void say_lag(line_t *line, const fs_coll_t *coll, const lag_t *lag)
+{
+    say(line, "; waits for ");
+    say_rank(line, coll, lag->op->peer);
+    say(line, " to %s message %u of %u, stage %u of %u, %llu of %llu bytes %s",
+        lag->op->kind == FS_OP_SEND ? "take" : "send", lag->op->seq + 1,
+        lag->n_messages, lag->stage, lag->n_stages,
+        (unsigned long long)lag->done_bytes, (unsigned long long)lag->all_bytes,
+        lag->op->kind == FS_OP_SEND ? "sent" : "here");
+}
+
+static bool say_unconfirmed(line_t *line, const fs_coll_t *coll)
+{
+    for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
+        if (!fs_exec_is_confirmed(coll->exec, r)) {
+            say(line, "; waits for ");
+            say_rank(line, coll, r);
+            say(line, " to say that all has arrived");
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The oldest message inside the server. */
+static void say_local(line_t *line, const fs_coll_t *coll)
+{
+    const fs_plan_t *plan = fs_exec_plan(coll->exec);
+
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        const fs_op_t *op = &plan->ops[k];
+
+        if (op->kind != FS_OP_COPY && op->channel != FS_CH_WIRE &&
+            fs_exec_is_ready(coll->exec, k) &&
+            !fs_exec_is_done(coll->exec, k)) {
+            say(line, "; waits for ");
+            say_rank(line, coll, op->peer);
+            say(line, ", its own");
+            return;
+        }
+    }
+}
+
+static void say_program(line_t *line, const fs_coll_t *coll)
+{
+    lag_t recv = find_lag(coll->exec, FS_OP_RECV);
+    lag_t send = find_lag(coll->exec, FS_OP_SEND);
+
+    if (recv.ready) {
+        say_lag(line, coll, &recv);
+    }
+    if (send.ready) {
+        say_lag(line, coll, &send);
+    }
+    if ((recv.op != NULL && !recv.ready) || (send.op != NULL && !send.ready)) {
+        say_local(line, coll);
+    }
+    if (recv.op == NULL && send.op == NULL && !say_unconfirmed(line, coll)) {
+        say_local(line, coll);
+    }
+}
+
+static void say_missing_words(line_t *line, const fs_coll_t *coll)
+{
+    bool first = true;
+
+    for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
+        if (fs_meta_awaits(coll->meta, r)) {
+            say(line, first ? "; waits for the word of " : ", ");
+            say_rank(line, coll, r);
+            first = false;
+        }
+    }
+}
+
+void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
+                     const char *where, char *text, size_t text_len)
+{
+    const fs_plan_t *plan = fs_exec_plan(coll->exec);
+    line_t           line = {text, text_len, 0};
+    uint32_t         culprit;
+
+    say_rank(&line, coll, coll->rank);
+    say(&line, ", %s: %s", where, fs_strerror(status));
+    if (status == FS_ERR_STALLED) {
+        say(&line, " (%u s)", coll->params.watchdog);
+    }
+    if (plan == NULL) {
+        say_missing_words(&line, coll);
+        return;
+    }
+    culprit = fs_exec_culprit(coll->exec);
+    if (culprit != FS_NO_OP && plan->ops[culprit].kind != FS_OP_COPY) {
+        say(&line, ", with ");
+        say_rank(&line, coll, plan->ops[culprit].peer);
+    }
+    say_program(&line, coll);
+}
+
+/* ---- the watch ---- */
+
+void fs_coll_watch_start(fs_coll_t *coll)
+{
+    fs_watchdog_start(&coll->watchdog,
+                      coll->params.watchdog * UINT64_C(1000000000), now_ns());
+}
+
+/* The others may enter as late as they like. */
+static void warn(const fs_coll_t *coll)
+{
+    char   text[512];
+    line_t line = {text, sizeof(text), 0};
+
+    if (coll->host.warn == NULL) {
+        return;
+    }
+    say_rank(&line, coll, coll->rank);
+    say(&line, " has been waiting in call %llu for %u s, which is no error",
+        (unsigned long long)coll->stats.calls, coll->params.watchdog);
+    say_missing_words(&line, coll);
+    coll->host.warn(coll->host.ctx, text);
+}
+
+static fs_status_t stall(fs_coll_t *coll)
+{
+    if (!coll->summarised) {
+        warn(coll);
+        return FS_INPROGRESS;
+    }
+    if (fs_exec_plan(coll->exec) == NULL) {
+        return FS_ERR_STALLED;
+    }
+    fs_exec_abort(coll->exec, FS_ERR_STALLED);
+    return FS_INPROGRESS;
+}
+
+fs_status_t fs_coll_watch(fs_coll_t *coll)
+{
+    switch (fs_watchdog_look(&coll->watchdog, coll->net->events, now_ns())) {
+    case FS_WATCHDOG_FINE:
+        break;
+    case FS_WATCHDOG_BEAT:
+        fs_exec_beat(coll->exec);
+        break;
+    case FS_WATCHDOG_STALL:
+        return stall(coll);
+    }
+    return FS_INPROGRESS;
+}

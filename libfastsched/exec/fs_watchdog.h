@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The watch over one wait of a call: what if nothing happens any more?
+ *
+ * A sign of life is an event of the network: bytes, ends of messages, grants.
+ * Before the summary is over it is no fault if there is none for long, because
+ * MPI allows a rank to enter as late as it likes: people get a warning. After
+ * it everybody is inside, and silence for the time of parameter watchdog is an
+ * error.
+ *
+ * A rank may have to wait long for its turn, while a receiver is busy with
+ * another sender. So whoever moves data tells its wire peers now and then that
+ * it does: silence means that nobody within reach has moved anything.
+ */
+#ifndef FS_WATCHDOG_H
+#define FS_WATCHDOG_H
+
+#include "fastsched_exec.h"
+
+enum { FS_WATCHDOG_BEATS = 4 /* in the time that is too long */ };
+
+typedef enum fs_watchdog_word {
+    FS_WATCHDOG_FINE,
+    FS_WATCHDOG_BEAT, /* time to tell the others that we are alive */
+    FS_WATCHDOG_STALL /* silence for the whole time; said once per wait */
+} fs_watchdog_word_t;
+
+typedef struct fs_watchdog {
+    uint64_t limit_ns; /* 0: no watch is kept */
+    uint64_t events;   /* at the last look */
+    uint64_t quiet_ns; /* the time when silence began */
+    uint64_t beat_ns;  /* the time of the next beat */
+    bool     stalled;
+} fs_watchdog_t;
+
+/* A wait begins. Times are of any clock that only grows. */
+static inline void fs_watchdog_start(fs_watchdog_t *dog, uint64_t limit_ns,
+                                     uint64_t now_ns)
+{
+    *dog = (fs_watchdog_t){.limit_ns = limit_ns,
+                           .quiet_ns = now_ns,
+                           .beat_ns  = now_ns + limit_ns / FS_WATCHDOG_BEATS};
+}
+
+/* Look at the net's count of events. */
+static inline fs_watchdog_word_t
+fs_watchdog_look(fs_watchdog_t *dog, uint64_t events, uint64_t now_ns)
+{
+    if (dog->limit_ns == 0) {
+        return FS_WATCHDOG_FINE;
+    }
+    if (events != dog->events) {
+        dog->events   = events;
+        dog->quiet_ns = now_ns;
+    } else if (!dog->stalled && now_ns - dog->quiet_ns >= dog->limit_ns) {
+        dog->stalled = true;
+        return FS_WATCHDOG_STALL;
+    }
+    if (now_ns >= dog->beat_ns) {
+        dog->beat_ns = now_ns + dog->limit_ns / FS_WATCHDOG_BEATS;
+        return FS_WATCHDOG_BEAT;
+    }
+    return FS_WATCHDOG_FINE;
+}
+
+/* ---- the watch over a communicator ---- */
+
+void fs_coll_watch_start(fs_coll_t *coll);
+
+/* To be called now and then during the wait, under the net's lock.
+ * FS_INPROGRESS; FS_ERR_STALLED: the wait is over. A program is given up and
+ * ends by itself. */
+fs_status_t fs_coll_watch(fs_coll_t *coll);
+
+/* One line about an error of a call, before its plan goes: where it happened,
+ * and what this rank was waiting for. */
+void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
+                     const char *where, char *text, size_t text_len);
+
+#endif

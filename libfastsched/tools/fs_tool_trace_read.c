@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of a directory, by communicator; each line is read on its own. */
+#include "tools/fs_tool.h"
+#include "tools/fs_tool_trace_reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT "fastsched trace 1"
+#define TAIL   ", \"traceEvents\": ["
+
+enum { MAX_RANKS = 1 << 16 };
+
+typedef fs_tool_trace_reader_t reader_t;
+
+static void fini(fs_tool_trace_t *trace)
+{
+    free(trace->clocks);
+    free(trace->ranks);
+    free(trace->calls);
+    free(trace->ops);
+    free(trace->grants);
+    free(trace->phases);
+    free(trace->planned);
+}
+
+void fs_tool_traces_fini(fs_tool_traces_t *traces)
+{
+    for (size_t k = 0; k < traces->n; ++k) {
+        fini(&traces->list[k]);
+    }
+    free(traces->list);
+    *traces = (fs_tool_traces_t){NULL, 0};
+}
+
+/* ---- the first line ---- */
+
+static fs_tool_trace_t *find_trace(fs_tool_traces_t *traces, const char *id)
+{
+    fs_tool_trace_t *bigger;
+
+    for (size_t k = 0; k < traces->n; ++k) {
+        if (strcmp(traces->list[k].id, id) == 0) {
+            return &traces->list[k];
+        }
+    }
+    bigger = realloc(traces->list, (traces->n + 1) * sizeof(*bigger));
+    if (bigger == NULL) {
+        return NULL;
+    }
+    traces->list      = bigger;
+    bigger[traces->n] = (fs_tool_trace_t){0};
+    return &traces->list[traces->n++];
+}
+
+/* The first file of a communicator. */
+static void start_trace(reader_t *r, const char *id)
+{
+    fs_tool_trace_t *trace = r->trace;
+
+    snprintf(trace->id, sizeof(trace->id), "%s", id);
+    fs_tool_trace_word(r, "comm", trace->comm, sizeof(trace->comm));
+    trace->n_ranks = (uint32_t)fs_tool_trace_number(r, "ranks", MAX_RANKS);
+    trace->n_servers =
+        (uint32_t)fs_tool_trace_number(r, "servers", trace->n_ranks);
+    if (r->why == NULL && (trace->n_ranks == 0 || trace->n_servers == 0)) {
+        r->why = "ranks";
+    }
+    trace->ranks  = calloc(trace->n_ranks + 1u, sizeof(*trace->ranks));
+    trace->clocks = calloc(trace->n_ranks + 1u, sizeof(*trace->clocks));
+    r->no_memory  = trace->ranks == NULL || trace->clocks == NULL;
+}
+
+static uint32_t find_clock(reader_t *r)
+{
+    fs_tool_trace_t *trace = r->trace;
+    char             name[64];
+    uint32_t         k = 0;
+
+    fs_tool_trace_word(r, "clock", name, sizeof(name));
+    if (r->why != NULL) {
+        return 0;
+    }
+    while (k < trace->n_clocks && strcmp(trace->clocks[k].name, name) != 0) {
+        ++k;
+    }
+    if (k == trace->n_clocks) {
+        memcpy(trace->clocks[k].name, name, sizeof(name));
+        trace->clocks[k].shift =
+            fs_tool_trace_number(r, "epoch_ns", UINT64_MAX);
+        ++trace->n_clocks;
+    }
+    return k;
+}
+
+static void read_rank(reader_t *r)
+{
+    fs_tool_trace_rank_t *rank;
+    uint64_t              lane = FS_TOOL_NONE;
+
+    r->rank = (uint32_t)fs_tool_trace_number(r, "rank", r->trace->n_ranks - 1);
+    if (r->why != NULL) {
+        return;
+    }
+    rank = &r->trace->ranks[r->rank];
+    if (rank->there) {
+        r->why = "another file has this rank of this communicator";
+        return;
+    }
+    fs_tool_fields_u64(&r->fields, "lane", &lane);
+    rank->there = true;
+    rank->lane  = lane < FS_TOOL_NONE ? (uint32_t)lane : FS_TOOL_NONE;
+    rank->world_rank =
+        (uint32_t)fs_tool_trace_number(r, "world_rank", UINT32_MAX);
+    rank->server =
+        (uint32_t)fs_tool_trace_number(r, "server", r->trace->n_servers - 1);
+    rank->dropped = fs_tool_trace_number(r, "dropped", UINT64_MAX);
+    rank->clock   = find_clock(r);
+    snprintf(rank->path, sizeof(rank->path), "%s", r->path);
+    if (r->trace->rate == 0) {
+        r->trace->rate = fs_tool_trace_number(r, "rate", UINT64_MAX);
+    }
+}
+
+/* The object is open still: close it, and it can be read. */
+static void read_head(reader_t *r, fs_tool_traces_t *traces)
+{
+    size_t len = strlen(r->line), tail = strlen(TAIL);
+    char   id[24] = "";
+
+    if (len < tail || strcmp(r->line + len - tail, TAIL) != 0) {
+        r->why = "this is no trace of coll_fast";
+        return;
+    }
+    memcpy(r->line + len - tail, "}", 2);
+    r->why = fs_tool_fields_read(r->line, &r->fields);
+    if (r->why == NULL && !fs_tool_fields_is(&r->fields, "format", FORMAT)) {
+        r->why = "the format is not \"" FORMAT "\"";
+    }
+    if (r->why == NULL) {
+        fs_tool_trace_word(r, "id", id, sizeof(id));
+    }
+    if (r->why != NULL) {
+        return;
+    }
+    r->trace = find_trace(traces, id);
+    if (r->trace == NULL) {
+        r->no_memory = true;
+    } else if (r->trace->ranks == NULL) {
+        start_trace(r, id);
+    }
+    if (r->why == NULL && !r->no_memory) {
+        read_rank(r);
+    }
+}
+
+/* ---- files ---- */
+
+/* The next line without its end; false: there is none. */
+static bool next_line(reader_t *r)
+{
+    ssize_t len = getline(&r->line, &r->line_max, r->file);
+
+    if (len < 0) {
+        return false;
+    }
+    ++r->number;
+    while (len > 0 && (r->line[len - 1] == '\n' || r->line[len - 1] == '\r')) {
+        r->line[--len] = '\0';
+    }
+    return true;
+}
+
+/* False: this was the last line. */
+static bool read_line(reader_t *r)
+{
+    size_t len = strlen(r->line);
+
+    if (strcmp(r->line, "]}") == 0) {
+        return false;
+    }
+    if (len > 0 && r->line[len - 1] == ',') {
+        r->line[len - 1] = '\0';
+    }
+    r->why = fs_tool_fields_read(r->line, &r->fields);
+    if (r->why == NULL) {
+        fs_tool_trace_event(r);
+    }
+    return true;
+}
+
+static int read_lines(reader_t *r, fs_tool_traces_t *traces)
+{
+    bool more = next_line(r);
+
+    if (!more) {
+        r->number = 1;
+        r->why    = "the file is empty";
+    } else {
+        read_head(r, traces);
+    }
+    while (more && r->why == NULL && !r->no_memory) {
+        more = next_line(r);
+        if (!more) {
+            r->why = "the file ends without \"]}\"";
+        } else {
+            more = read_line(r);
+        }
+    }
+    if (r->no_memory) {
+        return fs_tool_status(r->path, FS_ERR_NOMEM);
+    }
+    if (r->why != NULL) {
+        return fs_tool_bad(
+            "%s:%" PRIu64 ": %s%s", r->path, r->number,
+            strchr(r->why, ' ') == NULL ? "wrong or missing: " : "", r->why);
+    }
+    return FS_TOOL_OK;
+}
+
+static int read_file(const char *path, fs_tool_traces_t *traces)
+{
+    reader_t r = {.path = path, .file = fopen(path, "r")};
+    int      rc;
+
+    if (r.file == NULL) {
+        return fs_tool_bad("%s: %s", path, strerror(errno));
+    }
+    rc = read_lines(&r, traces);
+    free(r.line);
+    fclose(r.file);
+    return rc;
+}
+
+static int is_trace(const struct dirent *entry)
+{
+    return fnmatch("fast-*-rank*.json", entry->d_name, 0) == 0;
+}
+
+static int read_all(const char *dir, struct dirent **names, int n,
+                    fs_tool_traces_t *traces)
+{
+    int rc = FS_TOOL_OK;
+
+    for (int k = 0; k < n && rc == FS_TOOL_OK; ++k) {
+        char path[512];
+
+        if (snprintf(path, sizeof(path), "%s/%s", dir, names[k]->d_name) >=
+            (int)sizeof(path)) {
+            rc = fs_tool_bad("%s: the name is too long", dir);
+        } else {
+            rc = read_file(path, traces);
+        }
+    }
+    return rc;
+}
+
+int fs_tool_traces_read(const char *dir, fs_tool_traces_t *traces)
+{
+    struct dirent **names = NULL;
+    int             n     = scandir(dir, &names, is_trace, alphasort);
+    int             rc    = FS_TOOL_OK;
+
+    *traces = (fs_tool_traces_t){NULL, 0};
+    if (n < 0) {
+        return fs_tool_bad("%s: %s", dir, strerror(errno));
+    }
+    if (n == 0) {
+        rc = fs_tool_bad("%s: no traces in it; they are called "
+                         "fast-*-rank*.json",
+                         dir);
+    } else {
+        rc = read_all(dir, names, n, traces);
+    }
+    for (int k = 0; k < n; ++k) {
+        free(names[k]);
+    }
+    free(names);
+    if (rc != FS_TOOL_OK) {
+        fs_tool_traces_fini(traces);
+    }
+    return rc;
+}

@@ -1,0 +1,196 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# "fastsched trace" as a user meets it: a small trace, and what is refused, with
+# file and line, status 2 and nothing on stdout. Real traces: mpi/test_trace.sh.
+#
+#   test_trace.sh [BUILD-DIRECTORY]
+set -u
+export LC_ALL=C
+
+tool=${1:-${FS_BUILDDIR:-.}}/libfastsched/fastsched
+[ -x "$tool" ] || { echo "$tool is not there"; exit 1; }
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT INT TERM
+tool=$(cd "$(dirname "$tool")" && pwd)/fastsched
+cd "$scratch" || exit 1
+failed=0
+
+# WHAT: what was wrong is in $scratch/why.
+verdict() {
+    [ -s why ] || return 0
+    failed=$((failed + 1))
+    echo "FAILED  $1"
+    sed 's/^/    /' why
+}
+
+run() {
+    "$tool" trace "$@" >out 2>err </dev/null
+    status=$?
+}
+
+ends() { [ "$status" = "$1" ] || { echo "exit status $status instead of $1" && cat err; }; }
+silent() { [ ! -s "$1" ] || { echo "on std$1:" && cat "$1"; }; }
+said() { grep -qF -e "$2" "$1" || { echo "std$1 lacks: $2" && cat "$1"; }; }
+
+# ---- two ranks, each a server; one message, 1000 bytes in 80 us ----
+
+# RANK
+head_line() {
+    printf '{"displayTimeUnit": "ns", "otherData": {"format": "fastsched trace 1", "comm": "WORLD", "id": "1f", '
+    printf '"rank": %d, "world_rank": %d, "ranks": 2, "server": %d, "servers": 2, "lane": 0, ' "$1" "$1" "$1"
+    printf '"lanes": 1, "rate": 0, "clock": "c", "epoch_ns": 5, "events": 3, "dropped": 0}, "traceEvents": [\n'
+}
+# CALL-DURATION
+call_lines() {
+    printf '{"ph": "X", "cat": "call", "pid": 0, "name": "call 1", "tid": 0, "ts": 1000.000, "dur": %s, ' "$1"
+    printf '"args": {"call": 1, "algorithm": "staged", "decompose": "compact", "stages": 1, "planned": 1000, '
+    printf '"bytes": 1000, "bound": 1000, "status": "success", "run": 1010.000}},\n'
+    printf '{"ph": "X", "cat": "phase", "pid": 0, "name": "summary", "tid": 0, "ts": 1000.0, "dur": 10, "args": {"call": 1}},\n'
+    printf '{"ph": "X", "cat": "phase", "pid": 0, "name": "run", "tid": 0, "ts": 1010.0, "dur": 90, "args": {"call": 1}},\n'
+}
+# CAT NAME TS DUR ARGS
+event() {
+    printf '{"ph": "X", "cat": "%s", "pid": 0, "name": "%s", "tid": 700, "ts": %s, "dur": %s, "args": {"call": 1, %s}}' "$@"
+}
+write_traces() {
+    rm -rf t
+    mkdir t
+    {
+        head_line 0
+        call_lines 100.000
+        event planned 'send to server 1' 0.0 0 '"server": 1, "start": 0, "bytes": 1000' && echo ,
+        event wire 'send to 1' 1015.000 5.5 '"peer": 1, "count": 1, "bytes": 1000, "op": 0, "ready": 1010.0' && echo ,
+        event grant 'grant from 1' 1014.000 0 '"peer": 1, "count": 1' && echo ,
+        event grant 'grant from 1' 1098.000 0 '"peer": 1, "count": 2'
+        printf '\n]}\n'
+    } >t/fast-WORLD-1f-rank0.json
+    {
+        head_line 1
+        call_lines 100.000
+        event planned 'receive from server 0' 0.0 0 '"server": 0, "start": 0, "bytes": 1000' && echo ,
+        event wire 'receive from 0' 1011.000 84 '"peer": 0, "count": 1, "bytes": 1000, "op": 0, "ready": 1010.0' && echo ,
+        event grant 'grant to 0' 1012.000 0 '"peer": 0, "count": 1' && echo ,
+        event grant 'grant to 0' 1096.000 0 '"peer": 0, "count": 2'
+        printf '\n]}\n'
+    } >t/fast-WORLD-1f-rank1.json
+}
+
+write_traces
+cat >golden <<'END'
+WORLD (1f): 2 ranks on 2 servers
+  call  algorithm                    bytes      time ms   skew ms  of bound
+     1  staged  compact               1000        0.100     0.000      80.0%
+
+Call 1 of WORLD
+algorithm        staged, compact
+between servers  1000 bytes, 1 messages
+lower bound      1000 bytes per lane, 0.080 ms
+time             0.100 ms, slowest rank 0, 1.250 times the bound
+
+Steps: planned, bytes per lane; first send, last arrival; the lane that took longest,
+the longest pause of a lane before it; mean rate of busy lanes, of the full rate; ms
+ step          from         bytes      first       last    longest    pause   Mbit/s  effic.  servers
+    0             0          1000      0.015      0.095      0.080    0.000    100.0  100.0%  0>1 
+
+What the end waited for, 0.100 ms in all
+summary       0.010 ms    10.0%  summary exchange
+wire          0.080 ms    80.0%  bytes between servers
+grant         0.004 ms     4.0%  grants on their way
+idle          0.006 ms     6.0%  until a rank noticed, or its turn came
+The wire on this path carried 1000 bytes at 100.0 Mbit/s; at full rate 0.080 ms.
+
+Critical path; ms from when the last rank had entered
+    from ms    took ms  what      rank  peer        bytes  msgs  waited for
+END
+run t --rate 100mbit
+{ ends 0 && silent err; } >why
+sed '/from ms/q' out | diff golden - >>why
+verdict 'golden text'
+[ "$(sed '1,/from ms/d' out | awk '{ print $3, $4 }' | tr '\n' ' ')" = 'summary 1 idle 1 grant 0 idle 0 wire 1 idle 1 grant 0 idle 0 ' ] ||
+    sed '1,/from ms/d' out >why
+verdict 'the critical path'
+
+run t --rate=100mbit --svg chart.svg --output merged.json --format json
+{ ends 0 && silent err && said out '"unmatched": 0' && said out '"wire": 80000'; } >why
+said chart.svg 'rank 1 planned to send' >>why
+said merged.json '"ts": 11.000' >>why
+said merged.json '"cat": "arrow"' >>why
+verdict 'JSON, SVG, merged'
+python=$(command -v python3 || true)
+if [ -n "$python" ]; then
+    "$python" -m json.tool out >/dev/null 2>why
+    "$python" -m json.tool merged.json >/dev/null 2>>why
+    verdict 'valid JSON'
+fi
+
+rm t/fast-WORLD-1f-rank1.json
+run t
+{ ends 0 && silent err && said out 'of 1 ranks there are no files' && said out 'unmatched        1 messages'; } >why
+verdict 'a rank without a file'
+write_traces
+
+# ---- refused ----
+
+refused() {
+    { ends 2 && silent out && said err "fastsched: $1"; } >why
+    [ "$(wc -l <err)" = 1 ] || { echo 'not one line on stderr:' && cat err; } >>why
+    verdict "refused: $1"
+}
+refuses() { # WORDS OPTION...
+    words=$1
+    shift
+    run "$@"
+    refused "$words"
+}
+# WORDS SED-SCRIPT: rank 1's file, edited.
+refuses_file() {
+    write_traces
+    sed "$2" t/fast-WORLD-1f-rank1.json >edited
+    mv edited t/fast-WORLD-1f-rank1.json
+    run t
+    refused "t/fast-WORLD-1f-rank1.json:$1"
+}
+
+refuses 'trace needs a directory'
+refuses 'trace needs a directory' --rate 1gbit
+refuses 'nowhere: No such file or directory' nowhere
+mkdir empty
+refuses 'empty: no traces in it; they are called fast-*-rank*.json' empty
+refuses 't: no such call in these traces' t --call 2
+refuses 't: no such call in these traces' t --comm OTHER
+refuses '--call "0": allowed: 1 to' t --call 0
+refuses '--format "xml": allowed: text, json' t --format xml
+refuses 'unexpected argument "u"' t u
+refuses_file '1: this is no trace of coll_fast' '1s/traceEvents/events/'
+refuses_file '1: this is no trace of coll_fast' '1d'
+refuses_file '1: the format is not "fastsched trace 1"' '1s/trace 1/trace 2/'
+refuses_file '1: wrong or missing: rank' '1s/"rank": 1/"rank": 2/'
+refuses_file '1: wrong or missing: id' '1s/"id": "1f"/"id": 1/'
+refuses_file '1: another file has this rank' '1s/"rank": 1/"rank": 0/'
+refuses_file '1: wrong or missing: clock' '1s/"clock": "c"/"clock": 7/'
+refuses_file '2: wrong or missing: ts' '2s/"ts": 1000.000/"ts": -1/'
+refuses_file '2: wrong or missing: ts' '2s/"ts": 1000.000/"ts": 1e3/'
+refuses_file '2: wrong or missing: ts' '2s/"ts": 1000.000/"ts": 1.0005/'
+refuses_file '2: wrong or missing: bytes' '2s/"bytes": 1000/"bytes": 18446744073709551616/'
+refuses_file '6: wrong or missing: peer' '6s/"peer": 0/"peer": 2/'
+refuses_file '6: wrong or missing: count' '6s/"count": 1, //'
+refuses_file '7: the name of a member is missing' '7s/"args": {/"args": {,/'
+refuses_file '7: a value is missing' '7s/"ts": 1012.000/"ts": /'
+refuses_file '7: a value is missing, or is none that is known here' '7s/"ts": 1012.000/"ts": [1]/'
+refuses_file '7: a text does not end' '7s/"grant to 0".*/"grant/'
+refuses_file '7: no ","' '7s/}},$/},/'
+refuses_file '7: something follows the object' '7s/$/}/'
+refuses_file '7: no ":"' '7s/"tid":/"tid"/'
+refuses_file '4: no object' '4s/.*/[]/'
+refuses_file '8: the file ends without "]}"' '9d'
+refuses_file '1: the file is empty' '1,$d'
+
+write_traces
+run t --svg no/such/directory.svg
+{ ends 1 && silent out && said err 'no/such/directory.svg: No such file'; } >why
+verdict 'an SVG that cannot be written'
+run t --output no/such/directory.json
+{ ends 1 && silent out && said err 'no/such/directory.json: No such file'; } >why
+verdict 'a merged file that cannot be written'
+
+[ $failed = 0 ]

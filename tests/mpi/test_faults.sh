@@ -1,0 +1,155 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Faults in the middle of an MPI_Alltoallv on one host: a rank that is killed,
+# stopped, or late; and what is left behind. One line per case. Faults of the
+# network are in lab/test_faults.sh.
+#
+#   test_faults.sh [BUILD-DIRECTORY]
+set -u
+
+# shellcheck source=tests/mpi/ompi_job.sh
+. "$(dirname "$0")/ompi_job.sh"
+need_ompi mpi/mpi_fault
+
+limit=60
+failed=0
+n_cases=0
+
+# A name of our own, to find what is left of it.
+fault=$scratch/fault$$
+cp "$program" "$fault" || exit 1
+
+# TEXT COMMAND...: one case. The command leaves the job's output in
+# $scratch/out, and prints what it does not like.
+case_of() {
+    text=$1
+    shift
+    n_cases=$((n_cases + 1))
+    : >"$scratch/out"
+    if "$@" >"$scratch/why"; then
+        printf 'ok      %s\n' "$text"
+        return
+    fi
+    failed=$((failed + 1))
+    printf 'FAILED  %s\n' "$text"
+    sed 's/^/    /' "$scratch/why"
+    echo '    the job said:'
+    grep -v '\] \[ *[0-9]*\] ' "$scratch/out" | tail -n 20 | sed 's/^/      /'
+}
+
+# MCA-OPTION... -- PROGRAM-OPTION...: a job on 4 servers of 2 ranks.
+job() {
+    mca=
+    while [ "$1" != -- ]; do
+        mca="$mca $1"
+        shift
+    done
+    shift
+    start=$(date +%s)
+    # shellcheck disable=SC2086 # options have no blanks
+    mpi_run -np 8 --mca coll fast --mca coll_fast_algorithm staged \
+        --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 4x2 $mca \
+        "$fault" "$@" >"$scratch/out" 2>&1
+    status=$?
+    # 137 is timeout's, if mpirun did not die by itself, and mpirun's, if a rank
+    # was killed.
+    [ $(($(date +%s) - start)) -lt $limit ] && return
+    echo "no end after $limit s"
+    return 1
+}
+
+ends_well() {
+    [ "$status" = 0 ] || { echo "exit status $status" && return 1; }
+}
+
+ends_badly() {
+    [ "$status" != 0 ] || { echo 'exit status 0' && return 1; }
+}
+
+# MIN MAX TEXT: so many lines of the output match.
+said() {
+    lines=$(grep -c -e "$3" "$scratch/out")
+    [ "$lines" -ge "$1" ] && [ "$lines" -le "$2" ] && return
+    echo "$lines lines instead of $1 to $2 with: $3"
+    return 1
+}
+
+# Processes that are not dead, and names in shared memory: none of ours, soon.
+nothing_left() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        # shellcheck disable=SC2009 # pgrep knows no states
+        left=$(ps -eo stat=,comm= | grep -v '^[ZX]' | grep "fault$$"
+            find /dev/shm -name 'fastsched-*' -newer "$fault" 2>/dev/null)
+        [ -n "$left" ] || return 0
+        sleep 0.5
+    done
+    echo "left: $left"
+    return 1
+}
+
+# ---- a rank is killed: the job ends ----
+
+killed() {
+    job -- --bytes 4000000 --kill 3 --after 30 "$@" && ends_badly &&
+        said 0 0 ': ok' && nothing_left
+}
+
+case_of 'a killed rank: the job ends, nothing is left' killed
+case_of 'a killed rank, errors come back: likewise' killed --return --abort
+
+# ---- a rank is stopped: the watchdog ----
+
+stopped() {
+    job --mca coll_fast_watchdog 2 -- --bytes 4000000 --stop 3 --after 30 \
+        "$@" && ends_badly && nothing_left &&
+        said 1 7 'nothing has moved for too long (2 s).*waits for rank'
+}
+
+case_of 'a stopped rank: the watchdog ends the job' stopped
+case_of 'errors come back, and MPI_Abort' stopped --return --abort
+case_of 'errors come back, and exit' stopped --return
+
+# The rank wakes up when the others have given up; then all finalize.
+finalized() {
+    job --mca coll_fast_watchdog 1 "$@" -- --bytes 4000000 --pause 3 \
+        --pause-ms 5000 --after 30 --return --finalize && ends_badly &&
+        said 8 8 ': error' && said 0 0 'Signal' && nothing_left
+}
+
+case_of 'errors come back, and MPI_Finalize' finalized
+case_of 'the same over the messages of the MPI' finalized \
+    --mca coll_fast_transport mpi
+
+# ---- a rank is late: no error ----
+
+late() {
+    job --mca coll_fast_watchdog 1 -- --late 3 --after 2500 && ends_well &&
+        said 8 8 ': ok' && said 7 7 'waiting in call 2 for 1 s, which is no err' &&
+        said 1 7 'waits for the word of rank 3 on server 1'
+}
+
+case_of 'a late rank: warnings that name it, and the right bytes' late
+
+# ---- one sender at a time, as counted by every receiver ----
+
+one_sender() {
+    job --mca coll_fast_stats 1 --mca coll_fast_decompose "$1" -- \
+        --bytes 1000000 && ends_well && said 8 8 'peak senders [01]$'
+}
+
+for decompose in compact openshop birkhoff; do
+    case_of "$decompose: never more than one sender" one_sender $decompose
+done
+
+# ---- communicators come and go ----
+
+comms() {
+    job "$@" -- --comms 100 --bytes 800 && ends_well && said 8 8 ': ok' &&
+        nothing_left
+}
+
+case_of '100 communicators: no descriptor is left' comms
+case_of '100 communicators, over TCP' comms -x FASTSCHED_UCX_TLS=tcp,self
+
+echo "$n_cases cases, $failed failed"
+[ $failed = 0 ]

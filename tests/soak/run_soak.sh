@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Many random calls, on one host or in the lab; see soak.c. make check makes a
+# few hundred of them.
+#
+#   run_soak.sh [--lab] [--calls N] [--seed S] [BUILD-DIRECTORY]
+#
+#   --lab      between two servers of two ranks, 1 Gbit/s each NIC
+#   --calls N  default 500; 20000 take minutes
+set -u
+
+in_lab=0 calls=500 seed=1
+while [ $# -gt 0 ]; do
+    case $1 in
+    --lab) in_lab=1 ;;
+    --calls) calls=$2 && shift ;;
+    --seed) seed=$2 && shift ;;
+    *) break ;;
+    esac
+    shift
+done
+
+# shellcheck source=tests/mpi/ompi_job.sh
+. "$(dirname "$0")/../mpi/ompi_job.sh"
+need_ompi soak/soak
+
+lab=$src/tests/lab/lab
+name=soak$$
+limit=$((60 + calls / 5))
+
+lab_up() {
+    trap '"$lab" down --name "$name"; rm -rf "$scratch"' EXIT
+    "$lab" up --name "$name" --servers 2 --ranks 2 --rate 1gbit \
+        >"$scratch/up" 2>&1 && return
+    status=$?
+    cat "$scratch/up"
+    exit $status
+}
+
+# MCA-OPTION...: 4 ranks on two servers.
+job() {
+    if [ $in_lab = 1 ]; then
+        "$lab" run --name "$name" --mpi ompi --timeout $limit --mca coll fast \
+            "$@" -- "$program" --calls "$calls" --seed "$seed" </dev/null
+    else
+        mpi_run -np 4 --mca coll fast --mca coll_fast_nodes 2x2 "$@" \
+            "$program" --calls "$calls" --seed "$seed"
+    fi
+}
+
+failed=0
+
+# TEXT MCA-OPTION...
+soak() {
+    text=$1
+    shift
+    start=$(date +%s)
+    job "$@" >"$scratch/out" 2>&1
+    status=$?
+    word=ok
+    [ $status = 0 ] || { word=FAILED && failed=$((failed + 1)); }
+    grep -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25
+    printf '%-6s %3d s  %s\n' $word $(($(date +%s) - start)) "$text"
+}
+
+[ $in_lab = 0 ] || lab_up
+soak 'every call by staged' --mca coll_fast_algorithm staged \
+    --mca coll_fast_min_bytes 0
+soak 'auto: guard, skip' --mca coll_fast_min_bytes 1k
+soak "MPI's own messages" --mca coll_fast_algorithm staged \
+    --mca coll_fast_min_bytes 0 --mca coll_fast_transport mpi
+[ $failed = 0 ]

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Many random MPI_Alltoallv, every byte checked: sizes, patterns, datatypes,
+ * in place and not, on communicators that come and go. Memory and descriptors
+ * must not grow meanwhile.
+ *
+ *   mpirun ... soak [--calls N] [--seed S]
+ *
+ * Twice or more (after 2000 calls, or half of them if that is less, then every
+ * 2000 and at the end) all communicators but MPI_COMM_WORLD are freed, and each
+ * rank looks at its resident memory and its open descriptors. If from the first
+ * look to the last memory has grown by more than 5%, or descriptors at all, the
+ * rank says so and the job fails.
+ *
+ * All ranks draw the same numbers, from a seed and the number of the call: a
+ * failure names the call, and comes back with the same seed.
+ */
+#include "mpi_exchange.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SLOTS       = 8,  /* communicators beside MPI_COMM_WORLD */
+    KINDS       = 5,  /* of communicators */
+    LOG2_MOST   = 18, /* bytes of a pair, at most */
+    LOOK_AT     = 2000,
+    GROWTH      = 5,  /* percent of memory */
+    NEW_COMM    = 16, /* one call in so many makes a communicator */
+    SAME_COUNTS = 4   /* one in so many has the counts of the call before */
+};
+
+typedef struct soak {
+    uint32_t n_calls;
+    uint32_t seed;
+    uint32_t call; /* the one in hand */
+    MPI_Comm slots[SLOTS];
+    char     name[64];
+    /* For people. */
+    double   start;
+    uint32_t n_comms;
+} soak_t;
+
+typedef struct usage {
+    long rss_kib;
+    long n_fds;
+} usage_t;
+
+static soak_t soak = {.n_calls = 20000, .seed = 1};
+
+/* ---- numbers that are the same on all ranks ---- */
+
+/* 0 to n - 1; what tells draws of one call apart. */
+static uint32_t pick(uint32_t what, uint32_t n)
+{
+    return draw(soak.seed, soak.call, what) % n;
+}
+
+/* ---- how many bytes ---- */
+
+typedef enum pattern {
+    PATTERN_RANDOM,
+    PATTERN_WIDE,     /* log-uniform: each pair has a size of its own */
+    PATTERN_SPARSE,   /* three of four pairs are empty */
+    PATTERN_BALANCED, /* all the same */
+    PATTERN_SENDER,   /* one rank sends much, all others little */
+    PATTERN_RECEIVER,
+    PATTERN_PAIR, /* two ranks, and nobody else */
+    PATTERN_NONE,
+    N_PATTERNS
+} pattern_t;
+
+/* The counts of the call in hand. */
+static struct {
+    pattern_t pattern;
+    uint32_t  most; /* units of a pair */
+    uint32_t  salt;
+    uint32_t  victim; /* a rank of MPI_COMM_WORLD */
+} counts;
+
+static uint32_t units_of_pair(int src, int dst)
+{
+    uint32_t number = draw((uint32_t)src, (uint32_t)dst, counts.salt);
+    uint32_t any = number % (counts.most + 1), victim = counts.victim;
+
+    switch (counts.pattern) {
+    case PATTERN_RANDOM:
+        return any;
+    case PATTERN_WIDE:
+        return any >> (number >> 20) % LOG2_MOST;
+    case PATTERN_SPARSE:
+        return (number >> 20) % 4 == 0 ? any : 0;
+    case PATTERN_BALANCED:
+        return counts.most;
+    case PATTERN_SENDER:
+        return (uint32_t)src == victim ? any : number % 8;
+    case PATTERN_RECEIVER:
+        return (uint32_t)dst == victim ? any : number % 8;
+    case PATTERN_PAIR:
+        return (uint32_t)(src + dst) == victim + 1 ? any : 0;
+    case PATTERN_NONE:
+    case N_PATTERNS:
+        break;
+    }
+    return 0;
+}
+
+static uint32_t units(int src, int dst, uint32_t round)
+{
+    (void)round;
+    return units_of_pair(src, dst);
+}
+
+static uint32_t units_symmetric(int src, int dst, uint32_t round)
+{
+    (void)round;
+    return src < dst ? units_of_pair(src, dst) : units_of_pair(dst, src);
+}
+
+/* The largest pair is log-uniform, and more often small than large. */
+static void draw_counts(size_t unit_bytes)
+{
+    uint32_t a = pick(10, LOG2_MOST + 1), b = pick(11, LOG2_MOST + 1);
+
+    counts.pattern = (pattern_t)pick(12, N_PATTERNS);
+    counts.most    = (uint32_t)((1u << (a < b ? a : b)) / unit_bytes);
+    counts.salt    = pick(13, 1u << 30);
+    counts.victim  = pick(14, (uint32_t)test.size);
+}
+
+/* ---- communicators ---- */
+
+static MPI_Comm make_comm(uint32_t kind, MPI_Comm other)
+{
+    MPI_Comm comm;
+    int      rank = test.rank, rc;
+
+    switch (kind) {
+    case 0:
+        rc = MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
+        break;
+    case 1:
+        rc = MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+        break;
+    case 2: /* one rank is left alone */
+        rc = MPI_Comm_split(MPI_COMM_WORLD, rank == 0, rank, &comm);
+        break;
+    case 3:
+        rc = MPI_Comm_split(MPI_COMM_WORLD, rank < test.size / 2, -rank, &comm);
+        break;
+    default:
+        rc = MPI_Comm_dup(other != MPI_COMM_NULL ? other : MPI_COMM_WORLD,
+                          &comm);
+    }
+    must(rc, "a new communicator");
+    ++soak.n_comms;
+    return comm;
+}
+
+static void free_comm(MPI_Comm *comm)
+{
+    if (*comm != MPI_COMM_NULL) {
+        must(MPI_Comm_free(comm), "MPI_Comm_free");
+    }
+}
+
+/* A new one, perhaps a duplicate of one of the others, in a slot that may have
+ * had one. */
+static void renew_slot(void)
+{
+    MPI_Comm *slot = &soak.slots[pick(20, SLOTS)];
+    MPI_Comm  comm = make_comm(pick(21, KINDS), soak.slots[pick(22, SLOTS)]);
+
+    free_comm(slot);
+    *slot = comm;
+}
+
+static MPI_Comm pick_comm(void)
+{
+    uint32_t slot = pick(23, SLOTS + 2);
+
+    return slot < SLOTS && soak.slots[slot] != MPI_COMM_NULL ? soak.slots[slot]
+                                                             : MPI_COMM_WORLD;
+}
+
+/* ---- one call ---- */
+
+static size_t unit_bytes(int family)
+{
+    layout_t layout = families[family].make(0);
+    size_t   bytes  = layout.size * (size_t)layout.per_unit;
+
+    layout_free(&layout);
+    return bytes > 0 ? bytes : 1;
+}
+
+/* Half of the calls are plain bytes. Columns are for another test: they take
+ * memory for the whole matrix. */
+static int pick_family(void)
+{
+    static const int choice[] = {FAMILY_INTS,    FAMILY_STRUCTS, FAMILY_PAIRS_S,
+                                 FAMILY_PAIRS_D, FAMILY_DOUBLES, FAMILY_EMPTY};
+
+    return pick(30, 2) == 0 ? FAMILY_BYTES : choice[pick(31, 6)];
+}
+
+static void one_call(void)
+{
+    int        family = pick_family();
+    uint32_t   n      = (uint32_t)families[family].n_layouts;
+    int        place  = (int)pick(34, 4);
+    exchange_t x      = {.comm        = pick_comm(),
+                         .round       = soak.call,
+                         .family      = family,
+                         .send_layout = (int)pick(32, n),
+                         .recv_layout = (int)pick(33, n),
+                         .placement   = (placement_t)place,
+                         .in_place    = pick(35, 8) == 0};
+
+    if (pick(36, SAME_COUNTS) != 0) {
+        draw_counts(unit_bytes(family));
+    }
+    x.units = x.in_place ? units_symmetric : units;
+    exchange(x);
+}
+
+/* All that a call may ever need is there after the largest of them. */
+static void largest_call(MPI_Comm comm)
+{
+    counts.pattern = PATTERN_BALANCED;
+    counts.most    = 1u << LOG2_MOST;
+    exchange((exchange_t){.comm = comm, .units = units, .round = soak.call});
+}
+
+static void warm_up(void)
+{
+    for (uint32_t kind = 0; kind < KINDS; ++kind) {
+        MPI_Comm comm = make_comm(kind, MPI_COMM_NULL);
+
+        largest_call(comm);
+        free_comm(&comm);
+    }
+}
+
+/* ---- what it takes ---- */
+
+static long resident_kib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long  size, pages = 0;
+
+    if (file == NULL || fscanf(file, "%ld %ld", &size, &pages) != 2) {
+        fail("cannot read /proc/self/statm");
+    }
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static long count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    long n   = 0;
+
+    if (dir == NULL) {
+        fail("cannot read /proc/self/fd");
+    }
+    while (readdir(dir) != NULL) {
+        ++n;
+    }
+    closedir(dir);
+    return n - 3; /* ".", "..", and the directory's own */
+}
+
+/* With as little alive as there can be. What free() keeps for the next malloc()
+ * is no leak. */
+static usage_t look(void)
+{
+    usage_t usage;
+    long    mine[2], most[2];
+
+    for (int k = 0; k < SLOTS; ++k) {
+        free_comm(&soak.slots[(3 * k) % SLOTS]);
+    }
+    largest_call(MPI_COMM_WORLD);
+    malloc_trim(0);
+    usage = (usage_t){resident_kib(), count_fds()};
+    memcpy(mine, &usage, sizeof(mine));
+    MPI_Reduce(mine, most, 2, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (test.rank == 0) {
+        printf("soak: call %u of %u, %.0f s: at most %ld KiB and %ld "
+               "descriptors on a rank; %u communicators so far\n",
+               soak.call, soak.n_calls, MPI_Wtime() - soak.start, most[0],
+               most[1], soak.n_comms);
+        fflush(stdout);
+    }
+    return usage;
+}
+
+/* Returns 1 if something has grown. */
+static int compare(const usage_t *first, const usage_t *last)
+{
+    int memory = (last->rss_kib - first->rss_kib) * 100 >
+                 GROWTH * first->rss_kib;
+    int fds = last->n_fds > first->n_fds;
+
+    if (memory) {
+        fprintf(stderr,
+                "soak: FAILED rank %d: resident memory has grown from %ld to "
+                "%ld KiB\n",
+                test.rank, first->rss_kib, last->rss_kib);
+    }
+    if (fds) {
+        fprintf(stderr,
+                "soak: FAILED rank %d: open descriptors have grown from %ld to "
+                "%ld\n",
+                test.rank, first->n_fds, last->n_fds);
+    }
+    return memory || fds;
+}
+
+/* ---- */
+
+static uint32_t first_look(void)
+{
+    return soak.n_calls / 2 < LOOK_AT ? soak.n_calls / 2 : LOOK_AT;
+}
+
+static int run(void)
+{
+    usage_t first = {0, 0}, last = {0, 0};
+
+    warm_up();
+    for (soak.call = 1; soak.call <= soak.n_calls; ++soak.call) {
+        snprintf(soak.name, sizeof(soak.name), "seed %u call %u", soak.seed,
+                 soak.call);
+        if (pick(40, NEW_COMM) == 0) {
+            renew_slot();
+        }
+        one_call();
+        if (soak.call == first_look()) {
+            first = last = look();
+        } else if (soak.call % LOOK_AT == 0 || soak.call == soak.n_calls) {
+            last = look();
+        }
+    }
+    return compare(&first, &last);
+}
+
+static void read_options(int argc, char **argv)
+{
+    for (int k = 1; k < argc; k += 2) {
+        uint32_t value = k + 1 < argc ? (uint32_t)atol(argv[k + 1]) : 0;
+
+        if (strcmp(argv[k], "--calls") == 0 && value >= 2) {
+            soak.n_calls = value;
+        } else if (strcmp(argv[k], "--seed") == 0 && value > 0) {
+            soak.seed = value;
+        } else {
+            fprintf(stderr, "soak: [--calls N] [--seed S]\n");
+            exit(2);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int mine, any;
+
+    read_options(argc, argv);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &test.size);
+    test.program = "soak";
+    test.name    = soak.name;
+    soak.start   = MPI_Wtime();
+    for (int k = 0; k < SLOTS; ++k) {
+        soak.slots[k] = MPI_COMM_NULL;
+    }
+    mine = run();
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Finalize();
+    if (any == 0 && test.rank == 0) {
+        printf("soak: %u calls on %d ranks, %u communicators: ok\n",
+               soak.n_calls, test.size, soak.n_comms);
+    }
+    return any;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The guard, and the calls without a summary: what follows from which times and
+ * calls. No clock runs here. */
+#include "exec/fs_guard.h"
+#include "exec/fs_quiet.h"
+#include "fs_test_util.h"
+
+#include <string.h>
+
+enum { CLASS = 77, OTHER = 78, BOUND = 1 << 20 };
+
+static fs_guard_t guard;
+
+static void set_up(void)
+{
+    memset(&guard, 0, sizeof(guard));
+}
+
+/* One call of a class: ours takes ours_ns and a summary, the host's host_ns. */
+static fs_guard_turn_t call(uint32_t of_class, uint64_t ours_ns,
+                            uint64_t host_ns)
+{
+    fs_guard_turn_t turn = fs_guard_next(&guard, of_class, BOUND);
+
+    fs_guard_hear(&guard, turn == FS_GUARD_OURS ? ours_ns : host_ns, 0);
+    return turn;
+}
+
+/* n calls; how many of them were lent to the host. */
+static uint32_t calls(uint32_t n, uint32_t of_class, uint64_t ours_ns,
+                      uint64_t host_ns)
+{
+    uint32_t lent = 0;
+
+    for (uint32_t k = 0; k < n; ++k) {
+        lent += call(of_class, ours_ns, host_ns) != FS_GUARD_OURS;
+    }
+    return lent;
+}
+
+static fs_guard_state_t state_of(uint32_t of_class)
+{
+    return (fs_guard_state_t)guard.classes[of_class].state;
+}
+
+/* ---- classes ---- */
+
+START_TEST(classes_by_powers_of_two)
+{
+    ck_assert_uint_eq(fs_guard_class(1 << 20, 1000), 80);
+    ck_assert_uint_eq(fs_guard_class((1 << 21) - 1, 1999), 80);
+    ck_assert_uint_eq(fs_guard_class((1 << 20) - 1, 1000), 76);
+    ck_assert_uint_eq(fs_guard_class(1 << 21, 1000), 84);
+    ck_assert_uint_eq(fs_guard_class(1 << 20, 2000), 81);
+    ck_assert_uint_eq(fs_guard_class(1 << 20, 4000), 82);
+    ck_assert_uint_eq(fs_guard_class(1 << 20, 8000), 83);
+    ck_assert_uint_eq(fs_guard_class(1 << 20, UINT64_MAX), 83);
+    ck_assert_uint_eq(fs_guard_class(1, 0), 0);
+    ck_assert_uint_lt(fs_guard_class(UINT64_MAX, UINT64_MAX), FS_GUARD_CLASSES);
+}
+END_TEST
+
+/* ---- verdicts ---- */
+
+/* Where ours is twice as fast, two calls pay for it: the rehearsal and a look;
+ * in the next class one. */
+START_TEST(few_looks_where_ours_is_faster)
+{
+    ck_assert_uint_eq(calls(FS_GUARD_RECHECK, CLASS, 100, 200), 2);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
+    ck_assert_uint_eq(calls(20, OTHER, 100, 200), 1);
+    ck_assert_int_eq(state_of(OTHER), FS_GUARD_STATE_OURS);
+    ck_assert_uint_eq(guard.n_gone_back, 0);
+}
+END_TEST
+
+START_TEST(the_first_two_are_ours)
+{
+    ck_assert_int_eq(call(CLASS, 1, 1), FS_GUARD_OURS);
+    ck_assert_int_eq(call(CLASS, 1, 1), FS_GUARD_OURS);
+    ck_assert_int_eq(call(CLASS, 1, 1), FS_GUARD_LOOK);
+}
+END_TEST
+
+/* Never more than two of the first twenty calls of a class, whatever they
+ * take. */
+START_TEST(at_most_two_looks_in_twenty)
+{
+    static const uint64_t host[] = {0, 50, 94, 100, 106, 1000};
+
+    for (size_t k = 0; k < sizeof(host) / sizeof(host[0]); ++k) {
+        uint32_t looks = 0;
+
+        set_up();
+        for (uint32_t n = 0; n < 20; ++n) {
+            looks += call(CLASS, 100, host[k]) == FS_GUARD_LOOK;
+        }
+        ck_assert_uint_le(looks, 2);
+        ck_assert_uint_eq(guard.n_looks, looks);
+    }
+}
+END_TEST
+
+START_TEST(slower_twice_goes_back)
+{
+    guard.rehearsed = true;
+    calls(3, CLASS, 100, 90);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_TRY);
+    ck_assert_uint_eq(calls(4, CLASS, 100, 90), 0);
+    calls(1, CLASS, 100, 90);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_HOST);
+    ck_assert_uint_eq(guard.n_gone_back, 1);
+    ck_assert_uint_eq(calls(100, CLASS, 100, 90), 100);
+    /* Other classes do not care. */
+    ck_assert_int_eq(call(OTHER, 100, 90), FS_GUARD_OURS);
+}
+END_TEST
+
+START_TEST(slower_once_stays)
+{
+    guard.rehearsed = true;
+    calls(3, CLASS, 100, 90);
+    calls(5, CLASS, 100, 101);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
+}
+END_TEST
+
+/* Less than the margin is noise, whichever way it points. */
+START_TEST(close_is_ours)
+{
+    guard.rehearsed = true;
+    ck_assert_uint_eq(calls(FS_GUARD_RECHECK, CLASS, 104, 100), 2);
+    ck_assert_uint_eq(guard.n_gone_back, 0);
+    ck_assert_uint_eq(calls(FS_GUARD_RECHECK, OTHER, 106, 100),
+                      FS_GUARD_RECHECK - 6);
+    ck_assert_uint_eq(guard.n_gone_back, 1);
+}
+END_TEST
+
+/* The host's first call may have to connect: if it is slow that proves
+ * nothing. */
+START_TEST(the_rehearsal_may_only_be_lost)
+{
+    calls(3, CLASS, 100, 100000);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_TRY);
+    calls(21, CLASS, 100, 50);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_HOST);
+    set_up();
+    calls(8, CLASS, 100, 50);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_HOST);
+}
+END_TEST
+
+/* Nor does our own first call, or a single call that something delayed. */
+START_TEST(one_slow_call_of_ours_is_forgiven)
+{
+    guard.rehearsed = true;
+    call(CLASS, 100000, 0);
+    call(CLASS, 100, 0);
+    call(CLASS, 0, 150);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
+}
+END_TEST
+
+/* What only we need, the summary, is on our bill. */
+START_TEST(the_summary_counts)
+{
+    guard.rehearsed = true;
+    for (int k = 0; k < 8; ++k) {
+        fs_guard_next(&guard, CLASS, BOUND);
+        fs_guard_hear(&guard, 100, 20);
+    }
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_HOST);
+}
+END_TEST
+
+/* Twice the bytes may take twice the time. */
+START_TEST(sizes_differ)
+{
+    guard.rehearsed = true;
+    for (int k = 0; k < 3; ++k) {
+        bool big = k == 2;
+
+        fs_guard_next(&guard, CLASS, big ? 2 * BOUND : BOUND);
+        fs_guard_hear(&guard, big ? 220 : 100, 0);
+    }
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
+}
+END_TEST
+
+/* Times that no summary has told: no verdict, and not asked for ever. */
+START_TEST(lost_times)
+{
+    for (int k = 0; k < 100; ++k) {
+        fs_guard_next(&guard, CLASS, BOUND);
+        fs_guard_hear(&guard, 0, 0);
+    }
+    ck_assert_uint_eq(guard.n_looks, 3);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
+    /* Only looks are told: nothing of ours to compare with. */
+    set_up();
+    guard.rehearsed = true;
+    for (int k = 0; k < 100; ++k) {
+        fs_guard_turn_t turn = fs_guard_next(&guard, CLASS, BOUND);
+
+        fs_guard_hear(&guard, turn == FS_GUARD_LOOK ? 1 : 0, 0);
+    }
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
+    fs_guard_hear(&guard, 5, 5); /* of nothing */
+}
+END_TEST
+
+/* Networks change. */
+START_TEST(verdicts_are_looked_at_again)
+{
+    guard.rehearsed = true;
+    calls(8, CLASS, 100, 50);
+    ck_assert_uint_eq(guard.n_gone_back, 1);
+    calls(FS_GUARD_RECHECK, CLASS, 100, 50);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_HOST);
+    calls(3, CLASS, 100, 200);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
+    ck_assert_uint_eq(guard.n_gone_back, 0);
+    calls(FS_GUARD_RECHECK, CLASS, 100, 50);
+    calls(8, CLASS, 100, 50);
+    ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_HOST);
+}
+END_TEST
+
+START_TEST(extreme_times)
+{
+    guard.rehearsed = true;
+    for (int k = 0; k < 50; ++k) {
+        fs_guard_next(&guard, FS_GUARD_CLASSES - 1, k % 2 ? 1 : UINT64_MAX);
+        fs_guard_hear(&guard, UINT64_MAX >> k, k % 3);
+    }
+    ck_assert_uint_le(guard.n_gone_back, 1);
+}
+END_TEST
+
+/* ---- calls without a summary ---- */
+
+enum { LONGEST = 64, MIN_BYTES = 1000, SMALL = 8, LARGE = 5000 };
+
+/* One call: was there a summary? Small ones go to the host. */
+static bool asked(fs_quiet_t *quiet, uint64_t bytes)
+{
+    fs_quiet_seen_t seen = {.to_host    = bytes < MIN_BYTES,
+                            .missed     = quiet->missed,
+                            .sent_bytes = bytes,
+                            .min_bytes  = MIN_BYTES};
+
+    if (fs_quiet_skips(quiet, bytes)) {
+        return false;
+    }
+    fs_quiet_note(quiet, LONGEST, &seen);
+    return true;
+}
+
+static uint32_t n_asked(fs_quiet_t *quiet, uint32_t n, uint64_t bytes)
+{
+    uint32_t count = 0;
+
+    for (uint32_t k = 0; k < n; ++k) {
+        count += asked(quiet, bytes);
+    }
+    return count;
+}
+
+START_TEST(runs_grow)
+{
+    fs_quiet_t quiet = {0};
+
+    ck_assert_uint_eq(n_asked(&quiet, 8, SMALL), 8);
+    for (uint32_t run = 8; run <= 64; run *= 2) {
+        ck_assert_uint_eq(n_asked(&quiet, run, SMALL), 0);
+        ck_assert_uint_eq(n_asked(&quiet, 1, SMALL), 1);
+    }
+    ck_assert_uint_eq(n_asked(&quiet, 65 * 100, SMALL), 100);
+    /* A large call when there is a summary: all over again. */
+    ck_assert_uint_eq(n_asked(&quiet, 64, SMALL), 0);
+    ck_assert(asked(&quiet, LARGE));
+    ck_assert_uint_eq(n_asked(&quiet, 8, SMALL), 8);
+    ck_assert_uint_eq(n_asked(&quiet, 8, SMALL), 0);
+    ck_assert_uint_eq(n_asked(&quiet, 1, SMALL), 1);
+}
+END_TEST
+
+START_TEST(a_large_call_ends_the_streak)
+{
+    fs_quiet_t quiet = {0};
+
+    for (int k = 0; k < 20; ++k) {
+        ck_assert_uint_eq(n_asked(&quiet, 7, SMALL), 7);
+        ck_assert_uint_eq(n_asked(&quiet, 1, LARGE), 1);
+    }
+    ck_assert_uint_eq(n_asked(&quiet, 8, SMALL), 8);
+    ck_assert(!asked(&quiet, SMALL));
+}
+END_TEST
+
+START_TEST(skip_may_be_off)
+{
+    fs_quiet_t      quiet = {0};
+    fs_quiet_seen_t seen  = {.to_host = true};
+
+    for (int k = 0; k < 100; ++k) {
+        ck_assert(!fs_quiet_skips(&quiet, 0));
+        fs_quiet_note(&quiet, 0, &seen);
+    }
+    for (int k = 0; k < 5; ++k) { /* a limit below the first run */
+        fs_quiet_note(&quiet, 1, &seen);
+        ck_assert(fs_quiet_skips(&quiet, 0));
+        ck_assert(!fs_quiet_skips(&quiet, 0));
+    }
+}
+END_TEST
+
+/* A large call every n calls: in the long run all are asked about. */
+START_TEST(large_calls_at_intervals)
+{
+    fs_quiet_t quiet = {0};
+    uint32_t   every = 9 + (uint32_t)_i * 7, missed = 0;
+
+    for (uint32_t k = 1; k <= 100 * every; ++k) {
+        missed += k % every == 0 && !asked(&quiet, LARGE);
+        if (k % every != 0) {
+            asked(&quiet, SMALL);
+        }
+    }
+    ck_assert_uint_le(missed, 12);
+}
+END_TEST
+
+/* Calls that go to the host though they are large: they are as usual. */
+START_TEST(large_calls_of_a_streak)
+{
+    fs_quiet_t      quiet = {0};
+    fs_quiet_seen_t seen  = {
+         .to_host = true, .sent_bytes = 1 << 20, .min_bytes = MIN_BYTES};
+
+    for (int k = 0; k < 8; ++k) {
+        fs_quiet_note(&quiet, LONGEST, &seen);
+    }
+    ck_assert(fs_quiet_skips(&quiet, 1 << 21));
+    ck_assert(!quiet.missed);
+    ck_assert(fs_quiet_skips(&quiet, (1 << 21) + 1));
+    ck_assert(quiet.missed);
+    seen.sent_bytes = UINT64_MAX;
+    fs_quiet_note(&quiet, LONGEST, &seen);
+    ck_assert(!quiet.missed);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("guard");
+    TCase *tcase = tcase_create("guard");
+
+    tcase_add_checked_fixture(tcase, set_up, NULL);
+    tcase_add_test(tcase, classes_by_powers_of_two);
+    tcase_add_test(tcase, few_looks_where_ours_is_faster);
+    tcase_add_test(tcase, the_first_two_are_ours);
+    tcase_add_test(tcase, at_most_two_looks_in_twenty);
+    tcase_add_test(tcase, slower_twice_goes_back);
+    tcase_add_test(tcase, slower_once_stays);
+    tcase_add_test(tcase, close_is_ours);
+    tcase_add_test(tcase, the_rehearsal_may_only_be_lost);
+    tcase_add_test(tcase, one_slow_call_of_ours_is_forgiven);
+    tcase_add_test(tcase, the_summary_counts);
+    tcase_add_test(tcase, sizes_differ);
+    tcase_add_test(tcase, lost_times);
+    tcase_add_test(tcase, verdicts_are_looked_at_again);
+    tcase_add_test(tcase, extreme_times);
+    tcase_add_test(tcase, runs_grow);
+    tcase_add_test(tcase, a_large_call_ends_the_streak);
+    tcase_add_test(tcase, skip_may_be_off);
+    tcase_add_loop_test(tcase, large_calls_at_intervals, 0, 12);
+    tcase_add_test(tcase, large_calls_of_a_streak);
+    suite_add_tcase(suite, tcase);
+    return fs_test_run(suite);
+}
