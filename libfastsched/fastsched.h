@@ -416,6 +416,9 @@ typedef struct fs_plan {
     uint32_t      *next;          /**< [n_next] op indexes waiting for an op */
     uint64_t       staging_bytes; /**< size of FS_BUF_STAGING */
     uint32_t       window;    /**< wire receives posted at a time, at most */
+    uint64_t look_ahead;      /**< bytes: another sender may be asked for its
+                                   first message when the one before has no more
+                                   to send */
     fs_alg_t       alg;       /**< what made it */
     fs_decompose_t decompose; /**< staged only; never AUTO there */
     uint32_t       n_stages;  /**< 0: there are none (see fs_schedule_t) */

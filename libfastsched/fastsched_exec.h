@@ -266,8 +266,9 @@ typedef struct fs_call {
  * @param[out] ran  False: nothing was moved, on any rank; the caller runs the
  *                  host's own algorithm.
  * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_coll_error() names the
- *         pair); an error of the transport, after which the communicator is
- *         unusable.
+ *         pair); an error of the transport, or FS_ERR_STALLED (parameter
+ *         watchdog), after which the communicator is unusable and the network
+ *         may still write into the receive blocks.
  */
 fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call,
                               bool *ran);
@@ -328,7 +329,8 @@ typedef struct fs_coll_stats {
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
     uint64_t peak_staging; /**< bytes */
     uint64_t peak_senders; /**< that sent to this rank from other servers at one
-                                time; who has one message left does not count */
+                                time; who has two chunks left, or less, does not
+                                count */
     uint64_t cache_hits;   /**< calls whose plan was there from an earlier one */
     uint64_t skipped;      /**< calls without a summary, see fs_coll_skip() */
     uint64_t guard_looks;  /**< calls lent to the host's algorithm to compare */

@@ -60,8 +60,8 @@ static fs_status_t p2p_irecv(void *ctx, void *buf, uint64_t len_bytes, uint32_t 
     mca_coll_fast_module_t *module = ctx;
     ompi_request_t *request = NULL;
     int source = FS_ANY_PEER == peer ? MPI_ANY_SOURCE : (int) peer;
-    int rc = MCA_PML_CALL(irecv(buf, len_bytes, MPI_BYTE, source, own_tag(module, tag),
-                                module->comm, &request));
+    int rc = MCA_PML_CALL(
+        irecv(buf, len_bytes, MPI_BYTE, source, own_tag(module, tag), module->comm, &request));
 
     *request_p = request;
     return status_of(rc);

@@ -153,12 +153,11 @@ static bool nics_are_known(const fs_coll_t *coll)
 /* Before the network is there, so that it can be bound to a NIC. */
 static fs_status_t choose_nics(creation_t *c)
 {
-    fs_coll_t     *coll   = c->coll;
-    size_t         n      = c->member->n_ranks;
-    fs_nics_t     *nics   = nics_are_known(coll)
-                                ? coll->host.nics(coll->host.ctx)
-                                : NULL;
-    fs_nic_list_t  mine   = fs_nics_list(nics);
+    fs_coll_t     *coll = c->coll;
+    size_t         n    = c->member->n_ranks;
+    fs_nics_t     *nics = nics_are_known(coll) ? coll->host.nics(coll->host.ctx)
+                                               : NULL;
+    fs_nic_list_t  mine = fs_nics_list(nics);
     fs_nic_list_t *lists  = calloc(n, sizeof(*lists));
     uint32_t      *choice = calloc(n, sizeof(*choice));
     fs_status_t    status = FS_ERR_NOMEM;
@@ -167,8 +166,8 @@ static fs_status_t choose_nics(creation_t *c)
         status = gather(c, &mine, sizeof(mine), lists);
     }
     if (status == FS_OK) {
-        status = fs_rails_choose(coll->topo, lists, coll->params.lanes == 0,
-                                 choice);
+        status =
+            fs_rails_choose(coll->topo, lists, coll->params.lanes == 0, choice);
     }
     if (status == FS_OK && nics != NULL) {
         fs_nics_choose(nics, choice[coll->rank]);
@@ -429,11 +428,11 @@ static void warn(const fs_coll_t *coll, const char *line)
 static void start_trace(creation_t *c)
 {
     fs_coll_t              *coll   = c->coll;
-    const fs_trace_origin_t origin = {.dir       = coll->params.trace,
-                                      .comm_name = c->member->comm_name,
-                                      .comm_id   = c->cards[0].shm_id[0],
-                                      .topo      = coll->topo,
-                                      .rank      = coll->rank,
+    const fs_trace_origin_t origin = {.dir        = coll->params.trace,
+                                      .comm_name  = c->member->comm_name,
+                                      .comm_id    = c->cards[0].shm_id[0],
+                                      .topo       = coll->topo,
+                                      .rank       = coll->rank,
                                       .world_rank = c->member->world_rank,
                                       .rate       = coll->params.rate};
     char                    why[FS_TRACE_MAX + 256] = "no trace: out of memory";

@@ -60,7 +60,8 @@ typedef struct wire {
     uint32_t n_sends; /* in this call */
     uint32_t n_recvs;
     uint32_t n_recvd;
-    uint32_t n_awaited; /* granted, and not here yet */
+    uint64_t awaited_bytes; /* granted, and not here yet */
+    bool     is_mate;       /* of this server, with messages in this call */
 } wire_t;
 
 struct fs_exec {
@@ -89,12 +90,13 @@ struct fs_exec {
     uint32_t         n_receiving; /* wire receives in flight */
     uint32_t         n_sending;   /* wire sends in flight */
     uint32_t         receiver;    /* of the newest of them */
-    uint32_t         n_senders;   /* peers that more than one is awaited from */
-    uint32_t         peak_senders;
-    uint32_t         n_beaten;   /* n_done at the last beat */
-    uint32_t         culprit;    /* first operation that failed, or NONE */
-    bool             new_grants; /* since the last look at push_sends() */
-    fs_trace_t      *trace;      /* NULL: off */
+    uint32_t n_senders; /* peers that have more to send than the look-ahead */
+    uint32_t peak_senders;
+    uint32_t n_beaten;   /* n_done at the last beat */
+    bool     heard_beat; /* of another server, since then */
+    uint32_t culprit;    /* first operation that failed, or NONE */
+    bool     new_grants; /* since the last look at push_sends() */
+    fs_trace_t *trace;   /* NULL: off */
 };
 
 /* ---- what the network tells us: notes only ---- */
@@ -120,6 +122,7 @@ static void granted(void *arg, uint32_t peer, uint64_t count)
         exec->wire[peer].granted_to_us = count;
         exec->new_grants               = true;
     }
+    exec->heard_beat |= !exec->wire[peer].is_mate;
     if (exec->trace != NULL) {
         fs_trace_grant(exec->trace, false, peer, count);
     }
@@ -302,15 +305,16 @@ static uint64_t number_of(const fs_exec_t *exec, const fs_op_t *op)
 /* Let the peer send all messages numbered below count. */
 static void grant(fs_exec_t *exec, uint32_t peer, uint64_t count)
 {
-    fs_transport_t *t      = exec->transport;
-    fs_status_t     status = t->ops->grant(t, peer, count);
+    fs_transport_t *t = exec->transport;
+    fs_status_t     status;
 
+    if (exec->trace != NULL) {
+        fs_trace_grant(exec->trace, true, peer, count);
+    }
+    status                         = t->ops->grant(t, peer, count);
     exec->wire[peer].granted_by_us = count;
     if (status != FS_OK) {
         fail(exec, status);
-    }
-    if (exec->trace != NULL) {
-        fs_trace_grant(exec->trace, true, peer, count);
     }
 }
 
@@ -374,18 +378,27 @@ static void push_sends(fs_exec_t *exec)
     }
 }
 
-/* Who has one message left is as good as done: the next sender may begin. */
-static void await(fs_exec_t *exec, wire_t *wire)
+/* Who has little left to send is as good as done: the next sender may begin. */
+static bool counts(const fs_exec_t *exec, const wire_t *wire)
 {
-    exec->n_senders += ++wire->n_awaited == LAST_ONE + 1;
+    return wire->awaited_bytes > exec->plan->look_ahead;
+}
+
+static void await(fs_exec_t *exec, wire_t *wire, uint64_t len_bytes)
+{
+    exec->n_senders -= counts(exec, wire);
+    wire->awaited_bytes += len_bytes;
+    exec->n_senders += counts(exec, wire);
     if (exec->n_senders > exec->peak_senders) {
         exec->peak_senders = exec->n_senders;
     }
 }
 
-static void arrived(fs_exec_t *exec, wire_t *wire)
+static void arrived(fs_exec_t *exec, wire_t *wire, uint64_t len_bytes)
 {
-    exec->n_senders -= wire->n_awaited-- == LAST_ONE + 1;
+    exec->n_senders -= counts(exec, wire);
+    wire->awaited_bytes -= len_bytes;
+    exec->n_senders += counts(exec, wire);
 }
 
 /* Post wire receives that are ready, in plan order, and grant them. */
@@ -404,7 +417,7 @@ static void pull_recvs(fs_exec_t *exec)
         }
         grant(exec, op->peer,
               exec->wire[op->peer].received_before + op->seq + 1);
-        await(exec, &exec->wire[op->peer]);
+        await(exec, &exec->wire[op->peer], op->len_bytes);
     }
 }
 
@@ -470,16 +483,22 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     exec->culprit                                          = NONE;
     for (uint32_t r = 0; r < exec->n_ranks; ++r) {
         exec->wire[r].n_sends = exec->wire[r].n_recvs = 0;
-        exec->wire[r].n_recvd = exec->wire[r].n_awaited = 0;
+        exec->wire[r].n_recvd                         = 0;
+        exec->wire[r].awaited_bytes                   = 0;
+        exec->wire[r].is_mate                         = false;
     }
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         exec->ops[k] = (op_state_t){.xfer.done = op_ended,
                                     .exec      = exec,
                                     .n_wait    = plan->ops[k].n_after,
                                     .next_wire = NONE};
-        if (plan->ops[k].kind != FS_OP_COPY &&
-            plan->ops[k].channel == FS_CH_WIRE) {
+        if (plan->ops[k].kind == FS_OP_COPY) {
+            continue;
+        }
+        if (plan->ops[k].channel == FS_CH_WIRE) {
             queue_wire_op(exec, k);
+        } else {
+            exec->wire[plan->ops[k].peer].is_mate = true;
         }
     }
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
@@ -521,7 +540,7 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
     }
     if (op->kind == FS_OP_RECV && op->channel == FS_CH_WIRE) {
         --exec->n_receiving;
-        arrived(exec, &exec->wire[op->peer]);
+        arrived(exec, &exec->wire[op->peer], op->len_bytes);
         confirm_arrival(exec, op->peer);
         pull_recvs(exec);
     } else if (op->kind == FS_OP_SEND && op->channel == FS_CH_WIRE) {
@@ -596,19 +615,24 @@ void fs_exec_abort(fs_exec_t *exec, fs_status_t status)
     fail(exec, status);
 }
 
+/* A beat is the last grant again. */
 void fs_exec_beat(fs_exec_t *exec)
 {
-    fs_transport_t *t      = exec->transport;
-    fs_status_t     status = FS_OK;
+    fs_transport_t *t       = exec->transport;
+    bool            moved   = exec->n_done != exec->n_beaten;
+    bool            pass_on = moved || exec->heard_beat;
+    fs_status_t     status  = FS_OK;
 
-    if (exec->state != RUN || exec->n_done == exec->n_beaten) {
+    if (exec->state != RUN) {
         return;
     }
-    exec->n_beaten = exec->n_done;
+    exec->n_beaten   = exec->n_done;
+    exec->heard_beat = false;
     for (uint32_t r = 0; r < exec->n_ranks && status == FS_OK; ++r) {
-        const wire_t *wire = &exec->wire[r];
+        const wire_t *wire    = &exec->wire[r];
+        bool          on_wire = wire->n_sends + wire->n_recvs > 0;
 
-        if (wire->n_sends + wire->n_recvs > 0) {
+        if ((wire->is_mate && pass_on) || (on_wire && moved)) {
             status = t->ops->grant(t, r, wire->granted_by_us);
         }
     }

@@ -40,9 +40,10 @@ fs_status_t fs_exec_error(const fs_exec_t *exec);
  * the end, under the net's lock. */
 void fs_exec_abort(fs_exec_t *exec, fs_status_t status);
 
-/* Tell the wire peers of this call that we are alive, if an operation has ended
- * since the last time: who waits for its turn sees nothing else of us. Likewise
- * under the lock. */
+/* If an operation has ended since the last time: tell the peers of this call that
+ * we are alive, who may see nothing else of us while they wait for their turn.
+ * What a peer on another server has told is passed on inside the server, no
+ * further: words must not go in circles. Likewise under the lock. */
 void fs_exec_beat(fs_exec_t *exec);
 
 /* Proof against incast: wire peers, at a time and at most so far, that this

@@ -110,9 +110,11 @@ static void judge(fs_guard_t *guard, fs_guard_class_t *class)
     class->n_lost += lost;
     if (class->n_lost == TO_JUDGE) {
         enter(guard, class, FS_GUARD_STATE_HOST);
-    } else if (class->n_judged == TO_JUDGE ||
-               clearly_above(class->host, ours)) {
+    } else if (clearly_above(class->host, ours)) {
         enter(guard, class, FS_GUARD_STATE_OURS);
+    } else if (class->n_judged == TO_JUDGE) {
+        enter(guard, class, FS_GUARD_STATE_OURS);
+        class->calls = FS_GUARD_RECHECK - FS_GUARD_SOON;
     }
 }
 

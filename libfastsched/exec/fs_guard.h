@@ -12,7 +12,8 @@
  *           ours slower in two looks             -> HOST
  *           two looks without a verdict          -> OURS
  *   OURS, HOST
- *         after RECHECK calls                    -> TRY
+ *         after RECHECK calls; after SOON calls if there was no verdict, where
+ *         a look costs nothing                   -> TRY
  *
  * A price is time over the lower bound of the call, so that calls of a class
  * compare though their sizes differ. The first look of a communicator is a
@@ -32,7 +33,8 @@ enum {
     FS_GUARD_BANDS   = 4, /* MTM 1, 2, 4, 8 and more */
     FS_GUARD_CLASSES = 64 * FS_GUARD_BANDS,
     FS_GUARD_MARGIN  = 5, /* percent: less is noise */
-    FS_GUARD_RECHECK = 1000
+    FS_GUARD_RECHECK = 1000,
+    FS_GUARD_SOON    = 50
 };
 
 typedef enum fs_guard_turn {

@@ -169,7 +169,7 @@ static const row_t rows[] = {
      64 * KIB *KIB,
      NULL,
      true},
-    {{"window", "4", "1 to 64",
+    {{"window", "8", "1 to 64",
       "Messages a rank asks one sender for ahead of time", FS_PARAM_TUNER},
      NUMBER,
      AT(window),

@@ -46,7 +46,8 @@ typedef struct fs_transport_ops {
     void (*cancel)(fs_transport_t *transport, fs_xfer_t *xfer);
     /* Tell a wire peer that it may send messages numbered below count. Never
      * queues behind data. Counts only grow; a later one may stand in for an
-     * earlier one, and one may come again. */
+     * earlier one, and one may come again, or go to a peer of the same
+     * server: as a sign of life. */
     fs_status_t (*grant)(fs_transport_t *transport, uint32_t peer,
                          uint64_t count);
     void (*destroy)(fs_transport_t *transport);
@@ -100,6 +101,7 @@ struct fs_net {
     const fs_net_ops_t *ops;
     pthread_mutex_t     lock;
     uint64_t            events; /* that fs_net_turn() has seen, ever */
+    uint32_t            idle;   /* turns since the last event */
 };
 
 /* All that drive a net do it by this call, under the lock. */
@@ -108,6 +110,7 @@ static inline unsigned fs_net_turn(fs_net_t *net)
     unsigned events = net->ops->progress(net);
 
     net->events += events;
+    net->idle = events > 0 ? 0 : net->idle + 1;
     return events;
 }
 

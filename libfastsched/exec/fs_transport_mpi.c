@@ -269,7 +269,7 @@ static fs_status_t mpi_grant(fs_transport_t *transport, uint32_t peer,
     grant_out_t *out = net->idle;
     fs_status_t  status;
 
-    if (net->reach[peer] != FS_REACH_WIRE) {
+    if (net->reach[peer] == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
     }
     if (net->grant_status != FS_OK) {

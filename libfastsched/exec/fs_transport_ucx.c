@@ -192,8 +192,9 @@ static fs_status_t push_grant(ucx_link_t *link)
 
     link->grant =
         (ucx_grant_t){link->group, link->owner->rank, link->grant_wanted};
-    request = ucp_am_send_nbx(link->peer->ctrl, UCX_AM_GRANT, &link->grant,
-                              sizeof(link->grant), NULL, 0, &param);
+    request = ucp_am_send_nbx(
+        link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->ctrl,
+        UCX_AM_GRANT, &link->grant, sizeof(link->grant), NULL, 0, &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }
@@ -209,6 +210,9 @@ static fs_status_t ucx_grant(fs_transport_t *transport, uint32_t peer,
 {
     ucx_link_t *link = &((ucx_group_t *)transport)->links[peer];
 
+    if (link->reach == FS_REACH_NONE) {
+        return FS_ERR_UNREACHABLE;
+    }
     if (link->owner->grant_status != FS_OK) {
         return link->owner->grant_status; /* of an earlier one */
     }

@@ -438,6 +438,9 @@ static fs_status_t set_grant_handler(ucx_net_t *net, const reason_t *why)
     ucs_status_t status =
         ucp_worker_set_am_recv_handler(net->wire.worker, &param);
 
+    if (status == UCS_OK) {
+        status = ucp_worker_set_am_recv_handler(net->local.worker, &param);
+    }
     return status == UCS_OK
                ? FS_OK
                : refuse(why, "ucp_worker_set_am_recv_handler", status);

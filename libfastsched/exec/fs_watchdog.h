@@ -9,8 +9,9 @@
  * error.
  *
  * A rank may have to wait long for its turn, while a receiver is busy with
- * another sender. So whoever moves data tells its wire peers now and then that
- * it does: silence means that nobody within reach has moved anything.
+ * another sender. So whoever moves data tells its peers now and then that it
+ * does, see fs_exec_beat(): silence means that nobody within reach has moved
+ * anything.
  */
 #ifndef FS_WATCHDOG_H
 #define FS_WATCHDOG_H

@@ -14,7 +14,9 @@
 
 enum {
     LOCAL_WINDOW = 8, /* messages in flight between two ranks of a server */
-    LOOK_AHEAD   = 2  /* chunks still to come when the next sender is asked */
+    LOOK_AHEAD   = 2  /* chunks, at most, that one sender still has to send when
+                         the next one is asked: a grant waits behind what its
+                         NIC already has to send, on TCP about a chunk */
 };
 
 /* ---- set-up ---- */
@@ -68,7 +70,9 @@ fs_status_t fs_emit_init(fs_emit_t *em, const fs_plan_request_t *request,
     em->redists     = em->gathers + em->n_local;
     em->intra_recvs = em->redists + em->n_local;
     init_rings(em);
-    plan->window = request->params->window;
+    plan->window     = request->params->window;
+    plan->look_ahead = fs_u64_min(em->chunk, UINT64_MAX / LOOK_AHEAD) *
+                       LOOK_AHEAD;
     return FS_OK;
 }
 
@@ -223,6 +227,27 @@ static bool grow_wire_recvs(fs_emit_t *em)
     return true;
 }
 
+/* How many of the latest receives are from one sender and bring no more than
+ * the look-ahead. */
+static uint32_t count_tail(const fs_emit_t *em)
+{
+    const fs_op_t *ops   = em->program->ops;
+    uint64_t       bytes = 0;
+    uint32_t       n     = 0;
+
+    while (n < em->n_wire_recvs) {
+        const fs_op_t *recv = &ops[em->wire_recvs[em->n_wire_recvs - 1 - n]];
+
+        bytes += recv->len_bytes;
+        if (bytes > em->plan->look_ahead ||
+            recv->peer != ops[em->wire_recvs[em->n_wire_recvs - 1]].peer) {
+            break;
+        }
+        ++n;
+    }
+    return n;
+}
+
 void fs_emit_order_wire_recv(fs_emit_t *em, uint32_t recv)
 {
     const fs_op_t *ops = em->program->ops;
@@ -232,7 +257,9 @@ void fs_emit_order_wire_recv(fs_emit_t *em, uint32_t recv)
         return;
     }
     if (n > 0 && ops[em->wire_recvs[n - 1]].peer != ops[recv].peer) {
-        while (em->n_waited + LOOK_AHEAD <= n) {
+        uint32_t tail = count_tail(em);
+
+        while (em->n_waited + tail < n) {
             fs_program_after(em->program, recv, em->wire_recvs[em->n_waited++]);
         }
     }

@@ -88,8 +88,9 @@ uint32_t fs_emit_recv_user(fs_emit_t *em, fs_ring_t *ring, fs_channel_t channel,
                            uint32_t peer, fs_place_t dst, uint64_t len_bytes);
 
 /* Wire receives are posted, and so granted, in plan order. The first from
- * another peer waits for all before it but the last: at most two senders are
- * granted at a time, and none of their time is lost. */
+ * another peer waits for all before it but the last few of the peer before,
+ * plan->look_ahead bytes at most: two senders at a time are granted, of whom one
+ * is about to end, and none of their time is lost. */
 void fs_emit_order_wire_recv(fs_emit_t *em, uint32_t recv);
 
 /* All that the ranks of this server send each other, and themselves. Sends to

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# All cases of mpi_alltoallv, and the soak test for a while, between servers that have only a network between them, in
-# TAP. About a minute. Exit status: 0 all passed, 1 not, 77 a lab cannot be made here.
+# All cases of mpi_alltoallv between servers that have only a network between them, in TAP. About a minute. Exit
+# status: 0 all passed, 1 not, 77 a lab cannot be made here.
 #
 #   test_cases.sh [BUILD-DIRECTORY]
 set -uo pipefail

@@ -130,10 +130,12 @@ test_killed_rank() { # WHAT OPTIONS of mpi_fault
     echo "# start, two calls and the end took $(($(date +%s) - start)) s"
 }
 
-# Three servers send to the fourth, one after the other, 2.6 s each. The third hears of nothing but beats for more than
-# twice the watchdog's time.
+# Three servers send to the fourth, one after the other, 2.6 s each, through one rank of each. The last one's hears of
+# nothing but beats for more than twice the watchdog's time, and its other rank of nothing but what that one passes on.
 test_long_turn() {
-    start_job 2 --calls 1 --bytes 8000000 --sink 2
+    export OMPI_MCA_coll_fast_lanes=1
+    start_job 2 --calls 1 --bytes 4000000 --sink 2
+    unset OMPI_MCA_coll_fast_lanes
     end_job
     need 'exit status 0' test "$status" = 0 && need '8 ranks with the right bytes' test "$(ranks_that ok)" = 8 &&
         need 'a call of more than 6 s' test "$(longest | cut -d. -f1)" -ge 6

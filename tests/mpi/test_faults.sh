@@ -134,7 +134,7 @@ case_of 'a late rank: warnings that name it, and the right bytes' late
 
 one_sender() {
     job --mca coll_fast_stats 1 --mca coll_fast_decompose "$1" -- \
-        --bytes 1000000 && ends_well && said 8 8 'peak senders [01]$'
+        --bytes 1000000 && ends_well && said 8 8 'peak senders [01]\($\|;\)'
 }
 
 for decompose in compact openshop birkhoff; do

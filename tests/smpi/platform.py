@@ -48,14 +48,16 @@ def platform(n_servers, n_local):
              '  <zone id="cluster" routing="Full">']
     for u in range(n_servers):
         lines += server(u, n_local)
-    lines.append('    <link id="switch" bandwidth="1000TBps" latency="0" '
-                 'sharing_policy="FATPIPE"/>')
-    for u in range(n_servers):
-        for w in range(u + 1, n_servers):
-            lines.append(
-                f'    <zoneRoute src="server{u}" dst="server{w}" '
-                f'gw_src="gate{u}" gw_dst="gate{w}">'
-                '<link_ctn id="switch"/></zoneRoute>')
+    # One link for all would tie all messages together for the solver, although
+    # it slows down none.
+    pairs = [(u, w) for u in range(n_servers) for w in range(u + 1, n_servers)]
+    for u, w in pairs:
+        lines.append(f'    <link id="switch{u}-{w}" bandwidth="1000TBps" '
+                     'latency="0" sharing_policy="FATPIPE"/>')
+    for u, w in pairs:
+        lines.append(f'    <zoneRoute src="server{u}" dst="server{w}" '
+                     f'gw_src="gate{u}" gw_dst="gate{w}">'
+                     f'<link_ctn id="switch{u}-{w}"/></zoneRoute>')
     return lines + ["  </zone>", "</platform>"]
 
 

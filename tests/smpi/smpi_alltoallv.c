@@ -37,7 +37,7 @@ static struct {
     char     *payload;      /* as large as the largest block */
     double    bound_s;      /* the busiest server's */
     double    rank_bound_s; /* the busiest rank's */
-    int       drawn;        /* how many patterns so far */
+    bool      drawn;        /* the matrix of this pattern is there */
 } common;
 
 typedef struct job {
@@ -213,12 +213,12 @@ static void run(const job_t *job, fs_coll_t *coll, const char *pattern)
     double took_s, slowest_s = 0;
 
     MPI_Barrier(MPI_COMM_WORLD);
-    if (common.drawn == 0) {
-        common.drawn = 1;
+    if (!common.drawn) {
+        common.drawn = true;
         draw(job, pattern);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    common.drawn = 0;
+    common.drawn = false;
     took_s       = -MPI_Wtime();
     if (coll != NULL) {
         call_ours(job, coll);

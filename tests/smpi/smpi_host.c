@@ -24,7 +24,6 @@ typedef struct pending {
 
 struct smpi_host {
     MPI_Comm     comm;
-    int          n_ranks;
     pending_t  **pending;  /* in flight */
     MPI_Request *requests; /* theirs, as MPI_Waitany() wants them */
     uint32_t     n_pending;
@@ -193,7 +192,6 @@ smpi_host_t *smpi_host_create(MPI_Comm comm)
     smpi_host_t *h = must(calloc(1, sizeof(*h)));
 
     MPI_Comm_dup(comm, &h->comm);
-    MPI_Comm_size(h->comm, &h->n_ranks);
     return h;
 }
 

@@ -399,7 +399,7 @@ static fs_status_t loop_grant(fs_transport_t *transport, uint32_t peer,
     fs_loop_t        *loop = t->home->loop;
     rank_net_t       *to   = &loop->nets[t->world[peer]];
 
-    if (t->reach[peer] != FS_REACH_WIRE) {
+    if (t->reach[peer] == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
     }
     if (is_mute(t->home)) {

@@ -468,13 +468,13 @@ START_TEST(nothing_is_posted_after_an_error)
 }
 END_TEST
 
-/* Four messages from each of two peers; with LOOK_AHEAD 2 the second may begin
- * when one of the first is left. What is posted at once, and from how many. */
+/* Four messages from each of two peers; with a look-ahead of one, the second may
+ * begin when one of the first is left. What is posted at once, and from how many. */
 static uint32_t count_senders(bool in_order)
 {
     enum { PEERS = 2, EACH = 4, N_RANKS = PEERS + 1, WINDOW = 8 };
     fs_transport_t t      = {.ops = &mute_ops};
-    fs_plan_t      totals = {.window = WINDOW}, *plan;
+    fs_plan_t      totals = {.window = WINDOW, .look_ahead = 8}, *plan;
     fs_program_t   program;
     fs_exec_t     *exec;
     char           bytes[8];

@@ -146,7 +146,7 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.nics, 0);
     ck_assert_str_eq(params.nodes, "");
     ck_assert_uint_eq(params.chunk, 64 * KIB);
-    ck_assert_uint_eq(params.window, 4);
+    ck_assert_uint_eq(params.window, 8);
     ck_assert_uint_eq(params.staging_limit, 64 * MIB);
     ck_assert_uint_eq(params.transport, FS_TRANSPORT_AUTO);
     ck_assert_uint_eq(params.balance, FS_BALANCE_MINMOVE);
