@@ -57,18 +57,16 @@ static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ra
     return OMPI_SUCCESS;
 }
 
-/* What served the communicator before us. */
+/* What served the communicator before us. If it fails on this rank alone, the
+ * others may yet wait for our word about its time. */
 static int run_previous(mca_coll_fast_module_t *module, const fast_args_t *a)
 {
-    fs_status_t status = FS_OK;
     int rc = module->previous_alltoallv(a->sbuf, a->scounts, a->sdispls, a->sdtype, a->rbuf,
                                         a->rcounts, a->rdispls, a->rdtype, module->comm,
                                         module->previous_alltoallv_module);
+    fs_status_t status = fs_coll_host_done(module->coll);
 
-    if (OMPI_SUCCESS == rc) {
-        status = fs_coll_host_done(module->coll);
-    }
-    return FS_OK == status ? rc : failed(module, status);
+    return OMPI_SUCCESS != rc || FS_OK == status ? rc : failed(module, status);
 }
 
 /* All that this rank sends. Looked at before anything else is, so it is short. */

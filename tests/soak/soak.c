@@ -246,10 +246,40 @@ static void largest_call(MPI_Comm comm, pattern_t pattern, int layout)
     exchange(x);
 }
 
+/* Everybody sends everybody messages that nobody waits for yet: the MPI's own
+ * buffers, in memory that ranks share, will not be needed in larger number. */
+static void flood(int len)
+{
+    enum { BURST = 300 };
+    int            n     = BURST * test.size;
+    MPI_Request   *sends = zalloc((size_t)n, sizeof(*sends));
+    unsigned char *bytes = zalloc((size_t)len, 1);
+
+    for (int k = 0; k < n; ++k) {
+        must(MPI_Isend(bytes, len, MPI_BYTE, k % test.size, len, MPI_COMM_WORLD,
+                       &sends[k]),
+             "MPI_Isend");
+    }
+    for (int k = 0; k < n; ++k) {
+        unsigned char *in = zalloc((size_t)len, 1);
+
+        must(MPI_Recv(in, len, MPI_BYTE, k % test.size, len, MPI_COMM_WORLD,
+                      MPI_STATUS_IGNORE),
+             "MPI_Recv");
+        free(in);
+    }
+    must(MPI_Waitall(n, sends, MPI_STATUSES_IGNORE), "MPI_Waitall");
+    free(sends);
+    free(bytes);
+}
+
 /* Afterwards memory that is kept for all calls to come, as the staging pool is,
  * has been touched to the end. */
 static void warm_up(void)
 {
+    flood(100);
+    flood(4000);
+    flood(20000);
     for (uint32_t kind = 0; kind < KINDS; ++kind) {
         MPI_Comm comm = make_comm(kind, MPI_COMM_NULL);
 
