@@ -162,6 +162,29 @@ static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, cons
     return OMPI_SUCCESS;
 }
 
+static int on_free(MPI_Comm comm, int keyval, void *attribute, void *extra)
+{
+    (void) comm;
+    (void) keyval;
+    (void) extra;
+    mca_coll_fast_teardown(attribute);
+    return MPI_SUCCESS;
+}
+
+/* A pending request holds its communicator. Those of transport mpi that are always posted would
+ * keep MPI_Comm_free() from ever coming to us; but it deletes attributes first. */
+static int watch_free(mca_coll_fast_module_t *module)
+{
+    int keyval;
+    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, NULL);
+
+    if (MPI_SUCCESS == rc) {
+        rc = PMPI_Comm_set_attr(module->comm, keyval, module);
+        (void) PMPI_Comm_free_keyval(&keyval);
+    }
+    return rc;
+}
+
 int mca_coll_fast_setup(mca_coll_fast_module_t *module)
 {
     fs_host_t host = {.ctx = module,
@@ -186,7 +209,7 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
         return setup_failed(module, status, why);
     }
     module->state = fs_coll_active(module->coll) ? FAST_READY : FAST_OFF;
-    return OMPI_SUCCESS;
+    return FAST_READY == module->state ? watch_free(module) : OMPI_SUCCESS;
 }
 
 static void print_stats(const mca_coll_fast_module_t *module)

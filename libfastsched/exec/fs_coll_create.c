@@ -471,7 +471,8 @@ fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
         c.coll->params = *params;
         c.coll->rank   = member->rank;
         status         = introduce(&c);
-        if (status == FS_OK && c.coll->topo->n_servers > 1) {
+        if (status == FS_OK && c.coll->topo->n_servers > 1 &&
+            params->algorithm != FS_ALGORITHM_OFF) {
             status = choose_nics(&c);
             status = status == FS_OK ? find_network(&c) : status;
         }

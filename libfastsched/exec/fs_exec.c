@@ -119,8 +119,10 @@ static void granted(void *arg, uint32_t peer, uint64_t count)
     fs_exec_t *exec = arg;
 
     if (count > exec->wire[peer].granted_to_us) {
+        exec->n_unconfirmed -= !fs_exec_is_confirmed(exec, peer);
         exec->wire[peer].granted_to_us = count;
-        exec->new_grants               = true;
+        exec->n_unconfirmed += !fs_exec_is_confirmed(exec, peer);
+        exec->new_grants = true;
     }
     exec->heard_beat |= !exec->wire[peer].is_mate;
     if (exec->trace != NULL) {
@@ -559,17 +561,6 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
     }
 }
 
-/* Peers that have not yet said that everything has arrived. */
-static uint32_t count_unconfirmed(const fs_exec_t *exec)
-{
-    uint32_t n = 0;
-
-    for (uint32_t r = 0; r < exec->n_ranks; ++r) {
-        n += !fs_exec_is_confirmed(exec, r);
-    }
-    return n;
-}
-
 /* The counts of this call become those of earlier calls. */
 static void close_books(fs_exec_t *exec)
 {
@@ -590,8 +581,7 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     }
     if (exec->state == RUN) {
         if (exec->new_grants) {
-            exec->new_grants    = false;
-            exec->n_unconfirmed = count_unconfirmed(exec);
+            exec->new_grants = false;
             push_sends(exec);
         }
         if (exec->n_done < exec->plan->n_ops || exec->n_unconfirmed > 0) {

@@ -76,4 +76,6 @@ soak() {
 soak 'every call by staged' --mca coll_fast_algorithm staged \
     --mca coll_fast_min_bytes 0
 soak 'auto: guard, skip' --mca coll_fast_min_bytes 1k
+transport=mpi
+soak "over the MPI's own messages" --mca coll_fast_min_bytes 1k
 [ $failed = 0 ]

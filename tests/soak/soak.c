@@ -279,7 +279,6 @@ static void warm_up(void)
 {
     flood(100);
     flood(4000);
-    flood(20000);
     for (uint32_t kind = 0; kind < KINDS; ++kind) {
         MPI_Comm comm = make_comm(kind, MPI_COMM_NULL);
 
