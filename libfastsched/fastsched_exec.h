@@ -329,7 +329,7 @@ typedef struct fs_coll_stats {
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
     uint64_t peak_staging; /**< bytes */
     uint64_t peak_senders; /**< that sent to this rank from other servers at one
-                                time; who has two chunks left, or less, does not
+                                time; who has three chunks left, or less, does not
                                 count */
     uint64_t cache_hits;   /**< calls whose plan was there from an earlier one */
     uint64_t skipped;      /**< calls without a summary, see fs_coll_skip() */

@@ -14,9 +14,9 @@
 
 enum {
     LOCAL_WINDOW = 8, /* messages in flight between two ranks of a server */
-    LOOK_AHEAD   = 2  /* chunks, at most, that one sender still has to send when
-                         the next one is asked: a grant waits behind what its
-                         NIC already has to send, on TCP about a chunk */
+    LOOK_AHEAD   = 3  /* chunks, at most, that one sender still has to send when
+                         the next one is asked: the grant waits behind what its
+                         NIC already has to send, on TCP two socket buffers */
 };
 
 /* ---- set-up ---- */

@@ -63,6 +63,14 @@ set_links() { # up|down
     done
 }
 
+# Servers remember for seconds whom they could not reach.
+forget_outage() {
+    local server
+    for server in node0 node1 node2 node3; do
+        "$lab" exec --name "$name" "$server" ip neigh flush all
+    done
+}
+
 end_job() { # sets status
     wait "$job"
     status=$?
@@ -110,6 +118,7 @@ test_lasting_outage() {
     set_links down
     end_job
     set_links up
+    forget_outage
     need 'exit status of the ranks, not of a timeout' test "$status" = 3 &&
         need '8 ranks with an error' test "$(ranks_that error)" = 8 &&
         need "8 lines: $text" test "$(grep -c "$text" "$work/output")" = 8 &&
