@@ -329,8 +329,8 @@ typedef struct fs_coll_stats {
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
     uint64_t peak_staging; /**< bytes */
     uint64_t peak_senders; /**< that sent to this rank from other servers at one
-                                time; who has three chunks left, or less, does not
-                                count */
+                                time; who has no more left than the plan's
+                                look_ahead does not count */
     uint64_t cache_hits;   /**< calls whose plan was there from an earlier one */
     uint64_t skipped;      /**< calls without a summary, see fs_coll_skip() */
     uint64_t guard_looks;  /**< calls lent to the host's algorithm to compare */

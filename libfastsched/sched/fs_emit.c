@@ -13,11 +13,13 @@
 #include <string.h>
 
 enum {
-    LOCAL_WINDOW = 8, /* messages in flight between two ranks of a server */
-    LOOK_AHEAD   = 3  /* chunks, at most, that one sender still has to send when
-                         the next one is asked: the grant waits behind what its
-                         NIC already has to send, on TCP two socket buffers */
+    LOCAL_WINDOW = 8 /* messages in flight between two ranks of a server */
 };
+
+/* The next sender is asked when the one before has few bytes left: the grant
+ * waits behind what its NIC already has to send, on TCP two socket buffers. That
+ * is three chunks of the usual size, and one if they are large. */
+enum { LOOK_AHEAD_CHUNKS = 3, LOOK_AHEAD_BYTES = 192 << 10 };
 
 /* ---- set-up ---- */
 
@@ -39,6 +41,13 @@ static void init_rings(fs_emit_t *em)
         fs_ring_init(&em->redist_ring, &base, n, em->chunk);
         fs_ring_init(&em->intra_in_ring, &base, n, em->chunk);
     }
+}
+
+static uint64_t look_ahead(uint64_t chunk)
+{
+    return chunk > LOOK_AHEAD_BYTES
+               ? chunk
+               : fs_u64_min(chunk * LOOK_AHEAD_CHUNKS, LOOK_AHEAD_BYTES);
 }
 
 fs_status_t fs_emit_init(fs_emit_t *em, const fs_plan_request_t *request,
@@ -71,8 +80,7 @@ fs_status_t fs_emit_init(fs_emit_t *em, const fs_plan_request_t *request,
     em->intra_recvs = em->redists + em->n_local;
     init_rings(em);
     plan->window     = request->params->window;
-    plan->look_ahead = fs_u64_min(em->chunk, UINT64_MAX / LOOK_AHEAD) *
-                       LOOK_AHEAD;
+    plan->look_ahead = look_ahead(em->chunk);
     return FS_OK;
 }
 

@@ -6,8 +6,8 @@
  * receives one after another, a start-up cost alpha in bytes that a lane could
  * send meanwhile. No schedule costs less than the lower bound and one alpha for
  * each receiver of the server with the most of them. The method that suits the
- * number of servers goes first and is taken if it comes close to that;
- * otherwise the other one is tried too, and the cheaper is taken.
+ * number of servers and their skew goes first and is taken if it comes close to
+ * that; otherwise the other one is tried too, and the cheaper is taken.
  */
 #include "base/fs_arith.h"
 #include "sched/fs_schedule.h"
@@ -16,7 +16,8 @@ enum {
     FEW    = 24, /* servers, below which stages go first */
     MANY   = 64, /* servers, from which on stages take long to find */
     CLOSE  = 40, /* 1/40 above the least cost is close, */
-    ALMOST = 20  /* 1/20 where a second try would not bring much */
+    ALMOST = 20, /* 1/20 where a second try would not bring much */
+    SKEWED = 4   /* 1/4 above the mean is skewed */
 };
 
 typedef struct method {
@@ -46,6 +47,18 @@ static uint32_t most_receivers(const fs_demand_t *demand)
     return most;
 }
 
+/* Is the busiest server well above the mean? Then it alone decides, the others
+ * have time, and list scheduling comes close with few messages. */
+static bool is_skewed(const fs_demand_t *demand)
+{
+    fs_u128_t sum = 0;
+
+    for (uint32_t i = 0; i < demand->n; ++i) {
+        sum += demand->row[i];
+    }
+    return (fs_u128_t)demand->bound * demand->n >= sum + sum / SKEWED;
+}
+
 static fs_u128_t cost(const fs_draft_t *draft, uint64_t stage_cost)
 {
     return draft->total + (fs_u128_t)stage_cost * draft->n_rounds;
@@ -55,8 +68,9 @@ fs_status_t fs_schedule_auto(const fs_demand_t *demand, uint64_t stage_cost,
                              fs_arena_t *arena, fs_draft_t *draft,
                              fs_decompose_t *how_p)
 {
-    const method_t *first  = demand->n < FEW ? &stages : &shop;
-    const method_t *second = demand->n < FEW ? &shop : &stages;
+    bool            staged = demand->n < FEW && !is_skewed(demand);
+    const method_t *first  = staged ? &stages : &shop;
+    const method_t *second = staged ? &shop : &stages;
     fs_u128_t       least  = demand->bound +
                       (fs_u128_t)stage_cost * most_receivers(demand);
     fs_draft_t  other  = {.only_server = draft->only_server};

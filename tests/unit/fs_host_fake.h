@@ -33,7 +33,8 @@ void fs_fake_cut(fs_fake_t *fake, uint32_t rank, uint32_t n);
 /* Nothing of rank ends any more, as if its network were gone. */
 void fs_fake_freeze(fs_fake_t *fake, uint32_t rank);
 
-/* Requests that have not ended, and messages that nobody has received. */
+/* Requests that have not ended, and messages that nobody has received. A grant
+ * (tag 0) that is received need not have ended for its sender. */
 uint32_t fs_fake_n_pending(fs_fake_t *fake);
 
 /* The largest tag so far. */

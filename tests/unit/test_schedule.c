@@ -365,7 +365,7 @@ START_TEST(auto_weighs_startups)
     fs_rng_t       rng;
 
     fs_rng_init(&rng, 5);
-    random_matrix(&rng, UNIFORM, n);
+    random_matrix(&rng, NEARLY_EQUAL, n);
     MUST(fs_schedule_create(FS_DECOMPOSE_AUTO, 0, n, matrix, 0, &s) == FS_OK);
     ck_assert_int_eq(s->decompose, FS_DECOMPOSE_COMPACT);
     fs_schedule_destroy(s);
