@@ -66,7 +66,7 @@ static uint32_t count_maps(uint32_t *n_named_p)
 
     ck_assert_ptr_nonnull(maps);
     while (fgets(line, sizeof(line), maps) != NULL) {
-        if (strstr(line, "/fastsched-") != NULL) {
+        if (strstr(line, "/dev/shm/fastsched-") != NULL) {
             ++n;
             n_deleted += strstr(line, "(deleted)") != NULL;
         }
