@@ -16,24 +16,16 @@
 #include "exec/fs_coll.h"
 
 #include "base/fs_arith.h"
+#include "exec/fs_clock.h"
 #include "exec/fs_params.h"
 #include "sched/fs_topo.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum {
     DRAIN_NS   = 2000000000,
     HOST_TURNS = 16 /* looks at our network between two at the host's */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 bool fs_coll_active(const fs_coll_t *coll)
 {
@@ -84,9 +76,9 @@ static fs_status_t exec_step(fs_coll_t *coll)
         return status;
     }
     if (coll->drain_until_ns == 0) {
-        coll->drain_until_ns = now_ns() + DRAIN_NS;
+        coll->drain_until_ns = fs_now_ns() + DRAIN_NS;
     }
-    return now_ns() < coll->drain_until_ns ? FS_INPROGRESS : error;
+    return fs_now_ns() < coll->drain_until_ns ? FS_INPROGRESS : error;
 }
 
 /* ---- one call, step by step ---- */
@@ -125,7 +117,7 @@ bool fs_coll_skip(fs_coll_t *coll, uint64_t sent_bytes)
     ++coll->stats.skipped;
     coll->choice = fs_coll_leave("not asked, see skip");
     if (coll->params.verbose > 0) {
-        coll->entered_ns = now_ns();
+        coll->entered_ns = fs_now_ns();
     }
     return true;
 }
@@ -144,7 +136,7 @@ static fs_status_t exchange_summary(fs_coll_t *coll, const fs_call_t *call)
     if (status == FS_OK) {
         status = wait_for(coll, meta_step);
     }
-    coll->decided_ns  = now_ns();
+    coll->decided_ns  = fs_now_ns();
     coll->told_run_ns = coll->told_summary_ns = 0;
     coll->stats.summary_ns += coll->decided_ns - coll->entered_ns;
     coll->stats.meta_bytes = fs_meta_wire_bytes(coll->meta);
@@ -220,7 +212,7 @@ static fs_status_t agree(fs_coll_t *coll, const fs_plan_t *plan, bool *agreed_p,
  * one. */
 static fs_status_t find_slowest(fs_coll_t *coll)
 {
-    fs_meta_word_t mine   = {.max_ns = now_ns() - coll->entered_ns};
+    fs_meta_word_t mine   = {.max_ns = fs_now_ns() - coll->entered_ns};
     fs_meta_word_t all    = mine;
     fs_status_t    status = FS_OK;
 
@@ -270,13 +262,13 @@ static void tell(fs_coll_t *coll, uint64_t ended_ns)
 static fs_status_t run_plan(fs_coll_t *coll, const fs_plan_t *plan,
                             const fs_call_t *call)
 {
-    uint64_t    start  = now_ns(), end;
+    uint64_t    start  = fs_now_ns(), end;
     fs_status_t status = run(coll, plan, call);
 
     if (status != FS_OK) {
         return die(coll, status, "exchange");
     }
-    end = now_ns();
+    end = fs_now_ns();
     coll->stats.plan_ns += start - coll->decided_ns;
     coll->stats.run_ns += end - start;
     count_run(coll, plan);
@@ -343,7 +335,7 @@ static fs_status_t alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
         return FS_ERR_TRANSPORT;
     }
     begin(coll);
-    coll->entered_ns = now_ns();
+    coll->entered_ns = fs_now_ns();
     if (coll->params.check) {
         enter(coll, FS_TRACE_CHECK);
         status = fs_coll_check_counts(coll, call);
@@ -398,7 +390,7 @@ fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 fs_status_t fs_coll_host_done(fs_coll_t *coll)
 {
     if (coll->looks) {
-        tell(coll, now_ns());
+        tell(coll, fs_now_ns());
     }
     return coll->params.verbose > 0 ? find_slowest(coll) : FS_OK;
 }

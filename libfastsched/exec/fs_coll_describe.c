@@ -2,11 +2,8 @@
 /* What people see of a communicator: a line about its last call, its sums. */
 #include "exec/fs_coll.h"
 
-#include "base/fs_arith.h"
+#include "exec/fs_line.h"
 #include "sched/fs_topo.h"
-
-#include <stdarg.h>
-#include <stdio.h>
 
 const char *fs_coll_error(const fs_coll_t *coll)
 {
@@ -23,35 +20,12 @@ void fs_coll_get_stats(const fs_coll_t *coll, fs_coll_stats_t *stats_p)
     *stats_p = coll->stats;
 }
 
-/* A line in the making; what does not fit is left out. */
-typedef struct line {
-    char  *text;
-    size_t len;
-    size_t used;
-} line_t;
-
-static void say(line_t *line, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(line_t *line, const char *format, ...)
-{
-    va_list args;
-    int     n;
-
-    va_start(args, format);
-    n = vsnprintf(line->text + line->used, line->len - line->used, format,
-                  args);
-    va_end(args);
-    if (n > 0) {
-        line->used = fs_u64_min(line->used + (size_t)n, line->len - 1);
-    }
-}
-
-static void say_traffic(line_t *line, const fs_coll_t *coll)
+static void say_traffic(fs_line_t *line, const fs_coll_t *coll)
 {
     uint64_t mtm = fs_traffic_mtm_milli(coll->topo, &coll->traffic);
 
-    say(line,
+    fs_line_say(
+        line,
         ", MTM %llu.%03llu %s %u.%03u; %u servers, %llu bytes between them",
         (unsigned long long)mtm / 1000, (unsigned long long)mtm % 1000,
         coll->choice.skewed ? ">=" : "<", coll->params.mtm_threshold / 1000,
@@ -60,36 +34,37 @@ static void say_traffic(line_t *line, const fs_coll_t *coll)
 }
 
 /* How the servers take turns. */
-static void say_schedule(line_t *line, const fs_coll_t *coll)
+static void say_schedule(fs_line_t *line, const fs_coll_t *coll)
 {
-    say(line, ", %s", fs_decompose_name(coll->decompose));
+    fs_line_say(line, ", %s", fs_decompose_name(coll->decompose));
     if (coll->n_stages > 0) {
-        say(line, ", %u stage%s", coll->n_stages,
-            coll->n_stages == 1 ? "" : "s");
+        fs_line_say(line, ", %u stage%s", coll->n_stages,
+                    coll->n_stages == 1 ? "" : "s");
     }
 }
 
 /* The slowest rank's time, and the bound where the rate is known. */
-static void say_time(line_t *line, const fs_coll_t *coll)
+static void say_time(fs_line_t *line, const fs_coll_t *coll)
 {
     double bound_s = (double)coll->bound * 8 / (double)coll->params.rate;
     double time_s  = (double)coll->slowest_ns * 1e-9;
 
-    say(line, ", %.6f s%s", time_s, coll->meta == NULL ? " on this rank" : "");
+    fs_line_say(line, ", %.6f s%s", time_s,
+                coll->meta == NULL ? " on this rank" : "");
     if (coll->summarised && coll->bound > 0 && coll->params.rate > 0) {
-        say(line, ", lower bound %.6f s (%.1f%%)", bound_s,
-            100 * bound_s / time_s);
+        fs_line_say(line, ", lower bound %.6f s (%.1f%%)", bound_s,
+                    100 * bound_s / time_s);
     }
 }
 
 void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
                       size_t text_len)
 {
-    line_t line = {text, text_len, 0};
+    fs_line_t line = {text, text_len, 0};
 
-    say(&line, "%s call %llu: %s (%s)", comm_name,
-        (unsigned long long)coll->stats.calls, fs_alg_name(coll->choice.alg),
-        coll->choice.reason);
+    fs_line_say(&line, "%s call %llu: %s (%s)", comm_name,
+                (unsigned long long)coll->stats.calls,
+                fs_alg_name(coll->choice.alg), coll->choice.reason);
     if (coll->summarised) {
         say_traffic(&line, coll);
     }
@@ -97,7 +72,7 @@ void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
         say_schedule(&line, coll);
     }
     if (coll->choice.alg != FS_ALG_HOST && coll->hit != NULL) {
-        say(&line, ", plan kept");
+        fs_line_say(&line, ", plan kept");
     }
     if (coll->slowest_ns > 0) {
         say_time(&line, coll);
@@ -105,39 +80,39 @@ void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
 }
 
 /* 16777216 is "16m". */
-static void say_power_of_two(line_t *line, uint32_t log2)
+static void say_power_of_two(fs_line_t *line, uint32_t log2)
 {
     static const char *const units[] = {"", "k", "m", "g", "t", "p", "e"};
 
-    say(line, "%u%s", 1u << log2 % 10, units[log2 / 10]);
+    fs_line_say(line, "%u%s", 1u << log2 % 10, units[log2 / 10]);
 }
 
-static void say_verdict(line_t *line, const fs_guard_t *guard, uint32_t k)
+static void say_verdict(fs_line_t *line, const fs_guard_t *guard, uint32_t k)
 {
     const fs_guard_class_t *class = &guard->classes[k];
     uint32_t log2 = k / FS_GUARD_BANDS, band = k % FS_GUARD_BANDS;
     double   ours = (double)fs_guard_ours(class);
 
-    say(line, "guard: calls of ");
+    fs_line_say(line, "guard: calls of ");
     say_power_of_two(line, log2);
-    say(line, " to ");
+    fs_line_say(line, " to ");
     say_power_of_two(line, log2 + 1);
-    say(line, " bytes between servers, MTM %u ", 1u << band);
+    fs_line_say(line, " bytes between servers, MTM %u ", 1u << band);
     if (band < FS_GUARD_BANDS - 1) {
-        say(line, "to %u", 2u << band);
+        fs_line_say(line, "to %u", 2u << band);
     } else {
-        say(line, "and more");
+        fs_line_say(line, "and more");
     }
-    say(line,
-        ", went back to the host's algorithm, which took %.0f%% of our "
-        "time",
-        100 * (double)class->host / ours);
+    fs_line_say(line,
+                ", went back to the host's algorithm, which took %.0f%% of our "
+                "time",
+                100 * (double)class->host / ours);
 }
 
 bool fs_coll_describe_guard(const fs_coll_t *coll, uint32_t k, char *text,
                             size_t text_len)
 {
-    line_t line = {text, text_len, 0};
+    fs_line_t line = {text, text_len, 0};
 
     for (uint32_t c = 0; c < FS_GUARD_CLASSES; ++c) {
         if (coll->guard.classes[c].state == FS_GUARD_STATE_HOST && k-- == 0) {

@@ -9,6 +9,7 @@
 #include "exec/fs_trace.h"
 
 #include "base/fs_arith.h"
+#include "exec/fs_clock.h"
 #include "exec/fs_trace_file.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -60,19 +60,6 @@ struct fs_trace {
     fs_traffic_t     traffic; /* of the decision; bytes are ours */
     fs_plan_params_t params;
 };
-
-static uint64_t now_of(clockid_t clock)
-{
-    struct timespec ts;
-
-    clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t now(void)
-{
-    return now_of(CLOCK_MONOTONIC);
-}
 
 /* ---- life ---- */
 
@@ -145,7 +132,7 @@ fs_status_t fs_trace_create(const fs_trace_origin_t *origin,
         return FS_ERR_NOMEM;
     }
     name_clock(trace->book.clock, sizeof(trace->book.clock));
-    trace->book.epoch = now_of(CLOCK_REALTIME) - now();
+    trace->book.epoch = fs_clock_ns(CLOCK_REALTIME) - fs_now_ns();
     *trace_p          = trace;
     return FS_OK;
 }
@@ -231,7 +218,7 @@ static void add_call(fs_trace_t *trace, uint64_t number)
     }
     book->calls = calls;
     calls[book->n_calls++] =
-        (fs_traced_call_t){.number = number, .begin = now()};
+        (fs_traced_call_t){.number = number, .begin = fs_now_ns()};
 }
 
 void fs_trace_begin(fs_trace_t *trace, uint64_t call)
@@ -245,7 +232,7 @@ void fs_trace_begin(fs_trace_t *trace, uint64_t call)
 void fs_trace_enter(fs_trace_t *trace, fs_trace_phase_t phase)
 {
     pthread_mutex_lock(&trace->lock);
-    end_phase(trace, now());
+    end_phase(trace, fs_now_ns());
     trace->phase = phase;
     pthread_mutex_unlock(&trace->lock);
 }
@@ -317,7 +304,7 @@ static void find_planned(fs_trace_t *trace)
 void fs_trace_end(fs_trace_t *trace, fs_status_t status)
 {
     pthread_mutex_lock(&trace->lock);
-    end_phase(trace, now());
+    end_phase(trace, fs_now_ns());
     if (trace->in_call) {
         current(trace)->end    = trace->phase_begin;
         current(trace)->status = status;
@@ -352,7 +339,7 @@ static void start_run(fs_trace_t *trace, const fs_plan_t *plan)
 {
     fs_traced_call_t *call = current(trace);
 
-    call->run            = now();
+    call->run            = fs_now_ns();
     call->decompose      = plan->decompose;
     call->n_stages       = plan->n_stages;
     call->total_per_lane = plan->total_per_lane;
@@ -382,7 +369,7 @@ void fs_trace_ready(fs_trace_t *trace, uint32_t op, uint32_t by)
 {
     pthread_mutex_lock(&trace->lock);
     if (trace->running) {
-        trace->ops[op].ready = now();
+        trace->ops[op].ready = fs_now_ns();
         trace->ops[op].by    = by;
     }
     pthread_mutex_unlock(&trace->lock);
@@ -435,7 +422,7 @@ void fs_trace_post(fs_trace_t *trace, uint32_t op, uint64_t count)
         const fs_op_t *o     = &trace->plan->ops[op];
         op_times_t    *times = &trace->ops[op];
 
-        times->post  = now();
+        times->post  = fs_now_ns();
         times->count = count;
         times->slot  = take_slot(busy_of(trace, o));
         if (o->kind != FS_OP_COPY && o->channel == FS_CH_WIRE) {
@@ -470,7 +457,7 @@ void fs_trace_ended(fs_trace_t *trace, uint32_t op)
                                    .count   = times->count,
                                    .ready   = times->ready,
                                    .post    = times->post,
-                                   .end     = now()};
+                                   .end     = fs_now_ns()};
 
         event.src = buffer_of(&o->src, trace->call->send_block == NULL);
         event.dst = buffer_of(&o->dst, trace->call->recv_block == NULL);
@@ -488,7 +475,7 @@ void fs_trace_grant(fs_trace_t *trace, bool given, uint32_t peer,
                             .op_kind = given ? FS_OP_RECV : FS_OP_SEND,
                             .peer    = peer,
                             .count   = count,
-                            .end     = now()});
+                            .end     = fs_now_ns()});
     pthread_mutex_unlock(&trace->lock);
 }
 

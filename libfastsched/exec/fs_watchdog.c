@@ -2,51 +2,18 @@
 /* What happens when nothing happens, and the words for it. */
 #include "exec/fs_watchdog.h"
 
+#include "exec/fs_clock.h"
 #include "exec/fs_coll.h"
+#include "exec/fs_line.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <time.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* ---- words ---- */
 
-typedef struct line {
-    char  *text;
-    size_t len;
-    size_t used;
-} line_t;
-
-static void say(line_t *line, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(line_t *line, const char *format, ...)
+static void say_rank(fs_line_t *line, const fs_coll_t *coll, uint32_t rank)
 {
-    va_list args;
-    int     n;
-
-    va_start(args, format);
-    n = vsnprintf(line->text + line->used, line->len - line->used, format,
-                  args);
-    va_end(args);
-    if (n > 0) {
-        line->used += (size_t)n;
-        line->used = line->used < line->len ? line->used : line->len - 1;
-    }
-}
-
-static void say_rank(line_t *line, const fs_coll_t *coll, uint32_t rank)
-{
-    say(line, "rank %u on server %u", rank, fs_topo_server(coll->topo, rank));
+    fs_line_say(line, "rank %u on server %u", rank,
+                fs_topo_server(coll->topo, rank));
 }
 
 /* ---- what a rank waits for ---- */
@@ -100,24 +67,25 @@ static lag_t find_lag(const fs_exec_t *exec, fs_op_kind_t kind)
     return lag;
 }
 
-static void say_lag(line_t *line, const fs_coll_t *coll, const lag_t *lag)
+static void say_lag(fs_line_t *line, const fs_coll_t *coll, const lag_t *lag)
 {
-    say(line, "; waits for ");
+    fs_line_say(line, "; waits for ");
     say_rank(line, coll, lag->op->peer);
-    say(line, " to %s message %u of %u, stage %u of %u, %llu of %llu bytes %s",
+    fs_line_say(
+        line, " to %s message %u of %u, stage %u of %u, %llu of %llu bytes %s",
         lag->op->kind == FS_OP_SEND ? "take" : "send", lag->op->seq + 1,
         lag->n_messages, lag->stage, lag->n_stages,
         (unsigned long long)lag->done_bytes, (unsigned long long)lag->all_bytes,
         lag->op->kind == FS_OP_SEND ? "sent" : "here");
 }
 
-static bool say_unconfirmed(line_t *line, const fs_coll_t *coll)
+static bool say_unconfirmed(fs_line_t *line, const fs_coll_t *coll)
 {
     for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
         if (!fs_exec_is_confirmed(coll->exec, r)) {
-            say(line, "; waits for ");
+            fs_line_say(line, "; waits for ");
             say_rank(line, coll, r);
-            say(line, " to say that all has arrived");
+            fs_line_say(line, " to say that all has arrived");
             return true;
         }
     }
@@ -125,7 +93,7 @@ static bool say_unconfirmed(line_t *line, const fs_coll_t *coll)
 }
 
 /* The oldest message inside the server. */
-static void say_local(line_t *line, const fs_coll_t *coll)
+static void say_local(fs_line_t *line, const fs_coll_t *coll)
 {
     const fs_plan_t *plan = fs_exec_plan(coll->exec);
 
@@ -135,15 +103,15 @@ static void say_local(line_t *line, const fs_coll_t *coll)
         if (op->kind != FS_OP_COPY && op->channel != FS_CH_WIRE &&
             fs_exec_is_ready(coll->exec, k) &&
             !fs_exec_is_done(coll->exec, k)) {
-            say(line, "; waits for ");
+            fs_line_say(line, "; waits for ");
             say_rank(line, coll, op->peer);
-            say(line, ", its own");
+            fs_line_say(line, ", its own");
             return;
         }
     }
 }
 
-static void say_program(line_t *line, const fs_coll_t *coll)
+static void say_program(fs_line_t *line, const fs_coll_t *coll)
 {
     lag_t recv = find_lag(coll->exec, FS_OP_RECV);
     lag_t send = find_lag(coll->exec, FS_OP_SEND);
@@ -162,13 +130,13 @@ static void say_program(line_t *line, const fs_coll_t *coll)
     }
 }
 
-static void say_missing_words(line_t *line, const fs_coll_t *coll)
+static void say_missing_words(fs_line_t *line, const fs_coll_t *coll)
 {
     bool first = true;
 
     for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
         if (fs_meta_awaits(coll->meta, r)) {
-            say(line, first ? "; waits for the word of " : ", ");
+            fs_line_say(line, first ? "; waits for the word of " : ", ");
             say_rank(line, coll, r);
             first = false;
         }
@@ -179,13 +147,13 @@ void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
                      const char *where, char *text, size_t text_len)
 {
     const fs_plan_t *plan = fs_exec_plan(coll->exec);
-    line_t           line = {text, text_len, 0};
+    fs_line_t        line = {text, text_len, 0};
     uint32_t         culprit;
 
     say_rank(&line, coll, coll->rank);
-    say(&line, ", %s: %s", where, fs_strerror(status));
+    fs_line_say(&line, ", %s: %s", where, fs_strerror(status));
     if (status == FS_ERR_STALLED) {
-        say(&line, " (%u s)", coll->params.watchdog);
+        fs_line_say(&line, " (%u s)", coll->params.watchdog);
     }
     if (plan == NULL) {
         say_missing_words(&line, coll);
@@ -193,7 +161,7 @@ void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
     }
     culprit = fs_exec_culprit(coll->exec);
     if (culprit != FS_NO_OP && plan->ops[culprit].kind != FS_OP_COPY) {
-        say(&line, ", with ");
+        fs_line_say(&line, ", with ");
         say_rank(&line, coll, plan->ops[culprit].peer);
     }
     say_program(&line, coll);
@@ -204,21 +172,23 @@ void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
 void fs_coll_watch_start(fs_coll_t *coll)
 {
     fs_watchdog_start(&coll->watchdog,
-                      coll->params.watchdog * UINT64_C(1000000000), now_ns());
+                      coll->params.watchdog * UINT64_C(1000000000),
+                      fs_now_ns());
 }
 
 /* The others may enter as late as they like. */
 static void warn(const fs_coll_t *coll)
 {
-    char   text[512];
-    line_t line = {text, sizeof(text), 0};
+    char      text[512];
+    fs_line_t line = {text, sizeof(text), 0};
 
     if (coll->host.warn == NULL) {
         return;
     }
     say_rank(&line, coll, coll->rank);
-    say(&line, " has been waiting in call %llu for %u s, which is no error",
-        (unsigned long long)coll->stats.calls, coll->params.watchdog);
+    fs_line_say(&line,
+                " has been waiting in call %llu for %u s, which is no error",
+                (unsigned long long)coll->stats.calls, coll->params.watchdog);
     say_missing_words(&line, coll);
     coll->host.warn(coll->host.ctx, text);
 }
@@ -238,7 +208,7 @@ static fs_status_t stall(fs_coll_t *coll)
 
 fs_status_t fs_coll_watch(fs_coll_t *coll)
 {
-    switch (fs_watchdog_look(&coll->watchdog, coll->net->events, now_ns())) {
+    switch (fs_watchdog_look(&coll->watchdog, coll->net->events, fs_now_ns())) {
     case FS_WATCHDOG_FINE:
         break;
     case FS_WATCHDOG_BEAT:

@@ -37,6 +37,18 @@ case_of() {
     grep -v '\] \[ *[0-9]*\] ' "$scratch/out" | tail -n 20 | sed 's/^/      /'
 }
 
+# Where the ranks are just before the limit, for the report of a hang.
+look() {
+    sleep $((limit - 5)) &
+    trap 'kill $!; exit' TERM
+    wait $!
+    for pid in $(pgrep "fault$$"); do
+        ps -o pid=,stat=,wchan:20=,comm= "$pid"
+        ! command -v gdb >/dev/null ||
+            gdb -p "$pid" -batch -ex bt 2>/dev/null | grep '^#' | cut -c1-120
+    done
+}
+
 # MCA-OPTION... -- PROGRAM-OPTION...: a job on 4 servers of 2 ranks.
 job() {
     mca=
@@ -46,15 +58,19 @@ job() {
     done
     shift
     start=$(date +%s)
+    look >"$scratch/looked" 2>&1 &
+    looker=$!
     # shellcheck disable=SC2086 # options have no blanks
     mpi_run -np 8 --mca coll fast --mca coll_fast_algorithm staged \
         --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 4x2 $mca \
         "$fault" "$@" >"$scratch/out" 2>&1
     status=$?
+    kill $looker 2>/dev/null
     # 137 is timeout's, if mpirun did not die by itself, and mpirun's, if a rank
     # was killed.
     [ $(($(date +%s) - start)) -lt $limit ] && return
     echo "no end after $limit s"
+    cat "$scratch/looked"
     return 1
 }
 
