@@ -195,9 +195,9 @@ static const row_t rows[] = {
      0,
      transport_words,
      true},
-    {{"tcp_sndbuf", "64k", "4k to 64m",
-      "Send buffer of our own TCP connections: about the bandwidth-delay "
-      "product; more delays the next stage",
+    {{"tcp_sndbuf", "128k", "4k to 64m",
+      "Send buffer of our own TCP connections: about twice the "
+      "bandwidth-delay product; more delays the next stage",
       FS_PARAM_TUNER},
      BYTES,
      AT(tcp_sndbuf),

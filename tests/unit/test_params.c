@@ -162,7 +162,7 @@ START_TEST(defaults_by_hand)
     ck_assert_str_eq(params.trace, "");
     ck_assert_uint_eq(params.rate, 0);
     ck_assert_uint_eq(params.watchdog, 60);
-    ck_assert_uint_eq(params.tcp_sndbuf, 64 * KIB);
+    ck_assert_uint_eq(params.tcp_sndbuf, 128 * KIB);
 }
 END_TEST
 
