@@ -17,7 +17,7 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/output.h"
 
-#include "fastsched_exec.h"
+#include "fastsched_wrapper.h"
 
 /* The one block that knows the versions of the coll interface. */
 #if defined(MCA_COLL_BASE_VERSION_3_0_0) /* Open MPI 6 */
@@ -44,21 +44,12 @@ enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
 typedef struct mca_coll_fast_component_t {
     mca_coll_base_component_t super;
-    char *priority_text;                    /* as typed */
-    int priority;                           /* parsed; -1: only when named */
-    char *fallback;                         /* helpers under "--mca coll fast" */
-    char *value[FAST_MAX_PARAMS];           /* of fs_params_info(k), as typed */
-    fs_params_t params;                     /* parsed */
-    char bad_value[512];                    /* why they cannot be used, or "" */
-    uint32_t *world_server;                 /* parameter nodes, by world rank */
-    fs_net_t *net;                          /* made at the first need */
-    bool no_net;                            /* it could not be made */
-    fs_nics_t *nics;                        /* likewise */
-    bool on_world_rank_0;                   /* prints for all */
-    unsigned last_algorithm;                /* pvar: fs_alg_t */
-    unsigned long long calls;               /* pvar */
-    unsigned long long calls_by[FS_N_ALGS]; /* pvars, by fs_alg_t */
-    unsigned long long inter_bytes;         /* pvar */
+    char *priority_text;          /* as typed */
+    int priority;                 /* parsed; -1: only when named */
+    char *fallback;               /* helpers under "--mca coll fast" */
+    char *value[FAST_MAX_PARAMS]; /* of fs_params_info(k), as typed */
+    char bad_value[512];          /* why they cannot be used, or "" */
+    fs_wrapper_t wrapper;         /* its sums are the pvars */
 } mca_coll_fast_component_t;
 
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
@@ -98,7 +89,9 @@ int mca_coll_fast_add_helpers(void);
 /* coll_fast_host.c: set up a communicator at its first call, collectively */
 int mca_coll_fast_setup(mca_coll_fast_module_t *module);
 void mca_coll_fast_teardown(mca_coll_fast_module_t *module);
+void mca_coll_fast_net_is_up(fs_net_t *net);
 void mca_coll_fast_close_network(void);
+void mca_coll_fast_say(const char *line);
 void mca_coll_fast_complain(const char *format, ...) __opal_attribute_format__(__printf__, 1, 2);
 int mca_coll_fast_error(fs_status_t status);
 

@@ -5,32 +5,11 @@
 /* One true line per call, on rank 0 of the communicator. */
 static void report(const mca_coll_fast_module_t *module)
 {
-    char line[512];
+    const fs_wrapper_t *w = &mca_coll_fast_component.wrapper;
 
-    if (mca_coll_fast_component.params.verbose > 0 && 0 == ompi_comm_rank(module->comm)) {
-        fs_coll_describe(module->coll, module->comm->c_name, line, sizeof(line));
-        opal_output(0, "coll fast: %s", line);
+    if (w->params.verbose > 0 && 0 == ompi_comm_rank(module->comm)) {
+        fs_wrapper_report(w, module->coll, module->comm->c_name);
     }
-}
-
-/* Threads may be in calls on other communicators. */
-static void add(unsigned long long *counter, unsigned long long n)
-{
-    (void) __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
-}
-
-static void count_call(const mca_coll_fast_module_t *module, const fs_coll_stats_t *before)
-{
-    mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    fs_alg_t alg = fs_coll_last_alg(module->coll);
-    fs_coll_stats_t stats;
-
-    fs_coll_get_stats(module->coll, &stats);
-    __atomic_store_n(&c->last_algorithm, (unsigned) alg, __ATOMIC_RELAXED);
-    if (FS_ALG_HOST != alg) {
-        add(&c->calls_by[alg], 1);
-    }
-    add(&c->inter_bytes, stats.inter_bytes - before->inter_bytes);
 }
 
 static int failed(const mca_coll_fast_module_t *module, fs_status_t status)
@@ -53,7 +32,7 @@ static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ra
     if (FS_OK != status) {
         return failed(module, status);
     }
-    count_call(module, &before);
+    fs_wrapper_count(&mca_coll_fast_component.wrapper, module->coll, &before);
     return OMPI_SUCCESS;
 }
 
@@ -110,9 +89,7 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
 {
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
 
-    add(&mca_coll_fast_component.calls, 1);
-    __atomic_store_n(&mca_coll_fast_component.last_algorithm, (unsigned) FS_ALG_HOST,
-                     __ATOMIC_RELAXED);
+    fs_wrapper_enter(&mca_coll_fast_component.wrapper);
     if (FAST_UNTRIED == module->state) {
         int rc = mca_coll_fast_setup(module);
 

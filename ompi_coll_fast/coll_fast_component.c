@@ -12,6 +12,8 @@
 
 #include "ompi/proc/proc.h"
 
+#include "fastsched_ucx.h"
+
 const char *mca_coll_fast_component_version_string = "fast coll component " FS_VERSION;
 
 static int fast_register(void);
@@ -33,6 +35,13 @@ mca_coll_fast_component_t mca_coll_fast_component = {
             .collm_data = {MCA_BASE_METADATA_PARAM_NONE},
             .collm_init_query = mca_coll_fast_init_query,
             .collm_comm_query = mca_coll_fast_comm_query,
+        },
+    .wrapper =
+        {
+            .say = mca_coll_fast_say,
+            .create_net = fs_ucx_create,
+            .net_is_up = mca_coll_fast_net_is_up,
+            .lock = PTHREAD_MUTEX_INITIALIZER,
         },
 };
 
@@ -79,26 +88,26 @@ static void register_pvar(const char *name, const char *help, int class, int typ
 
 static void register_pvars(void)
 {
-    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    fs_wrapper_t *w = &mca_coll_fast_component.wrapper;
 
     register_pvar("calls", "MPI_Alltoallv calls seen", MCA_BASE_PVAR_CLASS_COUNTER,
-                  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &c->calls);
+                  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &w->calls);
     for (unsigned alg = FS_ALG_STAGED; alg < FS_N_ALGS; ++alg) {
         char name[64], help[64];
 
         snprintf(name, sizeof(name), "calls_%s", fs_alg_name((fs_alg_t) alg));
         snprintf(help, sizeof(help), "of these, run %s", fs_alg_name((fs_alg_t) alg));
         register_pvar(name, help, MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
-                      &c->calls_by[alg]);
+                      &w->calls_by[alg]);
     }
     register_pvar("inter_bytes", "Bytes between servers in these calls, all ranks",
                   MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
-                  &c->inter_bytes);
+                  &w->inter_bytes);
     /* A level, not a state: ompi_info 4.1.4 crashes when it prints the names of
      * a state's values. */
     register_pvar("last_algorithm",
                   "What served the last MPI_Alltoallv: 0 host, 1 staged, 2 pipe2d, 3 direct",
-                  MCA_BASE_PVAR_CLASS_LEVEL, MCA_BASE_VAR_TYPE_UNSIGNED_INT, &c->last_algorithm);
+                  MCA_BASE_PVAR_CLASS_LEVEL, MCA_BASE_VAR_TYPE_UNSIGNED_INT, &w->last_algorithm);
 }
 
 /* May run alone (ompi_info, MPI_T): parameters only, no resources. */
@@ -140,22 +149,21 @@ static fs_status_t parse_priority(mca_coll_fast_component_t *c)
     return FS_OK;
 }
 
+static const char *value_of(size_t k, const fs_param_info_t *info)
+{
+    (void) info;
+    return NULL == mca_coll_fast_component.value[k] ? "" : mca_coll_fast_component.value[k];
+}
+
 /* All parameters, or in bad_value the reason why not. */
 static void parse_params(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    fs_status_t status;
 
     c->bad_value[0] = '\0';
-    status = parse_priority(c);
-    fs_params_init(&c->params);
-    for (size_t k = 0; FS_OK == status && NULL != fs_params_info(k); ++k) {
-        status = fs_params_set(&c->params, fs_params_info(k)->name,
-                               NULL == c->value[k] ? "" : c->value[k], c->bad_value,
-                               sizeof(c->bad_value));
-    }
-    if (FS_OK == status) {
-        (void) fs_params_check(&c->params, c->bad_value, sizeof(c->bad_value));
+    fs_params_init(&c->wrapper.params);
+    if (FS_OK == parse_priority(c)) {
+        (void) fs_wrapper_parse(&c->wrapper, value_of, c->bad_value, sizeof(c->bad_value));
     }
 }
 
@@ -163,18 +171,10 @@ static void parse_params(void)
 static void parse_nodes(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    uint32_t n_ranks = (uint32_t) ompi_proc_world_size();
-    char why[400];
 
-    if ('\0' == c->params.nodes[0] || '\0' != c->bad_value[0]) {
-        return;
-    }
-    c->world_server = calloc(n_ranks, sizeof(*c->world_server));
-    if (NULL == c->world_server) {
-        snprintf(c->bad_value, sizeof(c->bad_value), "nodes: out of memory");
-    } else if (FS_OK
-               != fs_topo_parse(c->params.nodes, n_ranks, c->world_server, why, sizeof(why))) {
-        snprintf(c->bad_value, sizeof(c->bad_value), "nodes: %s", why);
+    if ('\0' == c->bad_value[0]) {
+        (void) fs_wrapper_place(&c->wrapper, (uint32_t) ompi_proc_world_size(), c->bad_value,
+                                sizeof(c->bad_value));
     }
 }
 
@@ -206,33 +206,14 @@ static void check_params(void)
 
 static int fast_open(void)
 {
-    mca_coll_fast_component.net = NULL;
-    mca_coll_fast_component.no_net = false;
-    mca_coll_fast_component.nics = NULL;
-    mca_coll_fast_component.world_server = NULL;
     parse_params();
     check_params();
     return mca_coll_fast_add_helpers();
 }
 
-static void print_summary(void)
-{
-    const mca_coll_fast_component_t *c = &mca_coll_fast_component;
-
-    if (c->params.verbose > 0 && c->calls > 0 && c->on_world_rank_0) {
-        opal_output(0,
-                    "coll fast: summary: %llu calls, %llu staged, %llu pipe2d, %llu direct, "
-                    "%llu bytes between servers",
-                    c->calls, c->calls_by[FS_ALG_STAGED], c->calls_by[FS_ALG_PIPE2D],
-                    c->calls_by[FS_ALG_DIRECT], c->inter_bytes);
-    }
-}
-
 static int fast_close(void)
 {
-    print_summary();
+    fs_wrapper_summary(&mca_coll_fast_component.wrapper);
     mca_coll_fast_close_network();
-    free(mca_coll_fast_component.world_server);
-    mca_coll_fast_component.world_server = NULL;
     return OMPI_SUCCESS;
 }

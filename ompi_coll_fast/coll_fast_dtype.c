@@ -23,32 +23,17 @@ typedef struct side {
 } side_t;
 
 struct fast_scratch {
-    int size;
-    fs_call_t call;
+    fs_blocks_t blocks;
     side_t send; /* in place: the receive side */
     side_t recv;
-    uint64_t *send_bytes;
-    uint64_t *recv_bytes;
-    const void **send_block;
-    void **recv_block;
-    char *in_place; /* copy of the blocks, while a call runs in place */
 };
 
 struct fast_scratch *mca_coll_fast_scratch_new(int size)
 {
     struct fast_scratch *s = calloc(1, sizeof(*s));
 
-    if (NULL == s) {
-        return NULL;
-    }
-    s->size = size;
-    s->send_bytes = calloc(size, sizeof(*s->send_bytes));
-    s->recv_bytes = calloc(size, sizeof(*s->recv_bytes));
-    s->send_block = calloc(size, sizeof(*s->send_block));
-    s->recv_block = calloc(size, sizeof(*s->recv_block));
-    if (NULL == s->send_bytes || NULL == s->recv_bytes || NULL == s->send_block
-        || NULL == s->recv_block) {
-        mca_coll_fast_scratch_free(s);
+    if (NULL != s && FS_OK != fs_blocks_init(&s->blocks, (uint32_t) size)) {
+        free(s);
         return NULL;
     }
     return s;
@@ -57,11 +42,7 @@ struct fast_scratch *mca_coll_fast_scratch_new(int size)
 void mca_coll_fast_scratch_free(struct fast_scratch *s)
 {
     if (NULL != s) {
-        free(s->send_bytes);
-        free(s->recv_bytes);
-        free(s->send_block);
-        free(s->recv_block);
-        free(s->in_place);
+        fs_blocks_fini(&s->blocks);
         free(s);
     }
 }
@@ -178,69 +159,49 @@ static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t l
     return unpack_range(&s->recv, block, offset, len_bytes, src);
 }
 
-/* ---- in place: what we send is what will be overwritten ---- */
+/* ---- a call ---- */
 
+/* In place: what we send is what will be overwritten. */
 static fs_status_t copy_blocks(void *ctx)
 {
     struct fast_scratch *s = ctx;
-    size_t total = 0, at = 0;
-    fs_status_t status = FS_OK;
 
-    for (int r = 0; r < s->size; ++r) {
-        total += s->send_bytes[r];
-    }
-    s->in_place = malloc(total > 0 ? total : 1);
-    if (NULL == s->in_place) {
-        return FS_ERR_NOMEM;
-    }
-    for (int r = 0; r < s->size && FS_OK == status; ++r) {
-        s->send_block[r] = s->in_place + at;
-        if (s->send_bytes[r] > 0 && s->send.contiguous) {
-            memcpy(s->in_place + at, block_bytes(&s->send, r), s->send_bytes[r]);
-        } else if (s->send_bytes[r] > 0) {
-            status = pack(s, r, 0, s->send_bytes[r], s->in_place + at);
-        }
-        at += s->send_bytes[r];
-    }
-    return status;
+    return fs_blocks_copy(&s->blocks, s->send.contiguous);
 }
-
-/* ---- a call ---- */
 
 const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *s, const fast_args_t *a)
 {
+    fs_blocks_t *b = &s->blocks;
+    int size = (int) b->n_ranks;
     bool in_place = MPI_IN_PLACE == a->sbuf;
 
-    describe_side(&s->recv, s->size, a->rbuf, a->rcounts, a->rdispls, a->rdtype, s->recv_bytes);
+    describe_side(&s->recv, size, a->rbuf, a->rcounts, a->rdispls, a->rdtype, b->recv_bytes);
     if (in_place) {
         /* The send arguments are undefined then. */
         s->send = s->recv;
-        memcpy(s->send_bytes, s->recv_bytes, s->size * sizeof(*s->send_bytes));
+        memcpy(b->send_bytes, b->recv_bytes, size * sizeof(*b->send_bytes));
     } else {
-        describe_side(&s->send, s->size, (void *) a->sbuf, a->scounts, a->sdispls, a->sdtype,
-                      s->send_bytes);
+        describe_side(&s->send, size, (void *) a->sbuf, a->scounts, a->sdispls, a->sdtype,
+                      b->send_bytes);
     }
-    for (int r = 0; r < s->size; ++r) {
-        s->send_block[r] = block_bytes(&s->send, r);
-        s->recv_block[r] = block_bytes(&s->recv, r);
+    for (int r = 0; r < size; ++r) {
+        b->send_block[r] = block_bytes(&s->send, r);
+        b->recv_block[r] = block_bytes(&s->recv, r);
     }
-    s->call = (fs_call_t){
-        .send_bytes = s->send_bytes,
-        .recv_bytes = s->recv_bytes,
-        .send_block = s->send.contiguous || in_place ? s->send_block : NULL,
-        .recv_block = s->recv.contiguous ? s->recv_block : NULL,
+    b->call = (fs_call_t){
+        .send_bytes = b->send_bytes,
+        .recv_bytes = b->recv_bytes,
+        .send_block = s->send.contiguous || in_place ? b->send_block : NULL,
+        .recv_block = s->recv.contiguous ? b->recv_block : NULL,
         .ctx = s,
         .pack = pack,
         .unpack = unpack,
         .prepare = in_place ? copy_blocks : NULL,
     };
-    return &s->call;
+    return &b->call;
 }
 
 void mca_coll_fast_call_end(struct fast_scratch *s, bool all_done)
 {
-    if (all_done) {
-        free(s->in_place);
-    }
-    s->in_place = NULL;
+    fs_blocks_end(&s->blocks, all_done);
 }

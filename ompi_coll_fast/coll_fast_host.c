@@ -5,15 +5,12 @@
  */
 #include "coll_fast.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "ompi/proc/proc.h"
 #include "opal/mca/hwloc/base/base.h"
 #include "opal/runtime/opal_progress.h"
-
-#include "fastsched_ucx.h"
 
 /* Not opal_show_help(): mpirun may drop its text when the job ends at once, and
  * Open MPI 6 reads no help files of others. Every rank speaks for itself. */
@@ -26,6 +23,11 @@ void mca_coll_fast_complain(const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     opal_output(0, "coll fast: %s", text);
+}
+
+void mca_coll_fast_say(const char *line)
+{
+    mca_coll_fast_complain("%s", line);
 }
 
 int mca_coll_fast_error(fs_status_t status)
@@ -47,64 +49,38 @@ int mca_coll_fast_error(fs_status_t status)
 
 static int progress(void)
 {
-    return (int) fs_net_progress(mca_coll_fast_component.net);
+    return (int) fs_net_progress(mca_coll_fast_component.wrapper.net);
 }
 
-/* Two threads may set up two communicators at once. */
-static pthread_mutex_t net_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static fs_net_t *get_net(void *ctx)
+void mca_coll_fast_net_is_up(fs_net_t *net)
 {
-    mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    char why[256];
-
-    (void) ctx;
-    pthread_mutex_lock(&net_lock);
-    if (NULL == c->net && !c->no_net) {
-        if (FS_OK
-            != fs_ucx_create(c->params.tcp_sndbuf, fs_nics_device(c->nics), &c->net, why,
-                             sizeof(why))) {
-            /* With auto, rank 0 of the communicator tells what is used instead. */
-            if (FS_TRANSPORT_UCX == c->params.transport || c->params.verbose > 0
-                || c->on_world_rank_0) {
-                mca_coll_fast_complain("UCX cannot be used: %s", why);
-            }
-            c->no_net = true;
-        } else {
-            opal_progress_register(progress);
-        }
-    }
-    pthread_mutex_unlock(&net_lock);
-    return c->net;
-}
-
-static fs_nics_t *get_nics(void *ctx)
-{
-    mca_coll_fast_component_t *c = &mca_coll_fast_component;
-
-    (void) ctx;
-    pthread_mutex_lock(&net_lock);
-    if (NULL == c->nics) {
-        (void) fs_nics_create(c->params.nics, &c->nics);
-    }
-    pthread_mutex_unlock(&net_lock);
-    return c->nics;
+    (void) net;
+    opal_progress_register(progress);
 }
 
 /* After MPI_Finalize's fence: every rank has ended its last call. Until then
  * our progress stays registered, for the peers. */
 void mca_coll_fast_close_network(void)
 {
-    if (NULL != mca_coll_fast_component.net) {
+    if (NULL != mca_coll_fast_component.wrapper.net) {
         opal_progress_unregister(progress);
-        fs_net_destroy(mca_coll_fast_component.net);
-        mca_coll_fast_component.net = NULL;
     }
-    fs_nics_destroy(mca_coll_fast_component.nics);
-    mca_coll_fast_component.nics = NULL;
+    fs_wrapper_close(&mca_coll_fast_component.wrapper);
 }
 
 /* ---- a communicator ---- */
+
+static fs_net_t *get_net(void *ctx)
+{
+    (void) ctx;
+    return fs_wrapper_net(&mca_coll_fast_component.wrapper);
+}
+
+static fs_nics_t *get_nics(void *ctx)
+{
+    (void) ctx;
+    return fs_wrapper_nics(&mca_coll_fast_component.wrapper);
+}
 
 static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 {
@@ -124,7 +100,7 @@ static void host_progress(void *ctx)
 static void host_warn(void *ctx, const char *line)
 {
     (void) ctx;
-    mca_coll_fast_complain("%s", line);
+    mca_coll_fast_say(line);
 }
 
 /* The lowest rank of the communicator on this rank's node, or what parameter
@@ -133,8 +109,9 @@ static uint32_t server_label(ompi_communicator_t *comm)
 {
     int me = ompi_comm_rank(comm);
 
-    if (NULL != mca_coll_fast_component.world_server) {
-        return mca_coll_fast_component.world_server[ompi_comm_rank(&ompi_mpi_comm_world.comm)];
+    if (NULL != mca_coll_fast_component.wrapper.world_server) {
+        return mca_coll_fast_component.wrapper
+            .world_server[ompi_comm_rank(&ompi_mpi_comm_world.comm)];
     }
     for (int r = 0; r < me; ++r) {
         ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
@@ -151,7 +128,7 @@ static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, cons
 {
     module->state = FAST_OFF;
     if (FS_ERR_UNREACHABLE == status
-        && FS_TRANSPORT_UCX == mca_coll_fast_component.params.transport) {
+        && FS_TRANSPORT_UCX == mca_coll_fast_component.wrapper.params.transport) {
         mca_coll_fast_complain("MPI_Alltoallv fails on %s: %s, and coll_fast_transport is \"ucx\"",
                                module->comm->c_name, why);
         return mca_coll_fast_error(status);
@@ -203,8 +180,8 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     fs_status_t status;
 
     mca_coll_fast_reserve_tags(module);
-    status = fs_coll_create(&host, &mca_coll_fast_component.params, &member, &module->coll, why,
-                            sizeof(why));
+    status = fs_coll_create(&host, &mca_coll_fast_component.wrapper.params, &member, &module->coll,
+                            why, sizeof(why));
     if (FS_OK != status) {
         return setup_failed(module, status, why);
     }
@@ -212,53 +189,12 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     return FAST_READY == module->state ? watch_free(module) : OMPI_SUCCESS;
 }
 
-static void print_stats(const mca_coll_fast_module_t *module)
-{
-    fs_coll_stats_t s;
-
-    fs_coll_get_stats(module->coll, &s);
-    if (0 == s.calls) {
-        return;
-    }
-    opal_output(0,
-                "coll fast: stats: %s rank %d: %llu calls, %llu staged, %llu pipe2d, %llu direct; "
-                "summaries %.6f s and "
-                "%llu bytes to other servers; plans %.6f s; runs %.6f s; %llu bytes moved inside "
-                "the server; peak staging %llu bytes of %llu; %llu plans kept from earlier calls; "
-                "%llu calls without a summary; guard: %llu looks, %llu classes back to the host; "
-                "peak senders %llu; stage cost %llu bytes",
-                module->comm->c_name, ompi_comm_rank(module->comm), (unsigned long long) s.calls,
-                (unsigned long long) s.calls_by[FS_ALG_STAGED],
-                (unsigned long long) s.calls_by[FS_ALG_PIPE2D],
-                (unsigned long long) s.calls_by[FS_ALG_DIRECT], (double) s.summary_ns * 1e-9,
-                (unsigned long long) s.meta_bytes, (double) s.plan_ns * 1e-9,
-                (double) s.run_ns * 1e-9, (unsigned long long) s.moved_bytes,
-                (unsigned long long) s.peak_staging,
-                (unsigned long long) mca_coll_fast_component.params.staging_limit,
-                (unsigned long long) s.cache_hits, (unsigned long long) s.skipped,
-                (unsigned long long) s.guard_looks, (unsigned long long) s.guard_gone_back,
-                (unsigned long long) s.peak_senders, (unsigned long long) s.stage_cost);
-}
-
-/* What the guard has decided; it decides the same on every rank. */
-static void print_guard(const mca_coll_fast_module_t *module)
-{
-    char line[256];
-
-    for (uint32_t k = 0; fs_coll_describe_guard(module->coll, k, line, sizeof(line)); ++k) {
-        opal_output(0, "coll fast: %s: %s", module->comm->c_name, line);
-    }
-}
-
 /* Local, and called more than once. */
 void mca_coll_fast_teardown(mca_coll_fast_module_t *module)
 {
-    if (NULL != module->coll && mca_coll_fast_component.params.stats) {
-        print_stats(module);
-    }
-    if (NULL != module->coll && mca_coll_fast_component.params.verbose > 0
-        && 0 == ompi_comm_rank(module->comm)) {
-        print_guard(module);
+    if (NULL != module->coll) {
+        fs_wrapper_farewell(&mca_coll_fast_component.wrapper, module->coll, module->comm->c_name,
+                            (uint32_t) ompi_comm_rank(module->comm));
     }
     fs_coll_destroy(module->coll);
     mca_coll_fast_scratch_free(module->scratch);

@@ -56,9 +56,10 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 
     if (NULL == comm->c_coll->coll_allgather || NULL == comm->c_coll->coll_alltoallv) {
         if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
-            mca_coll_fast_complain("not used: no other component serves allgather and alltoallv, or "
-                                   "coll_fast_priority %d is not above theirs",
-                                   effective_priority());
+            mca_coll_fast_complain(
+                "not used: no other component serves allgather and alltoallv, or "
+                "coll_fast_priority %d is not above theirs",
+                effective_priority());
         }
         return OMPI_ERR_NOT_FOUND;
     }
@@ -109,7 +110,7 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
         return NULL;
     }
     if (&ompi_mpi_comm_world.comm == comm) {
-        mca_coll_fast_component.on_world_rank_0 = 0 == ompi_comm_rank(comm);
+        mca_coll_fast_component.wrapper.on_world_rank_0 = 0 == ompi_comm_rank(comm);
         if ('\0' != mca_coll_fast_component.bad_value[0]) {
             (void) ompi_mpi_abort(comm, MPI_ERR_ARG);
             return NULL;

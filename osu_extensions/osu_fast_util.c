@@ -2,6 +2,7 @@
 /* Servers, bounds and names; see osu_fast_util.h. */
 #include "osu_fast_util.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +296,15 @@ void osu_algorithm_init(MPI_Comm comm, osu_algorithm_t *algorithm)
     }
 }
 
+/* Beside MPICH the library that serves the calls tells by a function. */
+static int ask_counter(void)
+{
+    unsigned long long (*counter)(const char *name);
+
+    *(void **)&counter = dlsym(RTLD_DEFAULT, "mpich_fast_counter");
+    return counter == NULL ? -1 : (int)counter("last_algorithm");
+}
+
 /* -1 if it cannot be read. */
 static int read_pvar(const osu_algorithm_t *a)
 {
@@ -305,8 +315,10 @@ static int read_pvar(const osu_algorithm_t *a)
         unsigned long long ull;
     } value;
 
-    if (!a->found ||
-        MPI_T_pvar_read(a->session, a->handle, &value) != MPI_SUCCESS) {
+    if (!a->found) {
+        return ask_counter();
+    }
+    if (MPI_T_pvar_read(a->session, a->handle, &value) != MPI_SUCCESS) {
         return -1;
     }
     return a->type == MPI_INT             ? value.i
@@ -325,7 +337,7 @@ void osu_algorithm_last(const osu_algorithm_t *algorithm,
     if (value < 0) {
         return;
     }
-    if (algorithm->names == MPI_T_ENUM_NULL) {
+    if (!algorithm->found || algorithm->names == MPI_T_ENUM_NULL) {
         if (value < 4) {
             snprintf(name, OSU_NAME_LEN, "%s", plain[value]);
         }

@@ -80,6 +80,7 @@ allow sim "$pure|$sched|\"fastsched_sim.h\"|\"sim/fs_sim_[a-z]*.h\"" "$lib"/sim/
 allow 'a public header' "$pure|\"fastsched(_exec|_pattern)?.h\"" \
     "$lib"/fastsched.h "$lib"/fastsched_exec.h "$lib"/fastsched_frame.h "$lib"/fastsched_pattern.h \
     "$lib"/fastsched_sim.h "$lib"/fastsched_straggler.h
+allow 'fastsched_wrapper.h' "$pure|<pthread.h>|\"fastsched_exec.h\"" "$lib"/fastsched_wrapper.h
 
 for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
     case $file in

@@ -584,7 +584,8 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
             exec->new_grants = false;
             push_sends(exec);
         }
-        if (exec->n_done < exec->plan->n_ops || exec->n_unconfirmed > 0) {
+        if (exec->n_done < exec->plan->n_ops || exec->n_unconfirmed > 0 ||
+            exec->transport->n_grants_out > 0) {
             return FS_INPROGRESS;
         }
         close_books(exec);

@@ -59,6 +59,9 @@ struct fs_transport {
     /* Set by the owner: a peer has granted. Under the lock. */
     void (*granted)(void *arg, uint32_t peer, uint64_t count);
     void *granted_arg;
+    /* Grants of ours that wait for the network to take them. Who leaves a call
+     * before may not look at the network again for a long time. */
+    uint32_t n_grants_out;
     /* Messages inside a server it can tell apart in one call, by channel and
      * peer; 0: all that keys can. */
     uint32_t max_seq;

@@ -168,9 +168,9 @@ static void grant_ended(void *request, ucs_status_t status, void *user_data)
     }
     ucp_request_free(request);
     link->grant_busy = false;
-    --group->n_grants_busy;
+    --group->super.n_grants_out;
     if (group->destroyed) {
-        if (group->n_grants_busy == 0) {
+        if (group->super.n_grants_out == 0) {
             free_group(group);
         }
     } else if (link->grant_wanted > link->grant.count) {
@@ -200,7 +200,7 @@ static fs_status_t push_grant(ucx_link_t *link)
     }
     if (request != NULL) {
         link->grant_busy = true;
-        ++link->owner->n_grants_busy;
+        ++link->owner->super.n_grants_out;
     }
     return FS_OK;
 }
@@ -253,7 +253,7 @@ static void ucx_destroy(fs_transport_t *transport)
 
     net->groups[group->name] = NULL;
     group->destroyed         = true;
-    if (group->n_grants_busy == 0) {
+    if (group->super.n_grants_out == 0) {
         free_group(group);
     }
 }

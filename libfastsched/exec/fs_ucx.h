@@ -70,7 +70,6 @@ struct ucx_group {
     uint32_t       name;
     uint32_t       rank;
     uint32_t       n_ranks;
-    uint32_t       n_grants_busy;
     fs_status_t    grant_status; /* of grants that failed after the call */
     bool           destroyed;    /* freed when the last grant is out */
     ucx_link_t    *links;        /* [n_ranks] */

@@ -23,18 +23,19 @@ skip_all() {
     exit 77
 }
 
-# WHAT NODES OPTION... -- ARGUMENT...: one job; NODES is what the lab makes of its servers, for the program only.
+# MPI WHAT NODES OPTION... -- ARGUMENT...: one job; NODES is what the lab makes of its servers, for the program only.
 job() {
-    local what=$1 nodes=$2 options=()
-    shift 2
+    local mpi=$1 what=$2 nodes=$3 options=()
+    shift 3
     while [[ $1 != -- ]]; do
         options+=("$1")
         shift
     done
     shift
     ((++count))
-    if "$lab" run --name "$name" --mpi ompi --timeout 120 --mca coll fast "${options[@]}" \
-        -- "$program" --nodes "$nodes" "$@" >"$work/output" 2>&1 </dev/null; then
+    # shellcheck disable=SC2086 # program may be two words
+    if "$lab" run --name "$name" --mpi "$mpi" --timeout 120 "${options[@]}" \
+        -- $program --nodes "$nodes" "$@" >"$work/output" 2>&1 </dev/null; then
         echo "ok $count - $what"
     else
         echo "not ok $count - $what"
@@ -56,10 +57,18 @@ esac
 
 # Cyclic: rank 0 is alone, the others go round the two servers that still have room.
 cyclic=@0,1,2,1,2,1,2,2
-staged=(--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0)
-job "all cases" 1+3+4 "${staged[@]}" -- --expect staged
-job "all cases, ranks go round" $cyclic --map cyclic "${staged[@]}" -- --expect staged ragged ints many late isend
-job "threads" 1+3+4 "${staged[@]}" --mca pml ob1 --mca btl tcp,self,vader -- --expect staged --threads
-job "auto: guard and skip" 1+3+4 --mca coll_fast_min_bytes 1k -- ragged many-counts small-large
+staged=(--mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0)
+job ompi "all cases" 1+3+4 "${staged[@]}" -- --expect staged
+job ompi "all cases, ranks go round" $cyclic --map cyclic "${staged[@]}" -- --expect staged ragged ints many late isend
+job ompi "threads" 1+3+4 "${staged[@]}" --mca pml ob1 --mca btl tcp,self,vader -- --expect staged --threads
+job ompi "auto: guard and skip" 1+3+4 --mca coll fast --mca coll_fast_min_bytes 1k -- ragged many-counts small-large
+
+# The same under MPICH, if it is there: each rank is started by mpich-fast.
+mpich=(-x FASTSCHED_ALGORITHM=staged -x FASTSCHED_MIN_BYTES=0)
+program="mpich-fast $build/tests/mpich/mpi_alltoallv"
+if [[ -x ${program#* } ]] && command -v mpiexec.hydra >/dev/null; then
+    job mpich "MPICH: all cases" 1+3+4 "${mpich[@]}" -- --expect staged
+    job mpich "MPICH: threads" 1+3+4 "${mpich[@]}" -- --expect staged --threads
+fi
 echo "1..$count"
 exit $((failures > 0))

@@ -35,6 +35,12 @@ mpi_run() {
     timeout --kill-after=5 "$limit" "$mpirun" "$@" </dev/null
 }
 
+# For scripts that run under any MPI: such a job, and what people call a
+# parameter, in messages and in the environment.
+any_run() { mpi_run "$@"; }
+parameter() { echo "coll_fast_$1"; }
+variable() { echo "OMPI_MCA_coll_fast_$1"; }
+
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fastsched_wrapper.h"
+
+#include "exec/fs_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- parameters ---- */
+
+fs_status_t fs_wrapper_parse(fs_wrapper_t *wrapper,
+                             const char *(*value)(size_t                 k,
+                                                  const fs_param_info_t *info),
+                             char *why, size_t why_len)
+{
+    const fs_param_info_t *info;
+    fs_status_t            status = FS_OK;
+
+    fs_params_init(&wrapper->params);
+    for (size_t k = 0; status == FS_OK && (info = fs_params_info(k)) != NULL;
+         ++k) {
+        const char *text = value(k, info);
+
+        if (text != NULL) {
+            status =
+                fs_params_set(&wrapper->params, info->name, text, why, why_len);
+        }
+    }
+    return status == FS_OK ? fs_params_check(&wrapper->params, why, why_len)
+                           : status;
+}
+
+fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
+                             size_t why_len)
+{
+    char        reason[400];
+    fs_status_t status;
+
+    if (wrapper->params.nodes[0] == '\0') {
+        return FS_OK;
+    }
+    wrapper->world_server = calloc(n_ranks, sizeof(*wrapper->world_server));
+    if (wrapper->world_server == NULL) {
+        snprintf(why, why_len, "nodes: out of memory");
+        return FS_ERR_NOMEM;
+    }
+    status = fs_topo_parse(wrapper->params.nodes, n_ranks,
+                           wrapper->world_server, reason, sizeof(reason));
+    if (status != FS_OK) {
+        snprintf(why, why_len, "nodes: %s", reason);
+    }
+    return status;
+}
+
+/* ---- what there is once ---- */
+
+/* With transport "auto" rank 0 of the communicator tells what is used instead. */
+static void explain_no_net(const fs_wrapper_t *wrapper, const char *why)
+{
+    char      text[400];
+    fs_line_t line = {text, sizeof(text), 0};
+
+    if (wrapper->params.transport == FS_TRANSPORT_UCX ||
+        wrapper->params.verbose > 0 || wrapper->on_world_rank_0) {
+        fs_line_say(&line, "UCX cannot be used: %s", why);
+        wrapper->say(text);
+    }
+}
+
+fs_net_t *fs_wrapper_net(fs_wrapper_t *wrapper)
+{
+    char why[256];
+
+    pthread_mutex_lock(&wrapper->lock);
+    if (wrapper->net == NULL && !wrapper->no_net) {
+        if (wrapper->create_net(wrapper->params.tcp_sndbuf,
+                                fs_nics_device(wrapper->nics), &wrapper->net,
+                                why, sizeof(why)) != FS_OK) {
+            wrapper->no_net = true;
+            explain_no_net(wrapper, why);
+        } else if (wrapper->net_is_up != NULL) {
+            wrapper->net_is_up(wrapper->net);
+        }
+    }
+    pthread_mutex_unlock(&wrapper->lock);
+    return wrapper->net;
+}
+
+fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper)
+{
+    pthread_mutex_lock(&wrapper->lock);
+    if (wrapper->nics == NULL) {
+        (void)fs_nics_create(wrapper->params.nics, &wrapper->nics);
+    }
+    pthread_mutex_unlock(&wrapper->lock);
+    return wrapper->nics;
+}
+
+void fs_wrapper_close(fs_wrapper_t *wrapper)
+{
+    fs_net_destroy(wrapper->net);
+    fs_nics_destroy(wrapper->nics);
+    free(wrapper->world_server);
+    wrapper->net          = NULL;
+    wrapper->nics         = NULL;
+    wrapper->world_server = NULL;
+}
+
+/* ---- sums ---- */
+
+/* Threads may be in calls on other communicators. */
+static void add(unsigned long long *counter, unsigned long long n)
+{
+    (void)__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+void fs_wrapper_enter(fs_wrapper_t *wrapper)
+{
+    add(&wrapper->calls, 1);
+    __atomic_store_n(&wrapper->last_algorithm, (unsigned)FS_ALG_HOST,
+                     __ATOMIC_RELAXED);
+}
+
+void fs_wrapper_count(fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                      const fs_coll_stats_t *before)
+{
+    fs_alg_t        alg = fs_coll_last_alg(coll);
+    fs_coll_stats_t stats;
+
+    fs_coll_get_stats(coll, &stats);
+    __atomic_store_n(&wrapper->last_algorithm, (unsigned)alg, __ATOMIC_RELAXED);
+    if (alg != FS_ALG_HOST) {
+        add(&wrapper->calls_by[alg], 1);
+    }
+    add(&wrapper->inter_bytes, stats.inter_bytes - before->inter_bytes);
+}
+
+/* ---- lines for people ---- */
+
+void fs_wrapper_report(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                       const char *comm_name)
+{
+    char line[512];
+
+    fs_coll_describe(coll, comm_name, line, sizeof(line));
+    wrapper->say(line);
+}
+
+static unsigned long long ull(uint64_t n)
+{
+    return n;
+}
+
+static void say_stats(const fs_wrapper_t *wrapper, const fs_coll_stats_t *s,
+                      const char *comm_name, uint32_t rank)
+{
+    char      text[1024];
+    fs_line_t line = {text, sizeof(text), 0};
+
+    fs_line_say(&line,
+                "stats: %s rank %u: %llu calls, %llu staged, %llu pipe2d, "
+                "%llu direct; summaries %.6f s and %llu bytes to other "
+                "servers; plans %.6f s; runs %.6f s; ",
+                comm_name, rank, ull(s->calls), ull(s->calls_by[FS_ALG_STAGED]),
+                ull(s->calls_by[FS_ALG_PIPE2D]),
+                ull(s->calls_by[FS_ALG_DIRECT]), (double)s->summary_ns * 1e-9,
+                ull(s->meta_bytes), (double)s->plan_ns * 1e-9,
+                (double)s->run_ns * 1e-9);
+    fs_line_say(&line,
+                "%llu bytes moved inside the server; peak staging %llu bytes "
+                "of %llu; %llu plans kept from earlier calls; %llu calls "
+                "without a summary; ",
+                ull(s->moved_bytes), ull(s->peak_staging),
+                ull(wrapper->params.staging_limit), ull(s->cache_hits),
+                ull(s->skipped));
+    fs_line_say(&line,
+                "guard: %llu looks, %llu classes back to the host; peak "
+                "senders %llu; stage cost %llu bytes",
+                ull(s->guard_looks), ull(s->guard_gone_back),
+                ull(s->peak_senders), ull(s->stage_cost));
+    wrapper->say(text);
+}
+
+/* It decides the same on every rank. */
+static void say_guard(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                      const char *comm_name)
+{
+    char verdict[256], text[512];
+
+    for (uint32_t k = 0;
+         fs_coll_describe_guard(coll, k, verdict, sizeof(verdict)); ++k) {
+        fs_line_t line = {text, sizeof(text), 0};
+
+        fs_line_say(&line, "%s: %s", comm_name, verdict);
+        wrapper->say(text);
+    }
+}
+
+void fs_wrapper_farewell(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                         const char *comm_name, uint32_t rank)
+{
+    fs_coll_stats_t stats;
+
+    fs_coll_get_stats(coll, &stats);
+    if (wrapper->params.stats && stats.calls > 0) {
+        say_stats(wrapper, &stats, comm_name, rank);
+    }
+    if (wrapper->params.verbose > 0 && rank == 0) {
+        say_guard(wrapper, coll, comm_name);
+    }
+}
+
+void fs_wrapper_summary(const fs_wrapper_t *wrapper)
+{
+    char      text[256];
+    fs_line_t line = {text, sizeof(text), 0};
+
+    if (wrapper->params.verbose == 0 || wrapper->calls == 0 ||
+        !wrapper->on_world_rank_0) {
+        return;
+    }
+    fs_line_say(&line,
+                "summary: %llu calls, %llu staged, %llu pipe2d, %llu direct, "
+                "%llu bytes between servers",
+                wrapper->calls, wrapper->calls_by[FS_ALG_STAGED],
+                wrapper->calls_by[FS_ALG_PIPE2D],
+                wrapper->calls_by[FS_ALG_DIRECT], wrapper->inter_bytes);
+    wrapper->say(text);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * What every wrapper of an MPI needs once in a process: parameters, the network
+ * and the NICs at the first need, sums, the lines that people see; and once for
+ * each communicator: the byte counts and blocks of a call.
+ */
+#ifndef FASTSCHED_WRAPPER_H
+#define FASTSCHED_WRAPPER_H
+
+#include "fastsched_exec.h"
+
+#include <pthread.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One per process. The wrapper sets what comes first and may read the rest. */
+typedef struct fs_wrapper {
+    /** One line for people, from any rank; the wrapper puts its name before. */
+    void (*say)(const char *line);
+    /** fs_ucx_create() */
+    fs_status_t (*create_net)(uint64_t tcp_sndbuf, const char *net_device,
+                              fs_net_t **net_p, char *why, size_t why_len);
+    /** The network is there: the MPI's progress may drive it from now on. NULL:
+     *  it cannot. */
+    void (*net_is_up)(fs_net_t *net);
+    bool on_world_rank_0; /**< this process speaks for the job */
+
+    fs_params_t     params;
+    uint32_t       *world_server; /**< parameter nodes; NULL: ask the MPI */
+    fs_net_t       *net;
+    bool            no_net; /**< it could not be made */
+    fs_nics_t      *nics;
+    pthread_mutex_t lock; /**< two threads may set up two communicators */
+
+    unsigned           last_algorithm;      /**< fs_alg_t */
+    unsigned long long calls;               /**< fs_wrapper_enter() */
+    unsigned long long calls_by[FS_N_ALGS]; /**< of these, run by us */
+    unsigned long long inter_bytes;         /**< between servers, all ranks */
+} fs_wrapper_t;
+
+/**
+ * Parse all parameters.
+ *
+ * @param[in]  value  The text of row k of the table, see fs_params_info();
+ *                    NULL: its default.
+ * @param[out] why    On FS_ERR_INVAL: one line, with name, value and what is
+ *                    allowed.
+ * @return FS_OK, FS_ERR_INVAL
+ */
+fs_status_t fs_wrapper_parse(fs_wrapper_t *wrapper,
+                             const char *(*value)(size_t                 k,
+                                                  const fs_param_info_t *info),
+                             char *why, size_t why_len);
+
+/**
+ * Parameter nodes, if there is one, becomes world_server.
+ *
+ * @param[in] n_ranks  Of the whole job.
+ * @return FS_OK, FS_ERR_INVAL, FS_ERR_NOMEM; then why is a line as above
+ */
+fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
+                             size_t why_len);
+
+/** The network, for fs_host_t.net; NULL, and said why, if there is none. */
+fs_net_t *fs_wrapper_net(fs_wrapper_t *wrapper);
+
+/** The NICs, for fs_host_t.nics. */
+fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper);
+
+/** Free all that the process holds, see fs_net_destroy(). */
+void fs_wrapper_close(fs_wrapper_t *wrapper);
+
+/** An MPI_Alltoallv begins, on any communicator. Any thread. */
+void fs_wrapper_enter(fs_wrapper_t *wrapper);
+
+/** It has been served by coll, whose sums were before. Any thread. */
+void fs_wrapper_count(fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                      const fs_coll_stats_t *before);
+
+/** Parameter verbose: the line about the last call, on one rank. */
+void fs_wrapper_report(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                       const char *comm_name);
+
+/** The end of a communicator: its sums (parameter stats) and what the guard has
+ *  decided (verbose). */
+void fs_wrapper_farewell(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                         const char *comm_name, uint32_t rank);
+
+/** The end of the process: the sums of all its calls (verbose). */
+void fs_wrapper_summary(const fs_wrapper_t *wrapper);
+
+/** The call in hand of one communicator. */
+typedef struct fs_blocks {
+    uint32_t     n_ranks;
+    uint64_t    *send_bytes; /**< [n_ranks] like the rest; call points here */
+    uint64_t    *recv_bytes;
+    const void **send_block;
+    void       **recv_block;
+    char        *copy; /**< of the send blocks, see fs_blocks_copy() */
+    fs_call_t    call;
+} fs_blocks_t;
+
+/** @return FS_OK, FS_ERR_NOMEM */
+fs_status_t fs_blocks_init(fs_blocks_t *blocks, uint32_t n_ranks);
+
+/** Zeroed blocks are fine. */
+void fs_blocks_fini(fs_blocks_t *blocks);
+
+/**
+ * For fs_call_t.prepare, when what is sent will be overwritten: copy all send
+ * blocks into memory of their own, and send_block to there. Blocks that are not
+ * contiguous come by call.pack().
+ *
+ * @param[in] contiguous  send_block is where the bytes are.
+ * @return FS_OK, FS_ERR_NOMEM, or what pack() said
+ */
+fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous);
+
+/**
+ * The call is over.
+ *
+ * @param[in] all_done  Nobody reads the copy any more; else it is left alone
+ *                      for good.
+ */
+void fs_blocks_end(fs_blocks_t *blocks, bool all_done);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * What libmpich_coll_fast tells a program. Nobody needs it to use the library;
+ * who wants to know looks the function up with dlsym().
+ */
+#ifndef MPICH_COLL_FAST_H
+#define MPICH_COLL_FAST_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * A sum over all communicators of this process, as the Open MPI component has
+ * it for a performance variable.
+ *
+ * @param[in] name  "calls": MPI_Alltoallv calls seen; "calls_staged",
+ *                  "calls_pipe2d", "calls_direct": of these, run so;
+ *                  "inter_bytes": bytes between servers in these, all ranks;
+ *                  "last_algorithm": what served the last call, 0 host, 1
+ *                  staged, 2 pipe2d, 3 direct
+ * @return The sum; all ones for another name.
+ */
+unsigned long long mpich_fast_counter(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libmpich_coll_fast: translates between MPICH, or an MPI of the same ABI, and
+ * libfastsched. Stands before the MPI, by LD_PRELOAD or by the order of linking.
+ */
+#ifndef MPICH_FAST_H
+#define MPICH_FAST_H
+
+#include "fastsched_wrapper.h"
+#include "mpich_fast_export.h"
+
+#include <mpi.h>
+
+/* ---- mpich_fast_next.c: what we call of the MPI, by the PMPI_ names ---- */
+
+#define MPICH_FAST_CALLS(DO)                                                                       \
+    DO(Abort)                                                                                      \
+    DO(Add_error_class) DO(Add_error_code) DO(Add_error_string) DO(Allreduce) DO(Bcast) DO(Cancel) \
+        DO(Comm_call_errhandler) DO(Comm_create_keyval) DO(Comm_free) DO(Comm_get_attr)            \
+            DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler)              \
+                DO(Comm_size) DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Get_count) \
+                    DO(Iallgather) DO(Initialized) DO(Iprobe) DO(Irecv) DO(Isend) DO(Pack)         \
+                        DO(Test) DO(Type_free) DO(Type_get_contents) DO(Type_get_envelope)         \
+                            DO(Type_get_extent) DO(Type_get_true_extent) DO(Type_size_x)           \
+                                DO(Unpack)
+/* What MPIs before MPI 4 lack; then NULL. */
+#define MPICH_FAST_NEW_CALLS(DO) DO(Type_get_contents_c) DO(Type_get_envelope_c)
+
+#define MPICH_FAST_FIELD(name) __typeof__(&PMPI_##name) name;
+
+typedef struct mpich_fast_mpi {
+    MPICH_FAST_CALLS(MPICH_FAST_FIELD)
+    MPICH_FAST_NEW_CALLS(MPICH_FAST_FIELD)
+} mpich_fast_mpi_t;
+
+extern mpich_fast_mpi_t mpi;
+
+/* Fill mpi. NULL; or why not: the MPI of this process is not of MPICH's ABI. */
+const char *mpich_fast_find_mpi(void);
+
+/* ---- mpich_fast_init.c ---- */
+
+extern fs_wrapper_t mpich_fast_wrapper;
+
+/* Read the parameters, unless that is done. in_init: all of MPI_COMM_WORLD is here. */
+void mpich_fast_start(bool in_init);
+
+void mpich_fast_say(const char *line);
+void mpich_fast_sayf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- mpich_fast_dtype.c: counts, displacements and types as bytes ---- */
+
+typedef struct mpich_fast_side {
+    MPI_Datatype type;
+    const void *counts;
+    const void *displs;
+    bool large; /* they are MPI_Count and MPI_Aint */
+    char *buf;
+    MPI_Count size; /* of the type, like what follows */
+    MPI_Aint extent;
+    MPI_Aint true_lb;
+    bool contiguous;
+} mpich_fast_side_t;
+
+typedef struct mpich_fast_call {
+    fs_blocks_t blocks;
+    bool in_place;
+    mpich_fast_side_t send; /* in place: the receive side */
+    mpich_fast_side_t recv;
+    char *landing; /* of receive blocks that are not contiguous, packed */
+} mpich_fast_call_t;
+
+/* Can we make sense of it? If not, it is the MPI that complains. */
+bool mpich_fast_args_are_plain(const mpich_fast_args_t *args, int size);
+/* All that this rank sends. */
+uint64_t mpich_fast_sent_bytes(const mpich_fast_args_t *args, int size);
+/* Valid until mpich_fast_call_end(). */
+const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *args);
+/* all_done: the exchange was successful, or nothing has moved (ran false). Otherwise the network may
+ * still use what the call has allocated, which is then left alone for good. */
+int mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done);
+
+/* ---- mpich_fast_comm.c: one communicator ---- */
+
+typedef struct mpich_fast_comm mpich_fast_comm_t;
+struct mpich_fast_comm {
+    MPI_Comm comm; /* the user's */
+    MPI_Comm own;  /* the same ranks, for our own messages; or MPI_COMM_NULL */
+    int rank;
+    int size;
+    char name[MPI_MAX_OBJECT_NAME];
+    bool counts;     /* its calls: it has other ranks, all in one group */
+    fs_coll_t *coll; /* NULL: every call is left to the MPI */
+    mpich_fast_call_t call;
+    mpich_fast_comm_t *next;
+};
+
+/* State of a communicator, made at its first call, collectively; NULL once MPI_Finalize has begun.
+ * Returns an MPI error code, of which the error handler knows. */
+int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p);
+
+/* Tell people and the communicator's error handler. Returns the MPI error code. */
+int mpich_fast_raise(MPI_Comm comm, fs_status_t status, const char *line);
+
+/* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
+
+fs_host_t mpich_fast_host(mpich_fast_comm_t *state);
+/* The lowest rank of our own communicator on this rank's node, or what parameter nodes says. */
+int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p);
+
+#endif

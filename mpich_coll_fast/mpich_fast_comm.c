@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * State of a communicator: an attribute with a delete callback. Those that the
+ * user never frees get no callback, so all are on a list, which an attribute of
+ * MPI_COMM_SELF goes through: MPI_Finalize deletes that one first, while
+ * everything still works.
+ */
+#include "mpich_fast.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mpich_fast_comm_t *all;
+static unsigned generation; /* grows when any state goes */
+static bool finished;       /* MPI_Finalize has begun */
+static int keyval = MPI_KEYVAL_INVALID;
+
+/* ---- errors ---- */
+
+static int own_error_code;
+
+/* A code of a class of our own: of one below a built-in class MPICH 4.0 prints a foreign text. */
+static void make_error_code(void)
+{
+    int class;
+
+    if (MPI_SUCCESS != mpi.Add_error_class(&class)
+        || MPI_SUCCESS != mpi.Add_error_code(class, &own_error_code)) {
+        own_error_code = MPI_ERR_OTHER;
+        return;
+    }
+    mpi.Add_error_string(class, "MPI_Alltoallv by fastsched failed");
+    mpi.Add_error_string(own_error_code, "MPI_Alltoallv by fastsched failed; it has said why");
+}
+
+static int error_code(fs_status_t status)
+{
+    switch (status) {
+    case FS_ERR_NOMEM:
+        return MPI_ERR_NO_MEM;
+    case FS_ERR_MISMATCH:
+    case FS_ERR_TRUNCATE:
+        return MPI_ERR_TRUNCATE;
+    default:
+        return own_error_code;
+    }
+}
+
+int mpich_fast_raise(MPI_Comm comm, fs_status_t status, const char *line)
+{
+    int mpi_errno = error_code(status);
+
+    mpich_fast_say(line);
+    mpi.Comm_call_errhandler(comm, mpi_errno);
+    return mpi_errno;
+}
+
+/* ---- the end ---- */
+
+/* Local, and called more than once. */
+static void teardown(mpich_fast_comm_t *state)
+{
+    if (NULL != state->coll) {
+        fs_wrapper_farewell(&mpich_fast_wrapper, state->coll, state->name, (uint32_t) state->rank);
+    }
+    fs_coll_destroy(state->coll);
+    state->coll = NULL;
+    fs_blocks_fini(&state->call.blocks);
+    if (MPI_COMM_NULL != state->own) {
+        mpi.Comm_free(&state->own);
+    }
+}
+
+static void unlist(mpich_fast_comm_t *state)
+{
+    mpich_fast_comm_t **at = &all;
+
+    pthread_mutex_lock(&lock);
+    while (NULL != *at && state != *at) {
+        at = &(*at)->next;
+    }
+    if (NULL != *at) {
+        *at = state->next;
+    }
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+}
+
+static int on_free(MPI_Comm comm, int key, void *attribute, void *extra)
+{
+    (void) comm;
+    (void) key;
+    (void) extra;
+    unlist(attribute);
+    teardown(attribute);
+    free(attribute);
+    return MPI_SUCCESS;
+}
+
+static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
+{
+    (void) comm;
+    (void) key;
+    (void) attribute;
+    (void) extra;
+    pthread_mutex_lock(&lock);
+    finished = true;
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    for (mpich_fast_comm_t *state = all; NULL != state; state = state->next) {
+        teardown(state);
+    }
+    fs_wrapper_summary(&mpich_fast_wrapper);
+    return MPI_SUCCESS;
+}
+
+/* ---- the beginning ---- */
+
+static int make_keyvals(void)
+{
+    static int at_finalize = MPI_KEYVAL_INVALID;
+    int mpi_errno = MPI_SUCCESS;
+
+    pthread_mutex_lock(&lock);
+    if (MPI_KEYVAL_INVALID == keyval) {
+        make_error_code();
+        mpi_errno = mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &at_finalize, NULL);
+        if (MPI_SUCCESS == mpi_errno) {
+            mpi_errno = mpi.Comm_set_attr(MPI_COMM_SELF, at_finalize, &all);
+        }
+        if (MPI_SUCCESS == mpi_errno) {
+            mpi_errno = mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, NULL);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return mpi_errno;
+}
+
+static void read_name(mpich_fast_comm_t *state)
+{
+    int len;
+
+    mpi.Comm_get_name(state->comm, state->name, &len);
+    if ('\0' == state->name[0]) {
+        strcpy(state->name, "a communicator");
+    }
+}
+
+/* Whatever goes wrong goes wrong on every rank: fs_coll_create() agrees. */
+static int create_coll(mpich_fast_comm_t *state)
+{
+    fs_wrapper_t *w = &mpich_fast_wrapper;
+    fs_host_t host = mpich_fast_host(state);
+    fs_member_t member = {.n_ranks = (uint32_t) state->size,
+                          .rank = (uint32_t) state->rank,
+                          .comm_name = state->name};
+    int world_rank, mpi_errno;
+    char why[256] = "";
+    fs_status_t status;
+
+    mpi.Comm_rank(MPI_COMM_WORLD, &world_rank);
+    member.world_rank = (uint32_t) world_rank;
+    mpi_errno = mpich_fast_server_label(state, &member.server_label);
+    if (MPI_SUCCESS != mpi_errno) {
+        return mpi_errno;
+    }
+    status = fs_coll_create(&host, &w->params, &member, &state->coll, why, sizeof(why));
+    if (FS_OK == status) {
+        return MPI_SUCCESS;
+    }
+    if (FS_ERR_UNREACHABLE == status && FS_TRANSPORT_UCX == w->params.transport) {
+        mpich_fast_sayf("MPI_Alltoallv fails on %s: %s, and FASTSCHED_TRANSPORT is \"ucx\"",
+                        state->name, why);
+        return error_code(status);
+    }
+    if (0 == state->rank) {
+        mpich_fast_sayf("not used on %s: %s", state->name, why);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Same ranks, same order, no attributes copied. */
+static int make_own_comm(mpich_fast_comm_t *state)
+{
+    int mpi_errno = mpi.Comm_split(state->comm, 0, state->rank, &state->own);
+
+    if (MPI_SUCCESS == mpi_errno) {
+        mpi_errno = mpi.Comm_set_errhandler(state->own, MPI_ERRORS_RETURN);
+    }
+    return mpi_errno;
+}
+
+static int set_up(mpich_fast_comm_t *state)
+{
+    int mpi_errno, inter;
+
+    mpi.Comm_test_inter(state->comm, &inter);
+    mpi.Comm_size(state->comm, &state->size);
+    mpi.Comm_rank(state->comm, &state->rank);
+    read_name(state);
+    state->counts = !inter && state->size > 1;
+    if (!state->counts) {
+        return MPI_SUCCESS;
+    }
+    mpi_errno = make_own_comm(state);
+    if (MPI_SUCCESS == mpi_errno) {
+        mpi_errno = create_coll(state);
+    }
+    if (NULL != state->coll
+        && (!fs_coll_active(state->coll)
+            || FS_OK != fs_blocks_init(&state->call.blocks, (uint32_t) state->size))) {
+        teardown(state);
+    }
+    return mpi_errno;
+}
+
+/* After a failure the state stays, too: the calls to come are left to the MPI. */
+static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
+{
+    mpich_fast_comm_t *state = calloc(1, sizeof(*state));
+    int mpi_errno, attr_errno;
+
+    if (NULL == state) {
+        return MPI_ERR_NO_MEM;
+    }
+    state->comm = comm;
+    state->own = MPI_COMM_NULL;
+    mpi_errno = set_up(state);
+    if (MPI_SUCCESS != mpi_errno) {
+        teardown(state);
+    }
+    attr_errno = mpi.Comm_set_attr(comm, keyval, state);
+    pthread_mutex_lock(&lock);
+    state->next = all;
+    all = state;
+    pthread_mutex_unlock(&lock);
+    *state_p = state;
+    return MPI_SUCCESS == mpi_errno ? attr_errno : mpi_errno;
+}
+
+/* ---- the call before ---- */
+
+/* Most calls of a thread are on one communicator, and an attribute takes the MPI as long as a small
+ * MPI_Alltoallv takes. A handle may come again for another communicator: hence the generation. */
+static __thread struct {
+    MPI_Comm comm;
+    unsigned generation;
+    mpich_fast_comm_t *state;
+} last;
+
+int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p)
+{
+    unsigned now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+    int mpi_errno, found = 0;
+
+    if (NULL == last.state || comm != last.comm || now != last.generation) {
+        *state_p = NULL;
+        if (finished) {
+            return MPI_SUCCESS;
+        }
+        mpi_errno = make_keyvals();
+        if (MPI_SUCCESS == mpi_errno) {
+            mpi_errno = mpi.Comm_get_attr(comm, keyval, state_p, &found);
+        }
+        if (MPI_SUCCESS == mpi_errno && !found) {
+            mpi_errno = create(comm, state_p);
+        }
+        if (MPI_SUCCESS != mpi_errno) {
+            mpi.Comm_call_errhandler(comm, mpi_errno);
+            return mpi_errno;
+        }
+        last.comm = comm;
+        last.generation = now;
+        last.state = *state_p;
+    }
+    *state_p = last.state;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counts, displacements and datatypes become byte counts and block addresses.
+ *
+ * MPI_Pack is all that an MPI offers to those outside, and it packs whole
+ * elements, which may be as large as a matrix. So blocks that are not contiguous
+ * are packed as a whole before the exchange, and unpacked after it.
+ */
+#include "mpich_fast.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN_ONE_GO = 1 << 30 }; /* bytes, for an MPI_Pack that counts in int */
+
+static MPI_Count count_of(const void *counts, bool large, int r)
+{
+    return large ? ((const MPI_Count *) counts)[r] : ((const int *) counts)[r];
+}
+
+static MPI_Aint displ_of(const void *displs, bool large, int r)
+{
+    return large ? ((const MPI_Aint *) displs)[r] : ((const int *) displs)[r];
+}
+
+/* ---- what the arguments say ---- */
+
+static bool counts_are_plain(const void *counts, const void *displs, bool large, MPI_Datatype type,
+                             int size)
+{
+    MPI_Count least = 0;
+
+    if (NULL == counts || NULL == displs || MPI_DATATYPE_NULL == type) {
+        return false;
+    }
+    for (int r = 0; r < size; ++r) {
+        MPI_Count count = count_of(counts, large, r);
+
+        least = count < least ? count : least;
+    }
+    return least >= 0;
+}
+
+bool mpich_fast_args_are_plain(const mpich_fast_args_t *a, int size)
+{
+    bool in_place = MPI_IN_PLACE == a->sendbuf;
+    bool alias = !in_place && NULL != a->sendbuf && a->sendbuf == a->recvbuf
+                 && a->sendcounts == a->recvcounts && a->sendtype == a->recvtype;
+
+    return !alias && MPI_IN_PLACE != a->recvbuf
+           && counts_are_plain(a->recvcounts, a->rdispls, a->large, (MPI_Datatype) a->recvtype,
+                               size)
+           && (in_place
+               || counts_are_plain(a->sendcounts, a->sdispls, a->large, (MPI_Datatype) a->sendtype,
+                                   size));
+}
+
+uint64_t mpich_fast_sent_bytes(const mpich_fast_args_t *a, int size)
+{
+    bool in_place = MPI_IN_PLACE == a->sendbuf;
+    const void *counts = in_place ? a->recvcounts : a->sendcounts;
+    MPI_Count type_size = 0;
+    uint64_t count = 0;
+
+    mpi.Type_size_x((MPI_Datatype) (in_place ? a->recvtype : a->sendtype), &type_size);
+    for (int r = 0; r < size; ++r) {
+        count += (uint64_t) count_of(counts, a->large, r);
+    }
+    return count * (uint64_t) type_size;
+}
+
+/* ---- which types are contiguous ---- */
+
+/* How a type was made. Of one that was made with large counts the older calls would not tell. */
+typedef struct envelope {
+    MPI_Count integers, addresses, counts, types;
+    int combiner;
+} envelope_t;
+
+static envelope_t get_envelope(MPI_Datatype type)
+{
+    envelope_t e = {.counts = 0};
+    int integers, addresses, types;
+
+    if (NULL != mpi.Type_get_envelope_c) {
+        mpi.Type_get_envelope_c(type, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner);
+    } else {
+        mpi.Type_get_envelope(type, &integers, &addresses, &types, &e.combiner);
+        e.integers = integers;
+        e.addresses = addresses;
+        e.types = types;
+    }
+    return e;
+}
+
+/* Of a type made from one other: that one. */
+static MPI_Datatype get_base(MPI_Datatype type, const envelope_t *e)
+{
+    MPI_Datatype base;
+    MPI_Aint addresses[2];
+    MPI_Count counts[2];
+    int integers[2];
+
+    if (NULL != mpi.Type_get_contents_c) {
+        mpi.Type_get_contents_c(type, e->integers, e->addresses, e->counts, e->types, integers,
+                                addresses, counts, &base);
+    } else {
+        mpi.Type_get_contents(type, (int) e->integers, (int) e->addresses, (int) e->types, integers,
+                              addresses, &base);
+    }
+    return base;
+}
+
+static bool is_dense(MPI_Datatype type);
+
+static bool is_base_dense(MPI_Datatype type, const envelope_t *e)
+{
+    MPI_Datatype base = get_base(type, e);
+    bool dense = is_dense(base);
+    MPI_Aint lb, extent;
+    MPI_Count size;
+
+    mpi.Type_size_x(base, &size);
+    mpi.Type_get_extent(base, &lb, &extent);
+    if (MPI_COMBINER_NAMED != get_envelope(base).combiner) {
+        mpi.Type_free(&base);
+    }
+    return dense && (MPI_COMBINER_CONTIGUOUS != e->combiner || size == extent);
+}
+
+/* Packed, one element looks as in memory. Size and true extent alone do not tell: a type may list
+ * its parts in any order. */
+static bool is_dense(MPI_Datatype type)
+{
+    MPI_Aint lb, extent;
+    MPI_Count size;
+    envelope_t e;
+
+    mpi.Type_size_x(type, &size);
+    mpi.Type_get_true_extent(type, &lb, &extent);
+    if (size != extent) {
+        return false;
+    }
+    e = get_envelope(type);
+    switch (e.combiner) {
+    case MPI_COMBINER_NAMED:
+        return true;
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_CONTIGUOUS:
+    case MPI_COMBINER_RESIZED:
+        return is_base_dense(type, &e);
+    default:
+        return false;
+    }
+}
+
+/* Fill a side and its byte counts. */
+static void describe_side(mpich_fast_side_t *side, int size, uint64_t *bytes)
+{
+    MPI_Count most = 0;
+    MPI_Aint lb, true_extent;
+
+    mpi.Type_size_x(side->type, &side->size);
+    mpi.Type_get_extent(side->type, &lb, &side->extent);
+    mpi.Type_get_true_extent(side->type, &side->true_lb, &true_extent);
+    for (int r = 0; r < size; ++r) {
+        MPI_Count count = count_of(side->counts, side->large, r);
+
+        bytes[r] = (uint64_t) count * (uint64_t) side->size;
+        most = count > most ? count : most;
+    }
+    side->contiguous =
+        0 == side->size || ((most < 2 || side->size == side->extent) && is_dense(side->type));
+}
+
+static char *block_start(const mpich_fast_side_t *side, int r)
+{
+    return side->buf + displ_of(side->displs, side->large, r) * side->extent;
+}
+
+/* ---- packing ---- */
+
+/* Elements that go through one MPI_Pack; 0: not even one does. */
+static MPI_Count elements_in_one_go(const mpich_fast_side_t *side)
+{
+    return side->size > INT_MAX ? 0 : side->size >= IN_ONE_GO ? 1 : IN_ONE_GO / side->size;
+}
+
+/* All of block r of a side, to packed or from it. */
+static fs_status_t convert(const mpich_fast_side_t *side, int r, char *packed, bool unpack)
+{
+    MPI_Count left = count_of(side->counts, side->large, r), step = elements_in_one_go(side);
+    char *at = block_start(side, r);
+    int mpi_errno = MPI_SUCCESS;
+
+    for (; left > 0 && step > 0 && MPI_SUCCESS == mpi_errno; left -= step) {
+        int n = (int) (left < step ? left : step), len = n * (int) side->size, position = 0;
+
+        mpi_errno = unpack ? mpi.Unpack(packed, len, &position, at, n, side->type, MPI_COMM_SELF)
+                           : mpi.Pack(at, n, side->type, packed, len, &position, MPI_COMM_SELF);
+        at += n * side->extent;
+        packed += len;
+        step = n;
+    }
+    return left > 0 || MPI_SUCCESS != mpi_errno ? FS_ERR_HOST : FS_OK;
+}
+
+static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes, void *dst)
+{
+    mpich_fast_call_t *call = ctx;
+
+    return 0 == offset && len_bytes == call->blocks.send_bytes[block]
+               ? convert(&call->send, (int) block, dst, false)
+               : FS_ERR_INVAL;
+}
+
+static fs_status_t make_landing(mpich_fast_call_t *call)
+{
+    fs_blocks_t *b = &call->blocks;
+    size_t total = 0, at = 0;
+
+    for (uint32_t r = 0; r < b->n_ranks; ++r) {
+        total += b->recv_bytes[r];
+    }
+    call->landing = 0 == elements_in_one_go(&call->recv) ? NULL : malloc(total > 0 ? total : 1);
+    if (NULL == call->landing) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t r = 0; r < b->n_ranks; at += b->recv_bytes[r++]) {
+        b->recv_block[r] = call->landing + at;
+    }
+    return FS_OK;
+}
+
+static fs_status_t prepare(void *ctx)
+{
+    mpich_fast_call_t *call = ctx;
+    fs_status_t status = FS_OK;
+
+    if (call->in_place || !call->send.contiguous) {
+        status = fs_blocks_copy(&call->blocks, call->send.contiguous);
+    }
+    return FS_OK == status && !call->recv.contiguous ? make_landing(call) : status;
+}
+
+static fs_status_t unpack_all(mpich_fast_call_t *call)
+{
+    fs_status_t status = FS_OK;
+
+    for (uint32_t r = 0; r < call->blocks.n_ranks && FS_OK == status; ++r) {
+        status = convert(&call->recv, (int) r, call->blocks.recv_block[r], true);
+    }
+    return status;
+}
+
+/* ---- a call ---- */
+
+const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *a)
+{
+    fs_blocks_t *b = &call->blocks;
+    int size = (int) b->n_ranks;
+
+    call->in_place = MPI_IN_PLACE == a->sendbuf;
+    call->recv = (mpich_fast_side_t){.type = (MPI_Datatype) a->recvtype,
+                                     .counts = a->recvcounts,
+                                     .displs = a->rdispls,
+                                     .large = a->large,
+                                     .buf = a->recvbuf};
+    describe_side(&call->recv, size, b->recv_bytes);
+    if (call->in_place) {
+        /* The send arguments are undefined then. */
+        call->send = call->recv;
+        memcpy(b->send_bytes, b->recv_bytes, (size_t) size * sizeof(*b->send_bytes));
+    } else {
+        call->send = (mpich_fast_side_t){.type = (MPI_Datatype) a->sendtype,
+                                         .counts = a->sendcounts,
+                                         .displs = a->sdispls,
+                                         .large = a->large,
+                                         .buf = (char *) (uintptr_t) a->sendbuf};
+        describe_side(&call->send, size, b->send_bytes);
+    }
+    for (int r = 0; r < size; ++r) {
+        b->send_block[r] = block_start(&call->send, r) + call->send.true_lb;
+        b->recv_block[r] = block_start(&call->recv, r) + call->recv.true_lb;
+    }
+    b->call = (fs_call_t){
+        .send_bytes = b->send_bytes,
+        .recv_bytes = b->recv_bytes,
+        .send_block = b->send_block,
+        .recv_block = b->recv_block,
+        .ctx = call,
+        .pack = pack,
+        .prepare =
+            call->in_place || !call->send.contiguous || !call->recv.contiguous ? prepare : NULL,
+    };
+    return &b->call;
+}
+
+int mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done)
+{
+    fs_status_t status = FS_OK;
+
+    if (ran && all_done && NULL != call->landing) {
+        status = unpack_all(call);
+    }
+    if (all_done) {
+        free(call->landing);
+    }
+    call->landing = NULL;
+    fs_blocks_end(&call->blocks, all_done);
+    return FS_OK == status ? MPI_SUCCESS : MPI_ERR_OTHER;
+}

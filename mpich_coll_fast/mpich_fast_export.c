@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The names that this library takes from the MPI.
+ *
+ * Each under both of its names: a tool that stands before us calls PMPI_, and
+ * so do the Fortran 2008 bindings of some versions. What we leave alone goes on
+ * with all its bits, because in an MPI with other handles it must arrive whole.
+ */
+#include "mpich_fast_export.h"
+
+#include <stddef.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* One body, two names. Declared here, as there is no mpi.h. */
+#define EXPORT_BOTH(name, params, args) \
+    EXPORT int MPI_##name params;       \
+    EXPORT int PMPI_##name params;      \
+    int MPI_##name params               \
+    {                                   \
+        return name##_body args;        \
+    }                                   \
+    int PMPI_##name params              \
+    {                                   \
+        return name##_body args;        \
+    }
+
+/* Found once; two threads that look at once find the same. */
+#define NEXT(variable, type, name)                                                           \
+    do {                                                                                     \
+        if (NULL == __atomic_load_n(&(variable), __ATOMIC_RELAXED)) {                        \
+            __atomic_store_n(&(variable), (type *) mpich_fast_next(name), __ATOMIC_RELAXED); \
+        }                                                                                    \
+    } while (0)
+
+/* ---- MPI_Alltoallv, MPI_Alltoallv_c ---- */
+
+typedef int alltoallv_fn_t(const void *sendbuf, const void *sendcounts, const void *sdispls,
+                           mpich_fast_word_t sendtype, void *recvbuf, const void *recvcounts,
+                           const void *rdispls, mpich_fast_word_t recvtype, mpich_fast_word_t comm);
+
+static alltoallv_fn_t *next_alltoallv, *next_alltoallv_c;
+
+int mpich_fast_forward(const mpich_fast_args_t *a)
+{
+    alltoallv_fn_t *next;
+
+    if (a->large) {
+        NEXT(next_alltoallv_c, alltoallv_fn_t, "PMPI_Alltoallv_c");
+        next = next_alltoallv_c;
+    } else {
+        NEXT(next_alltoallv, alltoallv_fn_t, "PMPI_Alltoallv");
+        next = next_alltoallv;
+    }
+    return next(a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf, a->recvcounts,
+                a->rdispls, a->recvtype, a->comm);
+}
+
+static int serve(const mpich_fast_args_t *args)
+{
+    return mpich_fast_enabled ? mpich_fast_alltoallv(args) : mpich_fast_forward(args);
+}
+
+#define ALLTOALLV_PARAMS                                                                           \
+    (const void *sendbuf, const void *sendcounts, const void *sdispls, mpich_fast_word_t sendtype, \
+     void *recvbuf, const void *recvcounts, const void *rdispls, mpich_fast_word_t recvtype,       \
+     mpich_fast_word_t comm)
+#define ALLTOALLV_ARGS \
+    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
+
+static int Alltoallv_body ALLTOALLV_PARAMS
+{
+    mpich_fast_args_t args = {sendbuf,    sendcounts, sdispls,  sendtype, recvbuf,
+                              recvcounts, rdispls,    recvtype, comm,     false};
+
+    return serve(&args);
+}
+
+static int Alltoallv_c_body ALLTOALLV_PARAMS
+{
+    mpich_fast_args_t args = {sendbuf,    sendcounts, sdispls,  sendtype, recvbuf,
+                              recvcounts, rdispls,    recvtype, comm,     true};
+
+    return serve(&args);
+}
+
+EXPORT_BOTH(Alltoallv, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
+EXPORT_BOTH(Alltoallv_c, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
+
+/* ---- MPI_Init, MPI_Init_thread: the earliest moment to refuse a wrong value ---- */
+
+typedef int init_fn_t(int *argc, char ***argv);
+typedef int init_thread_fn_t(int *argc, char ***argv, int required, int *provided);
+
+static init_fn_t *next_init;
+static init_thread_fn_t *next_init_thread;
+
+static int after(int mpi_errno)
+{
+    if (0 == mpi_errno && mpich_fast_enabled) {
+        mpich_fast_after_init();
+    }
+    return mpi_errno;
+}
+
+static int Init_body(int *argc, char ***argv)
+{
+    NEXT(next_init, init_fn_t, "PMPI_Init");
+    return after(next_init(argc, argv));
+}
+
+static int Init_thread_body(int *argc, char ***argv, int required, int *provided)
+{
+    NEXT(next_init_thread, init_thread_fn_t, "PMPI_Init_thread");
+    return after(next_init_thread(argc, argv, required, provided));
+}
+
+EXPORT_BOTH(Init, (int *argc, char ***argv), (argc, argv))
+EXPORT_BOTH(Init_thread, (int *argc, char ***argv, int required, int *provided),
+            (argc, argv, required, provided))

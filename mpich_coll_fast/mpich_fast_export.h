@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A call as it comes in, before anybody knows whose handles these are: words
+ * that hold an int of MPICH or a pointer of another MPI. No mpi.h here.
+ */
+#ifndef MPICH_FAST_EXPORT_H
+#define MPICH_FAST_EXPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef intptr_t mpich_fast_word_t;
+
+typedef struct mpich_fast_args {
+    const void *sendbuf;
+    const void *sendcounts; /* int, or MPI_Count if large; displacements alike */
+    const void *sdispls;
+    mpich_fast_word_t sendtype;
+    void *recvbuf;
+    const void *recvcounts;
+    const void *rdispls;
+    mpich_fast_word_t recvtype;
+    mpich_fast_word_t comm;
+    bool large; /* MPI_Alltoallv_c */
+} mpich_fast_args_t;
+
+/* The user has chosen us, and nothing speaks against it. */
+extern bool mpich_fast_enabled;
+
+/* mpich_fast_next.c: the function behind us, whoever's it is. */
+void *mpich_fast_next(const char *name);
+
+/* mpich_fast_init.c: MPI_Init has been successful. */
+void mpich_fast_after_init(void);
+
+/* mpich_fast_alltoallv.c. Returns an MPI error code. */
+int mpich_fast_alltoallv(const mpich_fast_args_t *args);
+
+/* mpich_fast_export.c: leave the call to the MPI. */
+int mpich_fast_forward(const mpich_fast_args_t *args);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The MPI behind us. There is no undefined PMPI_ symbol in this library and no
+ * MPI that it needs, so that it can be preloaded into anything: hydra, a shell,
+ * a Python that opens the MPI much later.
+ */
+#include "mpich_fast.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+mpich_fast_mpi_t mpi;
+
+/* After us in the order of loading; or where somebody has opened an MPI for himself. */
+static void *find(const char *name)
+{
+    static const char *const libraries[] = {"libmpich.so.12", "libmpi.so.12"};
+    void *function = dlsym(RTLD_NEXT, name);
+
+    for (size_t k = 0; NULL == function && k < sizeof(libraries) / sizeof(libraries[0]); ++k) {
+        void *library = dlopen(libraries[k], RTLD_LAZY | RTLD_NOLOAD);
+
+        if (NULL != library) {
+            function = dlsym(library, name);
+            dlclose(library); /* it stays: we have not loaded it */
+        }
+    }
+    return function;
+}
+
+void *mpich_fast_next(const char *name)
+{
+    void *function = find(name);
+
+    if (NULL == function) {
+        fprintf(stderr,
+                "coll fast: no %s in this process; is there an MPI behind libmpich_coll_fast?\n",
+                name);
+        abort();
+    }
+    return function;
+}
+
+/* ---- is it of MPICH's ABI? ---- */
+
+typedef int library_version_fn_t(char *version, int *len);
+typedef int abi_version_fn_t(int *major, int *minor);
+
+/* Both calls are allowed before MPI_Init, and they have no handles. */
+static const char *refuse_abi(void)
+{
+    static const char *const known[] = {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"};
+    static char version[MPI_MAX_LIBRARY_VERSION_STRING * 2];
+    library_version_fn_t *get_version = (library_version_fn_t *) find("PMPI_Get_library_version");
+    abi_version_fn_t *get_abi = (abi_version_fn_t *) find("PMPI_Abi_get_version");
+    int len, major = -1, minor;
+
+    if (NULL != get_abi && 0 == get_abi(&major, &minor) && major >= 0) {
+        return "it has the ABI of the MPI 5 standard";
+    }
+    if (NULL == get_version || 0 != get_version(version, &len)) {
+        return "it does not say what it is";
+    }
+    version[strcspn(version, "\n")] = '\0';
+    for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); ++k) {
+        if (NULL != strstr(version, known[k])) {
+            return NULL;
+        }
+    }
+    return version;
+}
+
+#define FIND(name)  mpi.name = (__typeof__(mpi.name)) find("PMPI_" #name);
+#define CHECK(name) missing = NULL == mpi.name ? "it has no PMPI_" #name : missing;
+
+const char *mpich_fast_find_mpi(void)
+{
+    const char *missing = refuse_abi();
+
+    if (NULL == missing) {
+        MPICH_FAST_CALLS(FIND)
+        MPICH_FAST_NEW_CALLS(FIND)
+        MPICH_FAST_CALLS(CHECK)
+    }
+    return missing;
+}

@@ -1,0 +1,222 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by test_bad_input.sh and test_bad_input_mpich.sh: what a user can do
+# wrong with any MPI. They have sourced what starts jobs.
+
+# shellcheck disable=SC2154 # program and scratch are theirs
+limit=30
+failed=0
+n_cases=0
+
+# TEXT COMMAND...: one case. The command leaves the job's output in
+# $scratch/out, and prints what it does not like.
+case_of() {
+    text=$1
+    shift
+    n_cases=$((n_cases + 1))
+    : >"$scratch/out"
+    if "$@" >"$scratch/why"; then
+        printf 'ok      %s\n' "$text"
+        return
+    fi
+    failed=$((failed + 1))
+    printf 'FAILED  %s\n' "$text"
+    sed 's/^/    /' "$scratch/why"
+    echo '    the job said:'
+    tail -n 20 "$scratch/out" | sed 's/^/      /'
+}
+
+# OPTION...: a job; its exit status to $status, never that of a timeout. Without
+# lines that may have any number in them: when a job ends at once, the event
+# library of Open MPI's mpirun may warn, and MPICH prints one about MPI_Abort.
+job() {
+    any_run "$@" >"$scratch/all" 2>&1
+    status=$?
+    grep -v -e '^\[warn\] ' -e ' application called MPI_Abort' "$scratch/all" \
+        >"$scratch/out"
+    case $status in
+    124 | 137) echo "no end after $limit s" && return 1 ;;
+    esac
+}
+
+ends_well() {
+    [ "$status" = 0 ] || { echo "exit status $status" && return 1; }
+}
+
+ends_badly() {
+    [ "$status" != 0 ] || { echo 'exit status 0' && return 1; }
+}
+
+# N TEXT: so many lines of the output have the text in them.
+said() {
+    lines=$(grep -c -F -e "$2" "$scratch/out")
+    [ "$lines" = "$1" ] && return
+    echo "$lines lines instead of $1 with: $2"
+    return 1
+}
+
+# The same, or more.
+said_at_least() {
+    lines=$(grep -c -F -e "$2" "$scratch/out")
+    [ "$lines" -ge "$1" ] && return
+    echo "$lines lines instead of $1 or more with: $2"
+    return 1
+}
+
+# ---- a wrong value: MPI_Init fails on every rank ----
+
+# NP NAME VALUE ALLOWED [OPTION...]
+refuses() {
+    np=$1 name=$2 value=$3 allowed=$4
+    shift 4
+    job -np "$np" "$@" --mca "coll_fast_$name" "$value" "$program" --none &&
+        ends_badly && said "$np" "coll fast: parameter $(parameter "$name")" &&
+        said "$np" "$value" && said "$np" "allowed: $allowed" &&
+        said 0 'mpi_mismatch: rank'
+}
+
+wrong() {
+    np=$1
+    shift
+    case_of "$1=$2 on $np ranks is refused" refuses "$np" "$@" --mca coll fast
+}
+
+wrong 4 algorithm foo 'auto, staged, pipe2d, direct, off'
+wrong 4 verbose 2 '0 or 1'
+wrong 4 stats yes '0 or 1'
+wrong 4 check 2 '0 or 1'
+wrong 4 rate 50 '0 or a rate such as 50mbit, 100gbit'
+wrong 4 watchdog 86401 '0 to 86400'
+wrong 4 min_bytes 1.5g '0 to 1g'
+wrong 4 mtm_threshold 0.5 '1 to 1000'
+wrong 4 lanes -1 '0 to 4096'
+wrong 4 chunk abc '4k to 64m'
+wrong 4 window 0 '1 to 64'
+wrong 4 staging_limit 1k '64k to 16g'
+wrong 4 transport foo 'auto, ucx, mpi'
+wrong 4 tcp_sndbuf 1 '4k to 64m'
+wrong 4 stage_cost 2g '0 to 1g'
+wrong 4 balance foo 'minmove, equalize, greedy, rowcol'
+wrong 4 decompose foo 'auto, compact, openshop, birkhoff, hierarchical, spreadout'
+
+shapes='4x4 (servers x ranks), 4+4+2+1 (ranks of each server)'
+wrong 6 nodes 4x4 "$shapes"
+wrong 4 nodes @0,1 "$shapes"
+wrong 4 nodes 2+x "$shapes"
+
+# 64k is a good limit, but not with chunks of 64k.
+case_of 'staging_limit=64k is refused for chunks of 64k' refuses 4 \
+    staging_limit 65536 'staging_limit of' --mca coll fast
+
+# Nobody asked for the component: its parameters do not matter.
+not_used() {
+    job -np 4 --mca coll_fast_chunk abc "$program" --none && ends_well &&
+        said 0 'coll fast' && said 4 ': ok'
+}
+
+case_of 'chunk=abc does not matter where fast is not used' not_used
+
+# ---- counts that disagree ----
+
+always='--mca coll fast --mca coll_fast_algorithm staged
+    --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 2x2'
+pair='rank 0 sends 1007 bytes to rank 1, which expects 1000'
+
+checked_returns() {
+    # shellcheck disable=SC2086 # options have no blanks
+    job -np 4 $always --mca coll_fast_check 1 "$program" --more --return &&
+        ends_well && said 4 "$pair" && said 4 ': truncate'
+}
+
+checked_ends() {
+    # shellcheck disable=SC2086
+    job -np 4 $always --mca coll_fast_check 1 "$program" "$1" &&
+        ends_badly && said_at_least 1 "$2" && said 0 'mpi_mismatch: rank'
+}
+
+case_of 'check, a rank sends more: an error on every rank' checked_returns
+case_of 'check, more: the default error handler ends the job' \
+    checked_ends --more "$pair"
+case_of 'check, fewer: the default error handler ends the job' checked_ends \
+    --fewer 'rank 0 sends 993 bytes to rank 1, which expects 1000'
+
+# MPI's own algorithm may or may not notice; all other pairs must be right.
+unchecked() {
+    # shellcheck disable=SC2086
+    job -np 4 $always --mca coll_fast_verbose 1 "$program" "$1" --return &&
+        ends_well && said 0 'WRONG' && said 4 'mpi_mismatch: rank' &&
+        said 1 'host (send and receive counts differ, see check)'
+}
+
+case_of 'no check, a rank sends more: left to the MPI' unchecked --more
+case_of 'no check, a rank sends fewer: left to the MPI' unchecked --fewer
+
+# ---- ranks that were told different things ----
+
+wrapper=$scratch/with
+cat >"$wrapper" <<'EOF'
+#!/bin/sh
+# RANK NAME VALUE COMMAND...: NAME=VALUE on one rank only.
+[ "${OMPI_COMM_WORLD_RANK-$PMI_RANK}" != "$1" ] || export "$2=$3"
+shift 3
+exec "$@"
+EOF
+chmod +x "$wrapper"
+
+# RANK NAME VALUE: message, the host's algorithm, the right data.
+differs() {
+    # shellcheck disable=SC2086
+    job -np 4 $always "$wrapper" "$1" "$(variable "$2")" "$3" \
+        "$program" --none && ends_well && said 4 ': ok' &&
+        said 1 'not used on MPI_COMM_WORLD: parameters of rank' &&
+        said 1 'differ from those of rank 0'
+}
+
+case_of 'lanes=1 on rank 2 only: not used' differs 2 lanes 1
+case_of 'algorithm=off on rank 0 only: not used' differs 0 algorithm off
+case_of 'nodes=4x1 on rank 3 only: not used' differs 3 nodes 4x1
+case_of 'check=1 on rank 1 only: not used' differs 1 check 1
+
+refused_alone() {
+    # shellcheck disable=SC2086
+    job -np 4 $always "$wrapper" 2 "$(variable chunk)" abc \
+        "$program" --none && ends_badly &&
+        said 1 "coll fast: parameter $(parameter chunk) is \"abc\""
+}
+
+case_of 'chunk=abc on rank 2 only: the job ends' refused_alone
+
+# ---- UCX that reaches nobody, or does not start ----
+
+# TLS TRANSPORT OPTION...
+with_tls() {
+    tls=$1 transport=$2
+    shift 2
+    # shellcheck disable=SC2086
+    job -np 4 $always -x FASTSCHED_UCX_TLS="$tls" \
+        --mca coll_fast_transport "$transport" "$program" --none "$@"
+}
+
+# TLS TEXT: the job goes on with the MPI's messages.
+ucx_may() {
+    with_tls "$1" auto && ends_well && said 4 ': ok' &&
+        said 1 'coll fast: MPI_COMM_WORLD: rank ' &&
+        said 1 "so the MPI's own messages are used" &&
+        said_at_least 1 "$2"
+}
+
+# TLS TEXT: an error on every rank.
+ucx_must() {
+    with_tls "$1" ucx --return && ends_well && said 4 ': another error' &&
+        said 4 'coll fast: MPI_Alltoallv fails on MPI_COMM_WORLD' &&
+        said_at_least 4 "$2" && with_tls "$1" ucx && ends_badly
+}
+
+case_of 'UCX reaches no peer, transport ucx: an error' ucx_must self \
+    'cannot reach rank'
+case_of 'UCX reaches no peer, transport auto: mpi' ucx_may self \
+    'cannot reach rank'
+case_of 'UCX does not start, transport ucx: an error' ucx_must nonsense \
+    'UCX cannot be used'
+case_of 'UCX does not start, transport auto: mpi' ucx_may nonsense \
+    'UCX cannot be used'

@@ -1,0 +1,206 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by run_ompi.sh and run_mpich.sh: what must hold with any MPI. They
+# define job:
+#   NP NODES EXPECT [OPTION...] [-- [PROGRAM-OPTION...]]
+# with options as Open MPI has them: --mca coll fast is the choice of fast,
+# --mca coll_fast_NAME VALUE a parameter.
+
+# shellcheck disable=SC2154 # scratch and limit are theirs
+failed=0
+n_runs=0
+
+# TEXT COMMAND...: run it, one line about it; its output only if it fails.
+report() {
+    text=$1
+    shift
+    start=$(date +%s)
+    "$@" >"$scratch/out" 2>&1
+    status=$?
+    n_runs=$((n_runs + 1))
+    word=ok
+    [ $status = 0 ] || word=FAILED
+    printf '%-6s %3d s  %s\n' $word $(($(date +%s) - start)) "$text"
+    if [ $status != 0 ]; then
+        failed=$((failed + 1))
+        [ $status != 124 ] || echo "    no end after $limit s"
+        grep -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25 | sed 's/^/    /'
+    fi
+}
+
+# Named, and told to serve whatever crosses servers.
+#   ALGORITHM NP NODES [MCA-OPTION...] [-- [PROGRAM-OPTION...]]
+served() {
+    text="$1, np $2, $3${4:+, }"
+    algorithm=$1 np=$2 nodes=$3
+    shift 3
+    report "$text$*" job "$np" "$nodes" "$algorithm" --mca coll fast \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 "$@"
+}
+
+staged() { served staged "$@"; }
+
+# ---- servers of all shapes ----
+
+staged 1 1x1
+staged 2 2x1
+staged 3 2+1
+staged 4 2x2
+staged 4 4x1
+staged 4 @0,1,0,1
+staged 4 @3,0,3,7
+staged 5 2+2+1
+staged 5 @1,0,0,2,1
+staged 8 2x4
+staged 8 1+3+4
+staged 8 @1,0,0,2,1,2,0,1
+staged 11 4+4+2+1
+staged 16 4x4
+
+# ---- lanes, little memory, the other balance ----
+
+tight='--mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k'
+staged 8 2x4 --mca coll_fast_lanes 1
+staged 8 2x4 --mca coll_fast_lanes 2
+staged 5 4+1 --mca coll_fast_window 1
+# shellcheck disable=SC2086
+{
+    staged 4 2x2 $tight
+    staged 8 4x2 $tight --mca coll_fast_window 1 --mca coll_fast_lanes 1
+    staged 11 4+4+2+1 $tight --mca coll_fast_balance equalize
+}
+staged 8 2x4 --mca coll_fast_balance equalize
+staged 4 2x2 --mca coll_fast_check 1
+staged 8 1+3+4 --mca coll_fast_check 1 -- mismatch ragged
+staged 4 2x2 --mca coll_fast_window 64 --mca coll_fast_chunk 64m \
+    --mca coll_fast_staging_limit 16g -- --large 40000000 large ragged
+
+# ---- 2^31 bytes and more ----
+
+staged 4 2x2 -- far
+staged 8 1+3+4 --mca coll_fast_transport mpi -- far
+if [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -ge 10 ]
+then
+    limit=240
+    staged 4 2x2 -- --limit 120 huge huge-total
+    limit=60
+else
+    echo 'skip: 2 GiB for one pair, 2 GiB from one rank: less than 10 GiB of memory'
+fi
+
+# ---- the other balances, schedules and algorithms ----
+
+some='ragged zero small large changing places'
+# shellcheck disable=SC2086
+{
+    staged 8 4x2 --mca coll_fast_balance greedy -- $some
+    staged 11 4+4+2+1 --mca coll_fast_balance rowcol -- $some
+    for decompose in compact openshop birkhoff spreadout; do
+        staged 8 @1,0,0,2,1,2,0,1 --mca coll_fast_decompose $decompose -- $some
+    done
+    staged 11 4+4+2+1 $tight --mca coll_fast_decompose hierarchical -- $some
+    staged 11 4+4+2+1 $tight --mca coll_fast_decompose openshop -- $some
+}
+for algorithm in pipe2d direct; do
+    # shellcheck disable=SC2086
+    {
+        served $algorithm 8 2x4
+        served $algorithm 11 4+4+2+1 $tight -- $some
+        served $algorithm 8 @1,0,0,2,1,2,0,1 --mca coll_fast_lanes 1 -- $some
+    }
+done
+
+# ---- our bytes as the MPI's own messages ----
+
+mpi='--mca coll_fast_transport mpi'
+# shellcheck disable=SC2086
+{
+    staged 4 2x2 $mpi
+    staged 11 4+4+2+1 $mpi $tight --mca coll_fast_window 1
+    served pipe2d 8 @1,0,0,2,1,2,0,1 $mpi
+    served direct 8 2x4 $mpi -- $some
+    staged 4 2x2 $mpi -- --threads
+}
+
+always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
+
+# ---- what is left to the MPI's own algorithm ----
+
+report 'algorithm off' job 4 2x2 host --mca coll fast \
+    --mca coll_fast_algorithm off
+report 'one host, nothing said about nodes' job 4 '' host --mca coll fast
+report 'small calls' job 4 2x2 host --mca coll fast -- ragged ints split
+
+# ---- now ours, now the MPI's, by guard and skip: always right ----
+
+report 'guard, skip' job 4 2x2 any --mca coll fast --mca coll_fast_min_bytes 1k
+report 'guard, skip, places' job 8 @1,0,0,2,1,2,0,1 any --mca coll fast \
+    --mca coll_fast_min_bytes 300 --mca coll_fast_plan_cache 20k
+
+# What it remembers is in use: the number before WORDS in the stats is above 0 on
+# every rank of MPI_COMM_WORLD, or 0 there.  WORDS 1|0 OPTION...
+remembers() {
+    words=$1 grows=$2
+    shift 2
+    job 4 2x2 any --mca coll fast --mca coll_fast_stats 1 "$@" || return 1
+    awk -v words=" $words" -v grows="$grows" '
+        /stats: MPI_COMM_WORLD/ {
+            number = $0
+            sub(words ".*", "", number)
+            sub(/.* /, "", number)
+            ++n
+            if ((number > 0) != grows) { print; bad = 1 }
+        }
+        END { if (n != 4) print n " lines of stats"; exit bad || n != 4 }' \
+        "$scratch/out"
+}
+
+plans='plans kept from earlier calls'
+unasked='calls without a summary'
+kept='same-counts same-in-place many-counts'
+# shellcheck disable=SC2086
+{
+    report 'plans of earlier calls' remembers "$plans" 1 $always -- $kept
+    report 'no plans of earlier calls' remembers "$plans" 0 $always \
+        --mca coll_fast_plan_cache 0 -- $kept
+    report 'small calls without a summary' remembers "$unasked" 1 \
+        --mca coll_fast_min_bytes 1k -- small-large
+    report 'no small calls without a summary' remembers "$unasked" 0 \
+        --mca coll_fast_min_bytes 1k --mca coll_fast_skip 0 -- small-large
+}
+
+# ---- what it says ----
+
+# As many lines as calls, of the algorithm that ran.
+says() {
+    job 4 2x2 staged --mca coll fast --mca coll_fast_verbose 1 "$@" -- ragged
+    status=$?
+    lines=$(grep -c 'MPI_COMM_WORLD call [1-5]: staged (' "$scratch/out")
+    sums=$(grep -c 'summary: 5 calls, 5 staged' "$scratch/out")
+    [ "$status $lines $sums" = '0 5 1' ] && return
+    echo "$lines lines, $sums summaries"
+    return 1
+}
+
+# shellcheck disable=SC2086
+report 'verbose: a line per call' says $always
+report 'algorithm auto, above min_bytes' says --mca coll_fast_min_bytes 1 \
+    --mca coll_fast_guard 0
+
+# Peak staging of every rank within the limit; the limit is what is tested.
+within_limit() {
+    # shellcheck disable=SC2086
+    job 4 2x2 staged --mca coll fast --mca coll_fast_stats 1 $tight $always \
+        -- large || return 1
+    awk '/peak staging/ {
+             for (k = 1; k <= NF; ++k) if ($k == "staging") {
+                 peak = $(k + 1); limit = $(k + 4)
+             }
+             ++n
+             if (peak + 0 > limit + 0) { print; bad = 1 }
+         }
+         END { if (n < 4) print n " lines of stats"; exit bad || n < 4 }' \
+        "$scratch/out"
+}
+
+report 'stats: peak staging within the limit' within_limit

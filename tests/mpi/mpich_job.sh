@@ -1,0 +1,67 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the scripts that run jobs under MPICH on one host. Takes the build
+# directory from FS_BUILDDIR (make check) or from the first argument.
+
+# shellcheck disable=SC2034 # for those who source this
+src=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${FS_BUILDDIR:-${1:-$PWD}}
+library=$build/mpich_coll_fast/.libs/libmpich_coll_fast.so
+
+skip() {
+    printf '%s: skipped: %s\n' "${0##*/}" "$*"
+    exit 77
+}
+
+# MPICH is there and so is our library; PROGRAM, below tests/, is built.
+need_mpich() {
+    program=$build/tests/$1
+    [ -r "$build/run-env" ] || skip "no run-env in $build"
+    # shellcheck disable=SC1091
+    . "$build/run-env"
+    mpiexec=${FS_MPIEXEC_MPICH:-$(command -v mpiexec.mpich || command -v mpiexec.hydra)} ||
+        skip 'no mpiexec'
+    "$mpiexec" --version 2>/dev/null | grep -q HYDRA ||
+        skip "$mpiexec is not MPICH's"
+    [ -e "$library" ] || skip 'the library is not built'
+    [ -x "$program" ] || skip "$program is not built"
+}
+
+# Arguments of mpiexec. Nothing is left over after LIMIT seconds.
+limit=60
+mpi_run() {
+    timeout --kill-after=5 "$limit" "$mpiexec" "$@" </dev/null
+}
+
+parameter() { printf 'FASTSCHED_%s\n' "$1" | tr '[:lower:]' '[:upper:]'; }
+variable() { parameter "$1"; }
+
+# A job with arguments as Open MPI has them: --mca coll fast loads the library
+# and chooses it, --mca coll_fast_NAME VALUE is FASTSCHED_NAME, -x NAME=VALUE.
+any_run() {
+    mpich=
+    while :; do
+        case $1,${2-} in
+        -np,*) mpich="$mpich -n $2" ;;
+        -x,*) mpich="$mpich -genv ${2%%=*} ${2#*=}" ;;
+        --mca,coll)
+            mpich="$mpich -genv LD_PRELOAD $library"
+            mpich="$mpich -genv MPICH_ALLTOALLV_INTRA_ALGORITHM $3"
+            shift
+            ;;
+        --mca,coll_fast_*)
+            mpich="$mpich -genv $(variable "${2#coll_fast_}") $3"
+            shift
+            ;;
+        *) break ;;
+        esac
+        shift 2
+    done
+    # shellcheck disable=SC2086 # options have no blanks
+    mpi_run $mpich "$@"
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What a user of MPICH can do wrong: a clear error on every rank, or a message
+# and the right data; never a hang. One line per case.
+#
+#   test_bad_input_mpich.sh [BUILD-DIRECTORY]
+set -u
+
+# shellcheck source=tests/mpi/mpich_job.sh
+. "$(dirname "$0")/mpich_job.sh"
+need_mpich mpich/mpi_mismatch
+
+# shellcheck source=tests/mpi/any_mpi_bad_input.sh
+. "$(dirname "$0")/any_mpi_bad_input.sh"
+
+# ---- a parameter that there is not ----
+
+unknown() {
+    job -np 4 --mca coll fast -x FASTSCHED_WINDO=8 "$program" --none &&
+        ends_well && said 4 ': ok' &&
+        said 1 'coll fast: FASTSCHED_WINDO is no parameter and has no effect'
+}
+
+case_of 'FASTSCHED_WINDO: one line about it' unknown
+
+# ---- the variable without the library: MPICH itself refuses ----
+
+alone() {
+    job -np 2 -x MPICH_ALLTOALLV_INTRA_ALGORITHM=fast "$program" --none &&
+        ends_badly && said_at_least 1 \
+        'Invalid MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM value (fast)'
+}
+
+case_of 'the variable is set, the library is not loaded' alone
+
+# ---- the library in front of an MPI that is not of MPICH's ABI ----
+
+other_mpi() {
+    timeout --kill-after=5 "$limit" mpirun.openmpi --oversubscribe \
+        --allow-run-as-root -np 2 -x LD_PRELOAD="$library" \
+        -x MPICH_ALLTOALLV_INTRA_ALGORITHM=fast \
+        "$build/tests/mpi/mpi_mismatch" --none >"$scratch/out" 2>&1 </dev/null
+    status=$?
+    ends_well && said 2 ': ok' && said 1 \
+        "not used: the MPI of this process is not of MPICH's ABI: Open MPI"
+}
+
+if command -v mpirun.openmpi >/dev/null &&
+    [ -x "$build/tests/mpi/mpi_mismatch" ]; then
+    case_of 'an Open MPI behind it' other_mpi
+fi
+
+echo "$n_cases cases, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# How libmpich_coll_fast gets in front of a program: the Fortran bindings, linked
+# instead of preloaded, together with a tool; and that nothing of an MPI is
+# linked into it. One line per case.
+#
+#   test_mpich.sh [BUILD-DIRECTORY]
+set -u
+
+# shellcheck source=tests/mpi/mpich_job.sh
+. "$(dirname "$0")/mpich_job.sh"
+need_mpich mpich/mpi_alltoallv
+
+here=$(cd "$(dirname "$0")" && pwd)
+failed=0
+n_cases=0
+
+# TEXT COMMAND...: one case; its output only if it fails.
+case_of() {
+    text=$1
+    shift
+    n_cases=$((n_cases + 1))
+    if "$@" >"$scratch/out" 2>&1; then
+        printf 'ok      %s\n' "$text"
+        return
+    fi
+    failed=$((failed + 1))
+    printf 'FAILED  %s\n' "$text"
+    tail -n 25 "$scratch/out" | sed 's/^/    /'
+}
+
+# SUMMARY COMMAND...: what rank 0 says at the end, on 2 servers of 2 ranks.
+summary_is() {
+    want=$1
+    shift
+    "$@" >"$scratch/job" 2>&1 || { cat "$scratch/job" && return 1; }
+    grep -q "coll fast: summary: $want" "$scratch/job" && return
+    cat "$scratch/job"
+    echo "no summary of: $want"
+    return 1
+}
+
+fast='--mca coll fast --mca coll_fast_nodes 2x2 --mca coll_fast_verbose 1
+    --mca coll_fast_min_bytes 0 --mca coll_fast_algorithm staged'
+
+# ---- Fortran ----
+
+fortran() {
+    # shellcheck disable=SC2086
+    "$mpifort" -w "-DBINDING_$1" -o "$scratch/$1" "$here/alltoallv.F90" &&
+        summary_is '2 calls, 2 staged' any_run -np 4 $fast "$scratch/$1" &&
+        grep -q 'alltoallv: wrong 0' "$scratch/job"
+}
+
+mpifort=$(command -v mpifort.mpich) || mpifort=
+for binding in F77 F90 F08; do
+    if [ -z "$mpifort" ] || ! command -v gfortran >/dev/null; then
+        echo "skip    Fortran, $binding: no mpifort.mpich or no gfortran"
+    else
+        case_of "Fortran, $binding" fortran $binding
+    fi
+done
+
+# ---- linked, in front of the MPI ----
+
+linked() {
+    libs=$build/mpich_coll_fast/.libs
+    # shellcheck disable=SC2086
+    mpicc.mpich -o "$scratch/linked" "$here/mpi_mismatch.c" -L"$libs" \
+        -lmpich_coll_fast -Wl,-rpath,"$libs" &&
+        summary_is '1 calls, 1 staged' any_run -np 4 ${fast#--mca coll fast} \
+            -x FASTSCHED_ALLTOALLV=fast "$scratch/linked" --none
+}
+
+linked_fortran() {
+    libs=$build/mpich_coll_fast/.libs
+    # shellcheck disable=SC2086
+    "$mpifort" -w -DBINDING_F08 -o "$scratch/linked" "$here/alltoallv.F90" \
+        -Wl,--no-as-needed -L"$libs" -lmpich_coll_fast -Wl,-rpath,"$libs" &&
+        summary_is '2 calls, 2 staged' any_run -np 4 ${fast#--mca coll fast} \
+            -x FASTSCHED_ALLTOALLV=fast "$scratch/linked"
+}
+
+if command -v mpicc.mpich >/dev/null; then
+    case_of 'linked, C' linked
+fi
+if [ -n "$mpifort" ] && command -v gfortran >/dev/null; then
+    case_of 'linked, Fortran' linked_fortran
+fi
+
+# ---- a tool of the profiling interface in front of us ----
+
+with_tool() {
+    mpicc.mpich -shared -fPIC -o "$scratch/libtool.so" "$here/pmpi_tool.c" &&
+        # shellcheck disable=SC2086
+        summary_is '1 calls, 1 staged' any_run -np 4 $fast \
+            -x LD_PRELOAD="$scratch/libtool.so:$library" \
+            "$build/tests/mpich/mpi_mismatch" --none &&
+        grep -q 'pmpi_tool: 1 calls' "$scratch/job"
+}
+
+if command -v mpicc.mpich >/dev/null; then
+    case_of 'a tool, then the library' with_tool
+fi
+
+# ---- what the library is ----
+
+# No MPI among what it needs, no symbol of one that it lacks; and these names.
+is_neutral() {
+    ! readelf -d "$library" | grep 'NEEDED.*\(libmpi\|libmpich\|libopen\)' &&
+        ! nm -D --undefined-only "$library" | grep 'P\{0,1\}MPI_' &&
+        nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$scratch/names" &&
+        for name in Alltoallv Alltoallv_c Init Init_thread; do
+            echo "MPI_$name"
+            echo "PMPI_$name"
+        done | cat - "$scratch/counter" | sort | diff - "$scratch/names"
+}
+
+echo mpich_fast_counter >"$scratch/counter"
+case_of 'no MPI in it' is_neutral
+
+echo "$n_cases cases, $failed failed"
+[ $failed = 0 ]

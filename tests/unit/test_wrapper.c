@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What wrappers share: parameters from text, a network that cannot be made, and
+ * the blocks of a call. What people see of calls is tested with the MPIs. */
+#include "fastsched_wrapper.h"
+#include "fs_test_util.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char         said[1024];
+static unsigned     n_said, n_created;
+static const char  *chunk, *nodes;
+static fs_wrapper_t wrapper;
+
+static void say(const char *line)
+{
+    ++n_said;
+    snprintf(said, sizeof(said), "%s", line);
+}
+
+static fs_status_t no_net(uint64_t tcp_sndbuf, const char *net_device,
+                          fs_net_t **net_p, char *why, size_t why_len)
+{
+    (void)tcp_sndbuf;
+    (void)net_device;
+    (void)net_p;
+    ++n_created;
+    snprintf(why, why_len, "there is no network today");
+    return FS_ERR_TRANSPORT;
+}
+
+static const char *value_of(size_t k, const fs_param_info_t *info)
+{
+    ck_assert_ptr_eq(info, fs_params_info(k));
+    return strcmp(info->name, "chunk") == 0   ? chunk
+           : strcmp(info->name, "nodes") == 0 ? nodes
+                                              : NULL;
+}
+
+static void set_up(void)
+{
+    n_said = n_created = 0;
+    chunk = nodes = NULL;
+    wrapper       = (fs_wrapper_t){
+              .say = say, .create_net = no_net, .lock = PTHREAD_MUTEX_INITIALIZER};
+    fs_params_init(&wrapper.params);
+}
+
+static void tear_down(void)
+{
+    fs_wrapper_close(&wrapper);
+}
+
+/* ---- parameters ---- */
+
+START_TEST(texts_become_parameters)
+{
+    char why[256];
+
+    chunk = "8k";
+    ck_assert_int_eq(fs_wrapper_parse(&wrapper, value_of, why, sizeof(why)),
+                     FS_OK);
+    ck_assert_uint_eq(wrapper.params.chunk, 8192);
+    ck_assert_uint_eq(wrapper.params.watchdog, 60);
+    chunk = "8q";
+    ck_assert_int_eq(fs_wrapper_parse(&wrapper, value_of, why, sizeof(why)),
+                     FS_ERR_INVAL);
+    ck_assert_ptr_nonnull(strstr(why, "chunk is \"8q\"; allowed: 4k to 64m"));
+}
+END_TEST
+
+START_TEST(parameters_must_fit_together)
+{
+    char why[256];
+
+    chunk = "64m"; /* the staging limit must hold several */
+    ck_assert_int_eq(fs_wrapper_parse(&wrapper, value_of, why, sizeof(why)),
+                     FS_ERR_INVAL);
+    ck_assert_ptr_nonnull(strstr(why, "staging_limit"));
+}
+END_TEST
+
+START_TEST(nodes_become_servers)
+{
+    char why[512];
+
+    ck_assert_int_eq(fs_wrapper_place(&wrapper, 3, why, sizeof(why)), FS_OK);
+    ck_assert_ptr_null(wrapper.world_server);
+    nodes = "@4,1,4";
+    ck_assert_int_eq(fs_wrapper_parse(&wrapper, value_of, why, sizeof(why)),
+                     FS_OK);
+    ck_assert_int_eq(fs_wrapper_place(&wrapper, 3, why, sizeof(why)), FS_OK);
+    ck_assert_uint_eq(wrapper.world_server[0], wrapper.world_server[2]);
+    ck_assert_uint_ne(wrapper.world_server[0], wrapper.world_server[1]);
+    fs_wrapper_close(&wrapper);
+    ck_assert_ptr_null(wrapper.world_server);
+    ck_assert_int_eq(fs_wrapper_place(&wrapper, 4, why, sizeof(why)),
+                     FS_ERR_INVAL);
+    ck_assert_int_eq(strncmp(why, "nodes: ", 7), 0);
+}
+END_TEST
+
+/* ---- a network that cannot be made ---- */
+
+START_TEST(no_network_is_tried_once)
+{
+    wrapper.on_world_rank_0 = true;
+    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
+    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
+    ck_assert_uint_eq(n_created, 1);
+    ck_assert_uint_eq(n_said, 1);
+    ck_assert_str_eq(said, "UCX cannot be used: there is no network today");
+}
+END_TEST
+
+/* With transport auto one rank of the job is enough; with ucx it is an error of
+ * each. */
+START_TEST(others_say_it_where_it_is_an_error)
+{
+    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
+    ck_assert_uint_eq(n_said, 0);
+    wrapper.no_net           = false;
+    wrapper.params.transport = FS_TRANSPORT_UCX;
+    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
+    ck_assert_uint_eq(n_said, 1);
+}
+END_TEST
+
+/* ---- sums ---- */
+
+START_TEST(summary_is_of_rank_0_and_verbose)
+{
+    fs_wrapper_enter(&wrapper);
+    fs_wrapper_enter(&wrapper);
+    fs_wrapper_summary(&wrapper);
+    wrapper.params.verbose = 1;
+    fs_wrapper_summary(&wrapper);
+    ck_assert_uint_eq(n_said, 0);
+    wrapper.on_world_rank_0         = true;
+    wrapper.calls_by[FS_ALG_STAGED] = 1;
+    wrapper.inter_bytes             = 12345;
+    fs_wrapper_summary(&wrapper);
+    ck_assert_str_eq(said, "summary: 2 calls, 1 staged, 0 pipe2d, 0 direct, "
+                           "12345 bytes between servers");
+}
+END_TEST
+
+/* ---- blocks ---- */
+
+enum { N = 3 };
+
+/* Block r is r + 1 times the letter, and "packed" a capital. */
+static fs_status_t pack_capitals(void *ctx, uint32_t block, uint64_t offset,
+                                 uint64_t len_bytes, void *dst)
+{
+    (void)ctx;
+    ck_assert_uint_eq(offset, 0);
+    memset(dst, 'A' + (int)block, len_bytes);
+    return block == 2 && len_bytes > 3 ? FS_ERR_HOST : FS_OK;
+}
+
+static void check_copy(bool contiguous, const char *want)
+{
+    char        a[] = "a", c[] = "ccc";
+    fs_blocks_t blocks;
+
+    ck_assert_int_eq(fs_blocks_init(&blocks, N), FS_OK);
+    blocks.send_bytes[0] = 1; /* block 1 is empty */
+    blocks.send_bytes[2] = 3;
+    blocks.send_block[0] = a;
+    blocks.send_block[2] = c;
+    blocks.call.pack     = pack_capitals;
+    ck_assert_int_eq(fs_blocks_copy(&blocks, contiguous), FS_OK);
+    memset(a, 'x', 1); /* in place: this is overwritten */
+    memset(c, 'x', 3);
+    ck_assert_int_eq(memcmp(blocks.send_block[0], want, 1), 0);
+    ck_assert_int_eq(memcmp(blocks.send_block[2], want + 1, 3), 0);
+    fs_blocks_end(&blocks, true);
+    ck_assert_ptr_null(blocks.copy);
+    fs_blocks_fini(&blocks);
+    ck_assert_ptr_null(blocks.send_bytes);
+    fs_blocks_fini(&blocks);
+}
+
+START_TEST(blocks_are_copied_or_packed)
+{
+    check_copy(true, "accc");
+    check_copy(false, "ACCC");
+}
+END_TEST
+
+START_TEST(who_cannot_pack_says_so)
+{
+    fs_blocks_t blocks;
+
+    ck_assert_int_eq(fs_blocks_init(&blocks, N), FS_OK);
+    blocks.send_bytes[2] = 4;
+    blocks.call.pack     = pack_capitals;
+    ck_assert_int_eq(fs_blocks_copy(&blocks, false), FS_ERR_HOST);
+    fs_blocks_fini(&blocks);
+}
+END_TEST
+
+/* After a failed exchange the network may still read the copy. */
+START_TEST(a_copy_in_use_is_left_alone)
+{
+    fs_blocks_t blocks;
+    char       *copy;
+
+    ck_assert_int_eq(fs_blocks_init(&blocks, N), FS_OK);
+    blocks.call.pack = pack_capitals;
+    ck_assert_int_eq(fs_blocks_copy(&blocks, false), FS_OK);
+    copy = blocks.copy;
+    fs_blocks_end(&blocks, false);
+    ck_assert_ptr_null(blocks.copy);
+    free(copy); /* still ours to free */
+    fs_blocks_fini(&blocks);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("wrapper");
+    TCase *tcase = tcase_create("wrapper");
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, texts_become_parameters);
+    tcase_add_test(tcase, parameters_must_fit_together);
+    tcase_add_test(tcase, nodes_become_servers);
+    tcase_add_test(tcase, no_network_is_tried_once);
+    tcase_add_test(tcase, others_say_it_where_it_is_an_error);
+    tcase_add_test(tcase, summary_is_of_rank_0_and_verbose);
+    tcase_add_test(tcase, blocks_are_copied_or_packed);
+    tcase_add_test(tcase, who_cannot_pack_says_so);
+    tcase_add_test(tcase, a_copy_in_use_is_left_alone);
+    suite_add_tcase(suite, tcase);
+    return fs_test_run(suite);
+}
