@@ -15,7 +15,8 @@
 
 #define MPICH_FAST_CALLS(DO)                                                                       \
     DO(Abort)                                                                                      \
-    DO(Add_error_class) DO(Add_error_code) DO(Add_error_string) DO(Allreduce) DO(Bcast) DO(Cancel) \
+    DO(Add_error_class)                                                                            \
+    DO(Add_error_code) DO(Add_error_string) DO(Allreduce) DO(Bcast) DO(Cancel)                     \
         DO(Comm_call_errhandler) DO(Comm_create_keyval) DO(Comm_free) DO(Comm_get_attr)            \
             DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler)              \
                 DO(Comm_size) DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Get_count) \
@@ -67,7 +68,7 @@ typedef struct mpich_fast_call {
     bool in_place;
     mpich_fast_side_t send; /* in place: the receive side */
     mpich_fast_side_t recv;
-    char *landing; /* of receive blocks that are not contiguous, packed */
+    char *landing; /* of receive blocks of large elements, packed */
 } mpich_fast_call_t;
 
 /* Can we make sense of it? If not, it is the MPI that complains. */

@@ -3,8 +3,9 @@
  * Counts, displacements and datatypes become byte counts and block addresses.
  *
  * MPI_Pack is all that an MPI offers to those outside, and it packs whole
- * elements, which may be as large as a matrix. So blocks that are not contiguous
- * are packed as a whole before the exchange, and unpacked after it.
+ * elements. What a range begins or ends in the middle of goes through memory of
+ * one element. But an element may be as large as a matrix: blocks of such are
+ * packed as a whole before the exchange, and unpacked after it.
  */
 #include "mpich_fast.h"
 
@@ -12,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_ONE_GO = 1 << 30 }; /* bytes, for an MPI_Pack that counts in int */
+enum {
+    IN_ONE_GO = 1 << 30, /* bytes, for an MPI_Pack that counts in int */
+    ELEMENT_MAX = 16384  /* bytes of one that is taken apart, on the stack */
+};
 
 static MPI_Count count_of(const void *counts, bool large, int r)
 {
@@ -181,39 +185,82 @@ static char *block_start(const mpich_fast_side_t *side, int r)
 
 /* ---- packing ---- */
 
+static bool is_large(const mpich_fast_side_t *side)
+{
+    return !side->contiguous && side->size > ELEMENT_MAX;
+}
+
 /* Elements that go through one MPI_Pack; 0: not even one does. */
 static MPI_Count elements_in_one_go(const mpich_fast_side_t *side)
 {
     return side->size > INT_MAX ? 0 : side->size >= IN_ONE_GO ? 1 : IN_ONE_GO / side->size;
 }
 
-/* All of block r of a side, to packed or from it. */
-static fs_status_t convert(const mpich_fast_side_t *side, int r, char *packed, bool unpack)
+/* n elements of block r, from element k on, to packed or from it. */
+static int convert_elements(const mpich_fast_side_t *side, int r, MPI_Count k, MPI_Count n,
+                            char *packed, bool unpack)
 {
-    MPI_Count left = count_of(side->counts, side->large, r), step = elements_in_one_go(side);
-    char *at = block_start(side, r);
-    int mpi_errno = MPI_SUCCESS;
+    char *at = block_start(side, r) + k * side->extent;
+    int len = (int) (n * side->size), position = 0;
 
-    for (; left > 0 && step > 0 && MPI_SUCCESS == mpi_errno; left -= step) {
-        int n = (int) (left < step ? left : step), len = n * (int) side->size, position = 0;
+    return unpack ? mpi.Unpack(packed, len, &position, at, (int) n, side->type, MPI_COMM_SELF)
+                  : mpi.Pack(at, (int) n, side->type, packed, len, &position, MPI_COMM_SELF);
+}
 
-        mpi_errno = unpack ? mpi.Unpack(packed, len, &position, at, n, side->type, MPI_COMM_SELF)
-                           : mpi.Pack(at, n, side->type, packed, len, &position, MPI_COMM_SELF);
-        at += n * side->extent;
-        packed += len;
-        step = n;
+/* len bytes of element k, from byte skip on. */
+static int convert_part(const mpich_fast_side_t *side, int r, MPI_Count k, uint64_t skip,
+                        uint64_t len, char *packed, bool unpack)
+{
+    char element[ELEMENT_MAX];
+    int mpi_errno = convert_elements(side, r, k, 1, element, false);
+
+    if (MPI_SUCCESS != mpi_errno || !unpack) {
+        memcpy(packed, element + skip, len);
+        return mpi_errno;
     }
-    return left > 0 || MPI_SUCCESS != mpi_errno ? FS_ERR_HOST : FS_OK;
+    memcpy(element + skip, packed, len);
+    return convert_elements(side, r, k, 1, element, true);
+}
+
+/* A range of block r. */
+static fs_status_t convert(const mpich_fast_side_t *side, int r, uint64_t offset, uint64_t len,
+                           char *packed, bool unpack)
+{
+    uint64_t size = (uint64_t) side->size, most = (uint64_t) elements_in_one_go(side), n;
+    int mpi_errno = 0 == most ? MPI_ERR_OTHER : MPI_SUCCESS;
+
+    for (; len > 0 && MPI_SUCCESS == mpi_errno; offset += n, packed += n, len -= n) {
+        MPI_Count k = (MPI_Count) (offset / size);
+        uint64_t skip = offset % size, whole = len / size;
+
+        if (0 == skip && whole > 0) {
+            whole = whole < most ? whole : most;
+            n = whole * size;
+            mpi_errno = convert_elements(side, r, k, (MPI_Count) whole, packed, unpack);
+        } else {
+            n = size - skip < len ? size - skip : len;
+            mpi_errno = convert_part(side, r, k, skip, n, packed, unpack);
+        }
+    }
+    return MPI_SUCCESS == mpi_errno ? FS_OK : FS_ERR_HOST;
 }
 
 static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes, void *dst)
 {
     mpich_fast_call_t *call = ctx;
 
-    return 0 == offset && len_bytes == call->blocks.send_bytes[block]
-               ? convert(&call->send, (int) block, dst, false)
-               : FS_ERR_INVAL;
+    return convert(&call->send, (int) block, offset, len_bytes, dst, false);
 }
+
+static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
+                          const void *src)
+{
+    mpich_fast_call_t *call = ctx;
+
+    return convert(&call->recv, (int) block, offset, len_bytes, (char *) (uintptr_t) src, true);
+}
+
+/* ---- what cannot go range by range ---- */
 
 static fs_status_t make_landing(mpich_fast_call_t *call)
 {
@@ -223,7 +270,7 @@ static fs_status_t make_landing(mpich_fast_call_t *call)
     for (uint32_t r = 0; r < b->n_ranks; ++r) {
         total += b->recv_bytes[r];
     }
-    call->landing = 0 == elements_in_one_go(&call->recv) ? NULL : malloc(total > 0 ? total : 1);
+    call->landing = malloc(total > 0 ? total : 1);
     if (NULL == call->landing) {
         return FS_ERR_NOMEM;
     }
@@ -238,10 +285,10 @@ static fs_status_t prepare(void *ctx)
     mpich_fast_call_t *call = ctx;
     fs_status_t status = FS_OK;
 
-    if (call->in_place || !call->send.contiguous) {
+    if (call->in_place || is_large(&call->send)) {
         status = fs_blocks_copy(&call->blocks, call->send.contiguous);
     }
-    return FS_OK == status && !call->recv.contiguous ? make_landing(call) : status;
+    return FS_OK == status && is_large(&call->recv) ? make_landing(call) : status;
 }
 
 static fs_status_t unpack_all(mpich_fast_call_t *call)
@@ -249,7 +296,8 @@ static fs_status_t unpack_all(mpich_fast_call_t *call)
     fs_status_t status = FS_OK;
 
     for (uint32_t r = 0; r < call->blocks.n_ranks && FS_OK == status; ++r) {
-        status = convert(&call->recv, (int) r, call->blocks.recv_block[r], true);
+        status = convert(&call->recv, (int) r, 0, call->blocks.recv_bytes[r],
+                         call->blocks.recv_block[r], true);
     }
     return status;
 }
@@ -260,6 +308,7 @@ const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast
 {
     fs_blocks_t *b = &call->blocks;
     int size = (int) b->n_ranks;
+    bool prepares;
 
     call->in_place = MPI_IN_PLACE == a->sendbuf;
     call->recv = (mpich_fast_side_t){.type = (MPI_Datatype) a->recvtype,
@@ -284,15 +333,17 @@ const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast
         b->send_block[r] = block_start(&call->send, r) + call->send.true_lb;
         b->recv_block[r] = block_start(&call->recv, r) + call->recv.true_lb;
     }
+    prepares = call->in_place || is_large(&call->send) || is_large(&call->recv);
     b->call = (fs_call_t){
         .send_bytes = b->send_bytes,
         .recv_bytes = b->recv_bytes,
-        .send_block = b->send_block,
-        .recv_block = b->recv_block,
+        .send_block =
+            call->send.contiguous || call->in_place || is_large(&call->send) ? b->send_block : NULL,
+        .recv_block = call->recv.contiguous || is_large(&call->recv) ? b->recv_block : NULL,
         .ctx = call,
         .pack = pack,
-        .prepare =
-            call->in_place || !call->send.contiguous || !call->recv.contiguous ? prepare : NULL,
+        .unpack = unpack,
+        .prepare = prepares ? prepare : NULL,
     };
     return &b->call;
 }

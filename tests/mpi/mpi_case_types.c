@@ -104,6 +104,17 @@ static void case_columns(void)
     mixed(FAMILY_COLUMNS, units_few);
 }
 
+static uint32_t units_single(int src, int dst, uint32_t round)
+{
+    return units_few(src, dst, round) % 3;
+}
+
+static void case_planes(void)
+{
+    all_pairs(FAMILY_PLANES, units_single);
+    mixed(FAMILY_PLANES, units_single);
+}
+
 static void case_empty(void)
 {
     all_pairs(FAMILY_EMPTY, units_few);
@@ -122,6 +133,7 @@ const test_case_t type_cases[] = {{"ints", case_ints},
                                   {"pair-types", case_pair_types},
                                   {"wide-types", case_wide},
                                   {"columns", case_columns},
+                                  {"planes", case_planes},
                                   {"empty-types", case_empty},
                                   {"types-in-place", case_types_in_place},
                                   {NULL, NULL}};

@@ -319,6 +319,37 @@ static layout_t make_columns(int which)
     return finish(l);
 }
 
+/* ---- elements that are larger than a message between servers may be ---- */
+
+static layout_t make_planes(int which)
+{
+    enum { PART = 30001 };
+    MPI_Aint at[3] = {2 * PART, -PART, 0};
+    layout_t l     = {.name     = "planes apart",
+                      .per_unit = 1,
+                      .n_runs   = 3,
+                      .runs     = {{0, PART}, {2 * PART, PART}, {4 * PART, PART}}};
+
+    if (which == 0) {
+        MPI_Type_vector(3, PART, 2 * PART, MPI_BYTE, &l.type);
+        return finish(l);
+    }
+    if (which == 1) {
+        l = (layout_t){.name     = "planes together",
+                       .per_unit = 1,
+                       .n_runs   = 1,
+                       .runs     = {{0, 3 * PART}}};
+        MPI_Type_contiguous(3 * PART, MPI_BYTE, &l.type);
+        return finish(l);
+    }
+    l = (layout_t){.name     = "planes in another order",
+                   .per_unit = 1,
+                   .n_runs   = 3,
+                   .runs     = {{2 * PART, PART}, {-PART, PART}, {0, PART}}};
+    MPI_Type_create_hindexed_block(3, PART, at, MPI_BYTE, &l.type);
+    return finish(l);
+}
+
 /* ---- nothing at all, three times ---- */
 
 static layout_t make_empty(int which)
@@ -349,5 +380,6 @@ const family_t families[N_FAMILIES] = {
     [FAMILY_DOUBLES] = {"doubles", 2, make_doubles},
     [FAMILY_COMPLEX] = {"complex", 2, make_complexes},
     [FAMILY_COLUMNS] = {"columns", 2, make_columns},
+    [FAMILY_PLANES]  = {"planes", 3, make_planes},
     [FAMILY_EMPTY]   = {"empty", 3, make_empty},
 };

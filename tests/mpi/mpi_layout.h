@@ -44,6 +44,7 @@ enum {
     FAMILY_DOUBLES, /* plain, and a vector */
     FAMILY_COMPLEX, /* plain, and resized */
     FAMILY_COLUMNS, /* columns of a matrix: elements that interleave */
+    FAMILY_PLANES,  /* 90 kB in one element: apart, together, out of order */
     FAMILY_EMPTY,   /* zero bytes each */
     N_FAMILIES
 };
