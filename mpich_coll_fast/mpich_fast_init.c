@@ -171,7 +171,8 @@ static bool read_parameters(void)
     return false;
 }
 
-/* Every rank says it before the first one ends the job. */
+/* Every rank says it before the first one ends the job; and hydra, which then ends at once, needs a
+ * moment to read it. */
 static void stop(bool good, bool in_init)
 {
     int bad = !good, any = bad;
@@ -180,6 +181,7 @@ static void stop(bool good, bool in_init)
         mpi.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     }
     if (any) {
+        usleep(200000);
         mpi.Abort(MPI_COMM_WORLD, 1);
     }
 }

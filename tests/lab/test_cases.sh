@@ -62,6 +62,7 @@ job ompi "all cases" 1+3+4 "${staged[@]}" -- --expect staged
 job ompi "all cases, ranks go round" $cyclic --map cyclic "${staged[@]}" -- --expect staged ragged ints many late isend
 job ompi "threads" 1+3+4 "${staged[@]}" --mca pml ob1 --mca btl tcp,self,vader -- --expect staged --threads
 job ompi "auto: guard and skip" 1+3+4 --mca coll fast --mca coll_fast_min_bytes 1k -- ragged many-counts small-large
+job ompi "transport mpi" 1+3+4 "${staged[@]}" --mca coll_fast_transport mpi -- ragged zero many structs late
 
 # The same under MPICH, if it is there: each rank is started by mpich-fast.
 mpich=(-x FASTSCHED_ALGORITHM=staged -x FASTSCHED_MIN_BYTES=0)
