@@ -14,8 +14,9 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mpich_fast_comm_t *all;
 static unsigned generation; /* grows when any state goes */
-static bool finished;       /* MPI_Finalize has begun */
 static int keyval = MPI_KEYVAL_INVALID;
+
+bool mpich_fast_finished;
 
 /* ---- errors ---- */
 
@@ -106,7 +107,7 @@ static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
     (void) attribute;
     (void) extra;
     pthread_mutex_lock(&lock);
-    finished = true;
+    mpich_fast_finished = true;
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     for (mpich_fast_comm_t *state = all; NULL != state; state = state->next) {
@@ -257,7 +258,7 @@ int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p)
 
     if (NULL == last.state || comm != last.comm || now != last.generation) {
         *state_p = NULL;
-        if (finished) {
+        if (mpich_fast_finished) {
             return MPI_SUCCESS;
         }
         mpi_errno = make_keyvals();

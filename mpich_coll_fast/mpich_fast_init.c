@@ -101,10 +101,13 @@ __attribute__((constructor)) static void take_over(void)
     }
 }
 
-/* The network goes when the process does: after MPI_Finalize nobody needs us. */
+/* After MPI_Finalize nobody needs our network any more. A process that ends without it, a forked
+ * child say, has other things to do. */
 __attribute__((destructor)) static void let_go(void)
 {
-    fs_wrapper_close(&mpich_fast_wrapper);
+    if (mpich_fast_finished) {
+        fs_wrapper_close(&mpich_fast_wrapper);
+    }
 }
 
 /* ---- parameters ---- */
