@@ -27,9 +27,6 @@ need_mpich() {
     [ -x "$program" ] || skip "$program is not built"
 }
 
-# There are more ranks than cores.
-export MPIR_CVAR_POLLS_BEFORE_YIELD=1
-
 # Arguments of mpiexec. Nothing is left over after LIMIT seconds.
 limit=60
 mpi_run() {
