@@ -10,13 +10,16 @@ set -u
 . "$(dirname "$0")/mpich_job.sh"
 need_mpich mpich/mpi_alltoallv
 
-# MPICH 4.0.2 itself loses the end of a few kB of MPI_DOUBLE_INT, in MPI_Sendrecv
-# as well: where it serves calls the first are the cases. The second are without
-# those that make many communicators, which takes it seconds.
-sound=$("$program" --list | grep -vx -e pair-types -e types-in-place -e huge -e huge-total \
-    -e far -e mismatch)
+# Under load MPICH 4.0.2 now and then loses an MPI_Accumulate in shared memory,
+# with nothing of ours loaded: no case "window". It also loses the end of a few kB
+# of MPI_DOUBLE_INT, in MPI_Sendrecv as well: where it serves calls the cases are
+# $sound. $light is without those that make many communicators, which takes it
+# seconds.
+every=$("$program" --list | grep -vx -e huge -e huge-total -e far -e mismatch \
+    -e window)
+sound=$(printf '%s\n' "$every" | grep -vx -e pair-types -e types-in-place)
 light=$(printf '%s\n' "$sound" | grep -vx -e churn -e many -e split -e dup \
-    -e unused -e inter -e never-freed -e window)
+    -e unused -e inter -e never-freed)
 
 # NP NODES EXPECT [OPTION...] [-- [PROGRAM-OPTION...]]
 job() {
@@ -30,7 +33,7 @@ job() {
     # shellcheck disable=SC2086 # names have no blanks
     case $#,$nodes,$expect in
     0,2x1,* | 0,*,host | 0,2x2,any) set -- $sound ;;
-    0,2x2,* | 0,1+3+4,*) ;;
+    0,2x2,* | 0,1+3+4,*) set -- $every ;;
     0,*) set -- $light ;;
     esac
     [ -z "$nodes" ] || options="$options --mca coll_fast_nodes $nodes"
