@@ -5,26 +5,6 @@
 
 # shellcheck disable=SC2154 # program and scratch are theirs
 limit=30
-failed=0
-n_cases=0
-
-# TEXT COMMAND...: one case. The command leaves the job's output in
-# $scratch/out, and prints what it does not like.
-case_of() {
-    text=$1
-    shift
-    n_cases=$((n_cases + 1))
-    : >"$scratch/out"
-    if "$@" >"$scratch/why"; then
-        printf 'ok      %s\n' "$text"
-        return
-    fi
-    failed=$((failed + 1))
-    printf 'FAILED  %s\n' "$text"
-    sed 's/^/    /' "$scratch/why"
-    echo '    the job said:'
-    tail -n 20 "$scratch/out" | sed 's/^/      /'
-}
 
 # OPTION...: a job; its exit status to $status, never that of a timeout. Without
 # lines that may have any number in them: when a job ends at once, the event

@@ -1,17 +1,10 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts that run jobs under MPICH on one host. Takes the build
-# directory from FS_BUILDDIR (make check) or from the first argument.
+# Sourced by the scripts that run jobs under MPICH on one host.
 
-# shellcheck disable=SC2034 # for those who source this
-src=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${FS_BUILDDIR:-${1:-$PWD}}
+# shellcheck source=tests/mpi/any_mpi_job.sh
+. "$(dirname "$0")/any_mpi_job.sh"
 library=$build/mpich_coll_fast/.libs/libmpich_coll_fast.so
-
-skip() {
-    printf '%s: skipped: %s\n' "${0##*/}" "$*"
-    exit 77
-}
 
 # MPICH is there and so is our library; PROGRAM, below tests/, is built.
 need_mpich() {
@@ -60,8 +53,3 @@ any_run() {
     # shellcheck disable=SC2086 # options have no blanks
     mpi_run $mpich "$@"
 }
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP

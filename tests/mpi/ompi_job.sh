@@ -1,16 +1,9 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts that run jobs under Open MPI on one host. Takes the
-# build directory from FS_BUILDDIR (make check) or from the first argument.
+# Sourced by the scripts that run jobs under Open MPI on one host.
 
-# shellcheck disable=SC2034 # for those who source this
-src=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${FS_BUILDDIR:-${1:-$PWD}}
-
-skip() {
-    printf '%s: skipped: %s\n' "${0##*/}" "$*"
-    exit 77
-}
+# shellcheck source=tests/mpi/any_mpi_job.sh
+. "$(dirname "$0")/any_mpi_job.sh"
 
 # Open MPI is there and so is our component; PROGRAM, below tests/, is built.
 need_ompi() {
@@ -40,8 +33,3 @@ mpi_run() {
 any_run() { mpi_run "$@"; }
 parameter() { echo "coll_fast_$1"; }
 variable() { echo "OMPI_MCA_coll_fast_$1"; }
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP

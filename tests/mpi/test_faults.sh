@@ -12,30 +12,10 @@ set -u
 need_ompi mpi/mpi_fault
 
 limit=60
-failed=0
-n_cases=0
 
 # A name of our own, to find what is left of it.
 fault=$scratch/fault$$
 cp "$program" "$fault" || exit 1
-
-# TEXT COMMAND...: one case. The command leaves the job's output in
-# $scratch/out, and prints what it does not like.
-case_of() {
-    text=$1
-    shift
-    n_cases=$((n_cases + 1))
-    : >"$scratch/out"
-    if "$@" >"$scratch/why"; then
-        printf 'ok      %s\n' "$text"
-        return
-    fi
-    failed=$((failed + 1))
-    printf 'FAILED  %s\n' "$text"
-    sed 's/^/    /' "$scratch/why"
-    echo '    the job said:'
-    grep -v '\] \[ *[0-9]*\] ' "$scratch/out" | tail -n 20 | sed 's/^/      /'
-}
 
 # Where the ranks are just before the limit, for the report of a hang.
 look() {

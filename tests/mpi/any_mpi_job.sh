@@ -1,0 +1,40 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by ompi_job.sh and mpich_job.sh: what scripts that run jobs have in
+# common. Takes the build directory from FS_BUILDDIR (make check) or from the
+# first argument.
+
+# shellcheck disable=SC2034 # for those who source this
+src=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${FS_BUILDDIR:-${1:-$PWD}}
+
+skip() {
+    printf '%s: skipped: %s\n' "${0##*/}" "$*"
+    exit 77
+}
+
+failed=0
+n_cases=0
+
+# TEXT COMMAND...: one case. The command leaves the job's output in
+# $scratch/out, and prints what it does not like.
+case_of() {
+    text=$1
+    shift
+    n_cases=$((n_cases + 1))
+    : >"$scratch/out"
+    if "$@" >"$scratch/why"; then
+        printf 'ok      %s\n' "$text"
+        return
+    fi
+    failed=$((failed + 1))
+    printf 'FAILED  %s\n' "$text"
+    sed 's/^/    /' "$scratch/why"
+    echo '    the job said:'
+    grep -v '\] \[ *[0-9]*\] ' "$scratch/out" | tail -n 20 | sed 's/^/      /'
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
