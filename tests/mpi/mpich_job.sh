@@ -3,7 +3,7 @@
 # Sourced by the scripts that run jobs under MPICH on one host.
 
 # shellcheck source=tests/mpi/any_mpi_job.sh
-. "$(dirname "$0")/any_mpi_job.sh"
+. "$(dirname "$0")/../mpi/any_mpi_job.sh"
 library=$build/mpich_coll_fast/.libs/libmpich_coll_fast.so
 
 # MPICH is there and so is our library; PROGRAM, below tests/, is built.

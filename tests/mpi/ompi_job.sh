@@ -3,7 +3,7 @@
 # Sourced by the scripts that run jobs under Open MPI on one host.
 
 # shellcheck source=tests/mpi/any_mpi_job.sh
-. "$(dirname "$0")/any_mpi_job.sh"
+. "$(dirname "$0")/../mpi/any_mpi_job.sh"
 
 # Open MPI is there and so is our component; PROGRAM, below tests/, is built.
 need_ompi() {
