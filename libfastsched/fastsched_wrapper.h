@@ -75,9 +75,9 @@ void fs_wrapper_close(fs_wrapper_t *wrapper);
 /** An MPI_Alltoallv begins, on any communicator. Any thread. */
 void fs_wrapper_enter(fs_wrapper_t *wrapper);
 
-/** It has been served by coll, whose sums were before. Any thread. */
-void fs_wrapper_count(fs_wrapper_t *wrapper, const fs_coll_t *coll,
-                      const fs_coll_stats_t *before);
+/** fs_coll_alltoallv(), which is counted. Any thread. */
+fs_status_t fs_wrapper_alltoallv(fs_wrapper_t *wrapper, fs_coll_t *coll,
+                                 const fs_call_t *call, bool *ran);
 
 /** Parameter verbose: the line about the last call, on one rank. */
 void fs_wrapper_report(const fs_wrapper_t *wrapper, const fs_coll_t *coll,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * What libmpich_coll_fast tells a program. Nobody needs it to use the library;
- * who wants to know looks the function up with dlsym().
+ * who wants to know looks the function up with dlsym(), in what
+ * dlopen("libmpich_coll_fast.so", RTLD_LAZY | RTLD_NOLOAD) returns.
  */
 #ifndef MPICH_COLL_FAST_H
 #define MPICH_COLL_FAST_H

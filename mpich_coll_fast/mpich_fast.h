@@ -13,17 +13,19 @@
 
 /* ---- mpich_fast_next.c: what we call of the MPI, by the PMPI_ names ---- */
 
-#define MPICH_FAST_CALLS(DO)                                                                       \
-    DO(Abort)                                                                                      \
-    DO(Add_error_class)                                                                            \
-    DO(Add_error_code)                                                                             \
-    DO(Add_error_string) DO(Allreduce) DO(Bcast) DO(Cancel) DO(Comm_call_errhandler)               \
-        DO(Comm_create_keyval) DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_name) DO(Comm_rank)     \
-            DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split)                 \
-                DO(Comm_split_type) DO(Comm_test_inter) DO(Get_count) DO(Iallgather)               \
-                    DO(Initialized) DO(Iprobe) DO(Irecv) DO(Isend) DO(Pack) DO(Test) DO(Type_free) \
-                        DO(Type_get_contents) DO(Type_get_envelope) DO(Type_get_extent)            \
-                            DO(Type_get_true_extent) DO(Type_size_x) DO(Unpack)
+#define MPICH_FAST_CALLS(DO)                                                                  \
+    DO(Abort)                                                                                 \
+    DO(Add_error_class)                                                                       \
+    DO(Add_error_code)                                                                        \
+    DO(Add_error_string)                                                                      \
+    DO(Allreduce)                                                                             \
+    DO(Bcast) DO(Cancel) DO(Comm_call_errhandler) DO(Comm_create_keyval) DO(Comm_free)        \
+        DO(Comm_get_attr) DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr)                   \
+            DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split) DO(Comm_split_type)          \
+                DO(Comm_test_inter) DO(Get_count) DO(Iallgather) DO(Initialized) DO(Iprobe)   \
+                    DO(Irecv) DO(Isend) DO(Pack) DO(Test) DO(Type_free) DO(Type_get_contents) \
+                        DO(Type_get_envelope) DO(Type_get_extent) DO(Type_get_true_extent)    \
+                            DO(Type_size_x) DO(Unpack)
 /* What MPIs before MPI 4 lack; then NULL. */
 #define MPICH_FAST_NEW_CALLS(DO) DO(Type_get_contents_c) DO(Type_get_envelope_c)
 
@@ -39,15 +41,45 @@ extern mpich_fast_mpi_t mpi;
 /* Fill mpi. NULL; or why not: the MPI of this process is not of MPICH's ABI. */
 const char *mpich_fast_find_mpi(void);
 
-/* ---- mpich_fast_init.c ---- */
+/* ---- mpich_fast_params.c ---- */
+
+/* What a launcher that has loaded the library hands on to the ranks. */
+#define MPICH_FAST_ALIAS "FASTSCHED_ALLTOALLV"
 
 extern fs_wrapper_t mpich_fast_wrapper;
+
+void mpich_fast_say(const char *line);
+void mpich_fast_sayf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Once. False, and said why: the job has to stop; after a moment, which hydra needs to read it. */
+bool mpich_fast_read_params(int world_rank, int world_size);
+enum { MPICH_FAST_STOP_US = 200000 };
+
+/* ---- mpich_fast_init.c ---- */
 
 /* Read the parameters, unless that is done. in_init: all of MPI_COMM_WORLD is here. */
 void mpich_fast_start(bool in_init);
 
-void mpich_fast_say(const char *line);
-void mpich_fast_sayf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* ---- mpich_fast_engine.c: datatypes; an MPICH that has called us brings its own engine ---- */
+
+typedef struct mpich_fast_layout {
+    MPI_Count size;
+    MPI_Aint extent;
+    MPI_Aint true_lb;
+} mpich_fast_layout_t;
+
+/* What returns int returns an MPI error code. */
+typedef struct mpich_fast_engine {
+    MPI_Count (*size)(MPI_Datatype type);
+    void (*describe)(MPI_Datatype type, mpich_fast_layout_t *layout);
+    /* Does one element look packed as in memory? */
+    bool (*is_dense)(MPI_Datatype type);
+    /* n elements are len bytes. */
+    int (*pack)(const void *from, int n, MPI_Datatype type, void *packed, int len);
+    int (*unpack)(const void *packed, int len, void *to, int n, MPI_Datatype type);
+} mpich_fast_engine_t;
+
+extern const mpich_fast_engine_t *mpich_fast_engine;
 
 /* ---- mpich_fast_dtype.c: counts, displacements and types as bytes ---- */
 
@@ -57,9 +89,7 @@ typedef struct mpich_fast_side {
     const void *displs;
     bool large; /* they are MPI_Count and MPI_Aint */
     char *buf;
-    MPI_Count size; /* of the type, like what follows */
-    MPI_Aint extent;
-    MPI_Aint true_lb;
+    mpich_fast_layout_t layout;
     bool contiguous;
 } mpich_fast_side_t;
 
@@ -79,12 +109,13 @@ uint64_t mpich_fast_sent_bytes(const mpich_fast_args_t *args, int size);
 const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *args);
 /* all_done: the exchange was successful, or nothing has moved (ran false). Otherwise the network may
  * still use what the call has allocated, which is then left alone for good. */
-int mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done);
+fs_status_t mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done);
 
 /* ---- mpich_fast_comm.c: one communicator ---- */
 
 typedef struct mpich_fast_comm mpich_fast_comm_t;
 struct mpich_fast_comm {
+    /* In an MPICH that has called us these are its own business, and MPI_COMM_NULL. */
     MPI_Comm comm; /* the user's */
     MPI_Comm own;  /* the same ranks, for our own messages; or MPI_COMM_NULL */
     int rank;
@@ -99,16 +130,44 @@ struct mpich_fast_comm {
 /* MPI_Finalize has begun. */
 extern bool mpich_fast_finished;
 
+/* fs_coll_create(), and what there is to say about it. Collective; alike on every rank. On FS_OK
+ * coll may be NULL. */
+fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host,
+                                 uint32_t server_label, int world_rank);
+
+/* For MPI_Finalize: some are never freed. */
+void mpich_fast_comm_list(mpich_fast_comm_t *state);
+/* Local. */
+void mpich_fast_comm_free(mpich_fast_comm_t *state);
+/* MPI_Finalize. What is on the list ends, and the sums are told. */
+void mpich_fast_finish(void);
+
+/* An MPI error class; other: for what MPI has no class for. */
+int mpich_fast_error_class(fs_status_t status, int other);
+
 /* State of a communicator, made at its first call, collectively; NULL once MPI_Finalize has begun.
  * Returns an MPI error code, of which the error handler knows. */
 int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p);
 
-/* Tell people and the communicator's error handler. Returns the MPI error code. */
-int mpich_fast_raise(MPI_Comm comm, fs_status_t status, const char *line);
+/* Tell the communicator's error handler. Returns the MPI error code. */
+int mpich_fast_raise(MPI_Comm comm, fs_status_t status);
+
+/* ---- mpich_fast_alltoallv.c: a call on a state with coll ---- */
+
+/* It is left to the MPI without another look. */
+bool mpich_fast_skips(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
+/* Otherwise. Says what went wrong. */
+fs_status_t mpich_fast_run(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *ran);
+/* If it has not run, after the MPI has served it. */
+fs_status_t mpich_fast_host_done(mpich_fast_comm_t *state);
+/* At the end of both. */
+void mpich_fast_report(const mpich_fast_comm_t *state);
 
 /* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
 
 fs_host_t mpich_fast_host(mpich_fast_comm_t *state);
+/* Only what no MPI is needed for. */
+fs_host_t mpich_fast_basic_host(void *ctx);
 /* The lowest rank of our own communicator on this rank's node, or what parameter nodes says. */
 int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p);
 

@@ -2,59 +2,72 @@
 /* MPI_Alltoallv and MPI_Alltoallv_c, blocking. */
 #include "mpich_fast.h"
 
-#include <stdio.h>
+/* ---- a call, whoever has called us ---- */
 
-static int fail(const mpich_fast_comm_t *state, fs_status_t status)
+static fs_status_t complain(const mpich_fast_comm_t *state, fs_status_t status)
 {
-    char line[1024];
-
-    snprintf(line, sizeof(line), "MPI_Alltoallv failed on %s: %s", state->name,
-             fs_coll_error(state->coll));
-    return mpich_fast_raise(state->comm, status, line);
+    if (FS_OK != status) {
+        mpich_fast_sayf("MPI_Alltoallv failed on %s: %s", state->name, fs_coll_error(state->coll));
+    }
+    return status;
 }
 
-static int run(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *ran)
+bool mpich_fast_skips(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
+{
+    return fs_coll_skip(state->coll, mpich_fast_sent_bytes(args, state->size));
+}
+
+fs_status_t mpich_fast_run(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *ran)
 {
     const fs_call_t *call = mpich_fast_call_begin(&state->call, args);
-    fs_coll_stats_t before;
-    fs_status_t status;
-    int mpi_errno;
+    fs_status_t status = fs_wrapper_alltoallv(&mpich_fast_wrapper, state->coll, call, ran), end;
 
-    fs_coll_get_stats(state->coll, &before);
-    status = fs_coll_alltoallv(state->coll, call, ran);
     /* After a failed exchange the network may still read and write. */
-    mpi_errno =
-        mpich_fast_call_end(&state->call, *ran, FS_OK == status || FS_ERR_MISMATCH == status);
-    if (FS_OK != status) {
-        return fail(state, status);
-    }
-    fs_wrapper_count(&mpich_fast_wrapper, state->coll, &before);
-    return mpi_errno;
+    end = mpich_fast_call_end(&state->call, *ran, FS_OK == status || FS_ERR_MISMATCH == status);
+    return complain(state, FS_OK == status ? end : status);
 }
+
+fs_status_t mpich_fast_host_done(mpich_fast_comm_t *state)
+{
+    return complain(state, fs_coll_host_done(state->coll));
+}
+
+void mpich_fast_report(const mpich_fast_comm_t *state)
+{
+    if (mpich_fast_wrapper.params.verbose > 0 && 0 == state->rank) {
+        fs_wrapper_report(&mpich_fast_wrapper, state->coll, state->name);
+    }
+}
+
+/* ---- a call that we have intercepted ---- */
 
 /* If the MPI fails on this rank alone, the others may yet wait for our word about its time. */
 static int run_next(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
     int mpi_errno = mpich_fast_forward(args);
-    fs_status_t status = fs_coll_host_done(state->coll);
+    fs_status_t status = mpich_fast_host_done(state);
 
-    return MPI_SUCCESS != mpi_errno || FS_OK == status ? mpi_errno : fail(state, status);
+    return MPI_SUCCESS != mpi_errno || FS_OK == status ? mpi_errno
+                                                       : mpich_fast_raise(state->comm, status);
 }
 
 static int serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
-    const fs_wrapper_t *w = &mpich_fast_wrapper;
+    fs_status_t status = FS_OK;
     bool ran = false;
     int mpi_errno = MPI_SUCCESS;
 
-    if (!fs_coll_skip(state->coll, mpich_fast_sent_bytes(args, state->size))) {
-        mpi_errno = run(state, args, &ran);
+    if (!mpich_fast_skips(state, args)) {
+        status = mpich_fast_run(state, args, &ran);
     }
-    if (MPI_SUCCESS == mpi_errno && !ran) {
+    if (FS_OK != status) {
+        return mpich_fast_raise(state->comm, status);
+    }
+    if (!ran) {
         mpi_errno = run_next(state, args);
     }
-    if (MPI_SUCCESS == mpi_errno && w->params.verbose > 0 && 0 == state->rank) {
-        fs_wrapper_report(w, state->coll, state->name);
+    if (MPI_SUCCESS == mpi_errno) {
+        mpich_fast_report(state);
     }
     return mpi_errno;
 }

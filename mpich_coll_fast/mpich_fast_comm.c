@@ -36,7 +36,7 @@ static void make_error_code(void)
     mpi.Add_error_string(own_error_code, "MPI_Alltoallv by fastsched failed; it has said why");
 }
 
-static int error_code(fs_status_t status)
+int mpich_fast_error_class(fs_status_t status, int other)
 {
     switch (status) {
     case FS_ERR_NOMEM:
@@ -45,15 +45,14 @@ static int error_code(fs_status_t status)
     case FS_ERR_TRUNCATE:
         return MPI_ERR_TRUNCATE;
     default:
-        return own_error_code;
+        return other;
     }
 }
 
-int mpich_fast_raise(MPI_Comm comm, fs_status_t status, const char *line)
+int mpich_fast_raise(MPI_Comm comm, fs_status_t status)
 {
-    int mpi_errno = error_code(status);
+    int mpi_errno = mpich_fast_error_class(status, own_error_code);
 
-    mpich_fast_say(line);
     mpi.Comm_call_errhandler(comm, mpi_errno);
     return mpi_errno;
 }
@@ -74,6 +73,14 @@ static void teardown(mpich_fast_comm_t *state)
     }
 }
 
+void mpich_fast_comm_list(mpich_fast_comm_t *state)
+{
+    pthread_mutex_lock(&lock);
+    state->next = all;
+    all = state;
+    pthread_mutex_unlock(&lock);
+}
+
 static void unlist(mpich_fast_comm_t *state)
 {
     mpich_fast_comm_t **at = &all;
@@ -89,14 +96,31 @@ static void unlist(mpich_fast_comm_t *state)
     pthread_mutex_unlock(&lock);
 }
 
+void mpich_fast_comm_free(mpich_fast_comm_t *state)
+{
+    unlist(state);
+    teardown(state);
+    free(state);
+}
+
+void mpich_fast_finish(void)
+{
+    pthread_mutex_lock(&lock);
+    mpich_fast_finished = true;
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    for (mpich_fast_comm_t *state = all; NULL != state; state = state->next) {
+        teardown(state);
+    }
+    fs_wrapper_summary(&mpich_fast_wrapper);
+}
+
 static int on_free(MPI_Comm comm, int key, void *attribute, void *extra)
 {
     (void) comm;
     (void) key;
     (void) extra;
-    unlist(attribute);
-    teardown(attribute);
-    free(attribute);
+    mpich_fast_comm_free(attribute);
     return MPI_SUCCESS;
 }
 
@@ -106,14 +130,7 @@ static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
     (void) key;
     (void) attribute;
     (void) extra;
-    pthread_mutex_lock(&lock);
-    mpich_fast_finished = true;
-    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
-    for (mpich_fast_comm_t *state = all; NULL != state; state = state->next) {
-        teardown(state);
-    }
-    fs_wrapper_summary(&mpich_fast_wrapper);
+    mpich_fast_finish();
     return MPI_SUCCESS;
 }
 
@@ -149,37 +166,48 @@ static void read_name(mpich_fast_comm_t *state)
     }
 }
 
-/* Whatever goes wrong goes wrong on every rank: fs_coll_create() agrees. */
-static int create_coll(mpich_fast_comm_t *state)
+fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host,
+                                 uint32_t server_label, int world_rank)
 {
-    fs_wrapper_t *w = &mpich_fast_wrapper;
-    fs_host_t host = mpich_fast_host(state);
+    const fs_params_t *params = &mpich_fast_wrapper.params;
     fs_member_t member = {.n_ranks = (uint32_t) state->size,
                           .rank = (uint32_t) state->rank,
+                          .server_label = server_label,
+                          .world_rank = (uint32_t) world_rank,
                           .comm_name = state->name};
-    int world_rank, mpi_errno;
     char why[256] = "";
+    fs_status_t status = fs_coll_create(host, params, &member, &state->coll, why, sizeof(why));
+
+    if (FS_ERR_UNREACHABLE == status && FS_TRANSPORT_UCX == params->transport) {
+        mpich_fast_sayf("MPI_Alltoallv fails on %s: %s, and FASTSCHED_TRANSPORT is \"ucx\"",
+                        state->name, why);
+        return status;
+    }
+    if (FS_OK != status && 0 == state->rank) {
+        mpich_fast_sayf("not used on %s: %s", state->name, why);
+    }
+    if (NULL != state->coll
+        && (!fs_coll_active(state->coll)
+            || FS_OK != fs_blocks_init(&state->call.blocks, (uint32_t) state->size))) {
+        teardown(state);
+    }
+    return FS_OK;
+}
+
+static int open_comm(mpich_fast_comm_t *state)
+{
+    fs_host_t host = mpich_fast_host(state);
+    uint32_t server_label;
+    int world_rank, mpi_errno;
     fs_status_t status;
 
     mpi.Comm_rank(MPI_COMM_WORLD, &world_rank);
-    member.world_rank = (uint32_t) world_rank;
-    mpi_errno = mpich_fast_server_label(state, &member.server_label);
+    mpi_errno = mpich_fast_server_label(state, &server_label);
     if (MPI_SUCCESS != mpi_errno) {
         return mpi_errno;
     }
-    status = fs_coll_create(&host, &w->params, &member, &state->coll, why, sizeof(why));
-    if (FS_OK == status) {
-        return MPI_SUCCESS;
-    }
-    if (FS_ERR_UNREACHABLE == status && FS_TRANSPORT_UCX == w->params.transport) {
-        mpich_fast_sayf("MPI_Alltoallv fails on %s: %s, and FASTSCHED_TRANSPORT is \"ucx\"",
-                        state->name, why);
-        return error_code(status);
-    }
-    if (0 == state->rank) {
-        mpich_fast_sayf("not used on %s: %s", state->name, why);
-    }
-    return MPI_SUCCESS;
+    status = mpich_fast_comm_open(state, &host, server_label, world_rank);
+    return FS_OK == status ? MPI_SUCCESS : mpich_fast_error_class(status, own_error_code);
 }
 
 /* Same ranks, same order, no attributes copied. */
@@ -206,15 +234,7 @@ static int set_up(mpich_fast_comm_t *state)
         return MPI_SUCCESS;
     }
     mpi_errno = make_own_comm(state);
-    if (MPI_SUCCESS == mpi_errno) {
-        mpi_errno = create_coll(state);
-    }
-    if (NULL != state->coll
-        && (!fs_coll_active(state->coll)
-            || FS_OK != fs_blocks_init(&state->call.blocks, (uint32_t) state->size))) {
-        teardown(state);
-    }
-    return mpi_errno;
+    return MPI_SUCCESS == mpi_errno ? open_comm(state) : mpi_errno;
 }
 
 /* After a failure the state stays, too: the calls to come are left to the MPI. */
@@ -233,10 +253,7 @@ static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
         teardown(state);
     }
     attr_errno = mpi.Comm_set_attr(comm, keyval, state);
-    pthread_mutex_lock(&lock);
-    state->next = all;
-    all = state;
-    pthread_mutex_unlock(&lock);
+    mpich_fast_comm_list(state);
     *state_p = state;
     return MPI_SUCCESS == mpi_errno ? attr_errno : mpi_errno;
 }

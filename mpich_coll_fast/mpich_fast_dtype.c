@@ -2,10 +2,11 @@
 /*
  * Counts, displacements and datatypes become byte counts and block addresses.
  *
- * MPI_Pack is all that an MPI offers to those outside, and it packs whole
- * elements. What a range begins or ends in the middle of goes through memory of
- * one element. But an element may be as large as a matrix: blocks of such are
- * packed as a whole before the exchange, and unpacked after it.
+ * A datatype engine packs whole elements (those inside of MPICH stop short of a
+ * part of a basic type). What a range begins or ends in the middle of goes
+ * through memory of one element. But an element may be as large as a matrix:
+ * blocks of such are packed as a whole before the exchange, and unpacked after
+ * it.
  */
 #include "mpich_fast.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 
 enum {
-    IN_ONE_GO = 1 << 30, /* bytes, for an MPI_Pack that counts in int */
+    IN_ONE_GO = 1 << 30, /* bytes, for an engine that counts in int */
     ELEMENT_MAX = 16384  /* bytes of one that is taken apart, on the stack */
 };
 
@@ -64,147 +65,64 @@ uint64_t mpich_fast_sent_bytes(const mpich_fast_args_t *a, int size)
 {
     bool in_place = MPI_IN_PLACE == a->sendbuf;
     const void *counts = in_place ? a->recvcounts : a->sendcounts;
-    MPI_Count type_size = 0;
+    MPI_Datatype type = (MPI_Datatype) (in_place ? a->recvtype : a->sendtype);
     uint64_t count = 0;
 
-    mpi.Type_size_x((MPI_Datatype) (in_place ? a->recvtype : a->sendtype), &type_size);
     for (int r = 0; r < size; ++r) {
         count += (uint64_t) count_of(counts, a->large, r);
     }
-    return count * (uint64_t) type_size;
-}
-
-/* ---- which types are contiguous ---- */
-
-/* How a type was made. Of one that was made with large counts the older calls would not tell. */
-typedef struct envelope {
-    MPI_Count integers, addresses, counts, types;
-    int combiner;
-} envelope_t;
-
-static envelope_t get_envelope(MPI_Datatype type)
-{
-    envelope_t e = {.counts = 0};
-    int integers, addresses, types;
-
-    if (NULL != mpi.Type_get_envelope_c) {
-        mpi.Type_get_envelope_c(type, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner);
-    } else {
-        mpi.Type_get_envelope(type, &integers, &addresses, &types, &e.combiner);
-        e.integers = integers;
-        e.addresses = addresses;
-        e.types = types;
-    }
-    return e;
-}
-
-/* Of a type made from one other: that one. */
-static MPI_Datatype get_base(MPI_Datatype type, const envelope_t *e)
-{
-    MPI_Datatype base;
-    MPI_Aint addresses[2];
-    MPI_Count counts[2];
-    int integers[2];
-
-    if (NULL != mpi.Type_get_contents_c) {
-        mpi.Type_get_contents_c(type, e->integers, e->addresses, e->counts, e->types, integers,
-                                addresses, counts, &base);
-    } else {
-        mpi.Type_get_contents(type, (int) e->integers, (int) e->addresses, (int) e->types, integers,
-                              addresses, &base);
-    }
-    return base;
-}
-
-static bool is_dense(MPI_Datatype type);
-
-static bool is_base_dense(MPI_Datatype type, const envelope_t *e)
-{
-    MPI_Datatype base = get_base(type, e);
-    bool dense = is_dense(base);
-    MPI_Aint lb, extent;
-    MPI_Count size;
-
-    mpi.Type_size_x(base, &size);
-    mpi.Type_get_extent(base, &lb, &extent);
-    if (MPI_COMBINER_NAMED != get_envelope(base).combiner) {
-        mpi.Type_free(&base);
-    }
-    return dense && (MPI_COMBINER_CONTIGUOUS != e->combiner || size == extent);
-}
-
-/* Packed, one element looks as in memory. Size and true extent alone do not tell: a type may list
- * its parts in any order. */
-static bool is_dense(MPI_Datatype type)
-{
-    MPI_Aint lb, extent;
-    MPI_Count size;
-    envelope_t e;
-
-    mpi.Type_size_x(type, &size);
-    mpi.Type_get_true_extent(type, &lb, &extent);
-    if (size != extent) {
-        return false;
-    }
-    e = get_envelope(type);
-    switch (e.combiner) {
-    case MPI_COMBINER_NAMED:
-        return true;
-    case MPI_COMBINER_DUP:
-    case MPI_COMBINER_CONTIGUOUS:
-    case MPI_COMBINER_RESIZED:
-        return is_base_dense(type, &e);
-    default:
-        return false;
-    }
+    return count * (uint64_t) mpich_fast_engine->size(type);
 }
 
 /* Fill a side and its byte counts. */
 static void describe_side(mpich_fast_side_t *side, int size, uint64_t *bytes)
 {
+    mpich_fast_layout_t *layout = &side->layout;
     MPI_Count most = 0;
-    MPI_Aint lb, true_extent;
 
-    mpi.Type_size_x(side->type, &side->size);
-    mpi.Type_get_extent(side->type, &lb, &side->extent);
-    mpi.Type_get_true_extent(side->type, &side->true_lb, &true_extent);
     for (int r = 0; r < size; ++r) {
         MPI_Count count = count_of(side->counts, side->large, r);
 
-        bytes[r] = (uint64_t) count * (uint64_t) side->size;
         most = count > most ? count : most;
     }
-    side->contiguous =
-        0 == side->size || ((most < 2 || side->size == side->extent) && is_dense(side->type));
+    mpich_fast_engine->describe(side->type, layout);
+    for (int r = 0; r < size; ++r) {
+        bytes[r] = (uint64_t) count_of(side->counts, side->large, r) * (uint64_t) layout->size;
+    }
+    side->contiguous = 0 == layout->size
+                       || ((most < 2 || layout->size == layout->extent)
+                           && mpich_fast_engine->is_dense(side->type));
 }
 
 static char *block_start(const mpich_fast_side_t *side, int r)
 {
-    return side->buf + displ_of(side->displs, side->large, r) * side->extent;
+    return side->buf + displ_of(side->displs, side->large, r) * side->layout.extent;
 }
 
 /* ---- packing ---- */
 
 static bool is_large(const mpich_fast_side_t *side)
 {
-    return !side->contiguous && side->size > ELEMENT_MAX;
+    return !side->contiguous && side->layout.size > ELEMENT_MAX;
 }
 
 /* Elements that go through one MPI_Pack; 0: not even one does. */
 static MPI_Count elements_in_one_go(const mpich_fast_side_t *side)
 {
-    return side->size > INT_MAX ? 0 : side->size >= IN_ONE_GO ? 1 : IN_ONE_GO / side->size;
+    return side->layout.size > INT_MAX      ? 0
+           : side->layout.size >= IN_ONE_GO ? 1
+                                            : IN_ONE_GO / side->layout.size;
 }
 
 /* n elements of block r, from element k on, to packed or from it. */
 static int convert_elements(const mpich_fast_side_t *side, int r, MPI_Count k, MPI_Count n,
                             char *packed, bool unpack)
 {
-    char *at = block_start(side, r) + k * side->extent;
-    int len = (int) (n * side->size), position = 0;
+    char *at = block_start(side, r) + k * side->layout.extent;
+    int len = (int) (n * side->layout.size);
 
-    return unpack ? mpi.Unpack(packed, len, &position, at, (int) n, side->type, MPI_COMM_SELF)
-                  : mpi.Pack(at, (int) n, side->type, packed, len, &position, MPI_COMM_SELF);
+    return unpack ? mpich_fast_engine->unpack(packed, len, at, (int) n, side->type)
+                  : mpich_fast_engine->pack(at, (int) n, side->type, packed, len);
 }
 
 /* len bytes of element k, from byte skip on. */
@@ -226,7 +144,7 @@ static int convert_part(const mpich_fast_side_t *side, int r, MPI_Count k, uint6
 static fs_status_t convert(const mpich_fast_side_t *side, int r, uint64_t offset, uint64_t len,
                            char *packed, bool unpack)
 {
-    uint64_t size = (uint64_t) side->size, most = (uint64_t) elements_in_one_go(side), n;
+    uint64_t size = (uint64_t) side->layout.size, most = (uint64_t) elements_in_one_go(side), n;
     int mpi_errno = 0 == most ? MPI_ERR_OTHER : MPI_SUCCESS;
 
     for (; len > 0 && MPI_SUCCESS == mpi_errno; offset += n, packed += n, len -= n) {
@@ -330,8 +248,8 @@ const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast
         describe_side(&call->send, size, b->send_bytes);
     }
     for (int r = 0; r < size; ++r) {
-        b->send_block[r] = block_start(&call->send, r) + call->send.true_lb;
-        b->recv_block[r] = block_start(&call->recv, r) + call->recv.true_lb;
+        b->send_block[r] = block_start(&call->send, r) + call->send.layout.true_lb;
+        b->recv_block[r] = block_start(&call->recv, r) + call->recv.layout.true_lb;
     }
     prepares = call->in_place || is_large(&call->send) || is_large(&call->recv);
     b->call = (fs_call_t){
@@ -348,7 +266,7 @@ const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast
     return &b->call;
 }
 
-int mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done)
+fs_status_t mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done)
 {
     fs_status_t status = FS_OK;
 
@@ -360,5 +278,5 @@ int mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done)
     }
     call->landing = NULL;
     fs_blocks_end(&call->blocks, all_done);
-    return FS_OK == status ? MPI_SUCCESS : MPI_ERR_OTHER;
+    return status;
 }

@@ -153,15 +153,19 @@ static const fs_host_p2p_t p2p = {
     .cancel = p2p_cancel,
 };
 
+fs_host_t mpich_fast_basic_host(void *ctx)
+{
+    return (fs_host_t){.ctx = ctx, .net = get_net, .nics = get_nics, .warn = warn};
+}
+
 fs_host_t mpich_fast_host(mpich_fast_comm_t *state)
 {
-    return (fs_host_t){.ctx = state,
-                       .allgather = allgather,
-                       .progress = progress,
-                       .net = get_net,
-                       .nics = get_nics,
-                       .warn = warn,
-                       .p2p = &p2p};
+    fs_host_t host = mpich_fast_basic_host(state);
+
+    host.allgather = allgather;
+    host.progress = progress;
+    host.p2p = &p2p;
+    return host;
 }
 
 /* ---- who is where ---- */

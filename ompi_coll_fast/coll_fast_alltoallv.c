@@ -22,18 +22,12 @@ static int failed(const mca_coll_fast_module_t *module, fs_status_t status)
 static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ran)
 {
     const fs_call_t *call = mca_coll_fast_call_begin(module->scratch, args);
-    fs_coll_stats_t before;
-    fs_status_t status;
+    fs_status_t status =
+        fs_wrapper_alltoallv(&mca_coll_fast_component.wrapper, module->coll, call, ran);
 
-    fs_coll_get_stats(module->coll, &before);
-    status = fs_coll_alltoallv(module->coll, call, ran);
     /* After a failed exchange the network may still read the in-place copy. */
     mca_coll_fast_call_end(module->scratch, FS_OK == status || FS_ERR_MISMATCH == status);
-    if (FS_OK != status) {
-        return failed(module, status);
-    }
-    fs_wrapper_count(&mca_coll_fast_component.wrapper, module->coll, &before);
-    return OMPI_SUCCESS;
+    return FS_OK == status ? OMPI_SUCCESS : failed(module, status);
 }
 
 /* What served the communicator before us. If it fails on this rank alone, the

@@ -300,9 +300,14 @@ void osu_algorithm_init(MPI_Comm comm, osu_algorithm_t *algorithm)
 static int ask_counter(void)
 {
     unsigned long long (*counter)(const char *name);
+    void *library = dlopen("libmpich_coll_fast.so", RTLD_LAZY | RTLD_NOLOAD);
 
-    *(void **)&counter = dlsym(RTLD_DEFAULT, "mpich_fast_counter");
-    return counter == NULL ? -1 : (int)counter("last_algorithm");
+    if (library == NULL) {
+        return -1;
+    }
+    *(void **)&counter = dlsym(library, "mpich_fast_counter");
+    dlclose(library);
+    return (int)counter("last_algorithm");
 }
 
 /* -1 if it cannot be read. */

@@ -121,8 +121,8 @@ void fs_wrapper_enter(fs_wrapper_t *wrapper)
                      __ATOMIC_RELAXED);
 }
 
-void fs_wrapper_count(fs_wrapper_t *wrapper, const fs_coll_t *coll,
-                      const fs_coll_stats_t *before)
+static void count(fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                  uint64_t inter_bytes_before)
 {
     fs_alg_t        alg = fs_coll_last_alg(coll);
     fs_coll_stats_t stats;
@@ -132,7 +132,21 @@ void fs_wrapper_count(fs_wrapper_t *wrapper, const fs_coll_t *coll,
     if (alg != FS_ALG_HOST) {
         add(&wrapper->calls_by[alg], 1);
     }
-    add(&wrapper->inter_bytes, stats.inter_bytes - before->inter_bytes);
+    add(&wrapper->inter_bytes, stats.inter_bytes - inter_bytes_before);
+}
+
+fs_status_t fs_wrapper_alltoallv(fs_wrapper_t *wrapper, fs_coll_t *coll,
+                                 const fs_call_t *call, bool *ran)
+{
+    fs_coll_stats_t before;
+    fs_status_t     status;
+
+    fs_coll_get_stats(coll, &before);
+    status = fs_coll_alltoallv(coll, call, ran);
+    if (status == FS_OK) {
+        count(wrapper, coll, before.inter_bytes);
+    }
+    return status;
 }
 
 /* ---- lines for people ---- */

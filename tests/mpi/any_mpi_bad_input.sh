@@ -12,7 +12,8 @@ limit=30
 job() {
     any_run "$@" >"$scratch/all" 2>&1
     status=$?
-    grep -v -e '^\[warn\] ' -e ' application called MPI_Abort' "$scratch/all" \
+    grep -v -e '^\[warn\] ' -e ' application called MPI_Abort' \
+        -e '^Abort([0-9]*) on node [0-9]*: stopped by' "$scratch/all" \
         >"$scratch/out"
     case $status in
     124 | 137) echo "no end after $limit s" && return 1 ;;

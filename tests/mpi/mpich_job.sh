@@ -6,12 +6,20 @@
 . "$(dirname "$0")/../mpi/any_mpi_job.sh"
 library=$build/mpich_coll_fast/.libs/libmpich_coll_fast.so
 
+# With FS_NATIVE, where an MPICH is installed that knows "fast" itself (see
+# mpich_coll_fast/native/build), that MPICH runs the jobs and opens the library.
+native=${FS_NATIVE-}
+
 # MPICH is there and so is our library; PROGRAM, below tests/, is built.
 need_mpich() {
     program=$build/tests/$1
     [ -r "$build/run-env" ] || skip "no run-env in $build"
     # shellcheck disable=SC1091
     . "$build/run-env"
+    if [ -n "$native" ]; then
+        FS_MPIEXEC_MPICH=$native/bin/mpiexec
+        export LD_LIBRARY_PATH="$native/lib:${library%/*}:${LD_LIBRARY_PATH-}"
+    fi
     mpiexec=${FS_MPIEXEC_MPICH:-$(command -v mpiexec.mpich || command -v mpiexec.hydra)} ||
         skip 'no mpiexec'
     "$mpiexec" --version 2>/dev/null | grep -q HYDRA ||
@@ -30,7 +38,7 @@ parameter() { printf 'FASTSCHED_%s\n' "$1" | tr '[:lower:]' '[:upper:]'; }
 variable() { parameter "$1"; }
 
 # A job with arguments as Open MPI has them: --mca coll fast loads the library
-# and chooses it, --mca coll_fast_NAME VALUE is FASTSCHED_NAME, -x NAME=VALUE.
+# (if need be) and chooses it, --mca coll_fast_NAME VALUE is FASTSCHED_NAME, -x NAME=VALUE.
 any_run() {
     mpich=
     while :; do
@@ -38,7 +46,7 @@ any_run() {
         -np,*) mpich="$mpich -n $2" ;;
         -x,*) mpich="$mpich -genv ${2%%=*} ${2#*=}" ;;
         --mca,coll)
-            mpich="$mpich -genv LD_PRELOAD $library"
+            [ -n "$native" ] || mpich="$mpich -genv LD_PRELOAD $library"
             mpich="$mpich -genv MPICH_ALLTOALLV_INTRA_ALGORITHM $3"
             shift
             ;;

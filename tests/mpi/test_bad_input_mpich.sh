@@ -31,7 +31,8 @@ alone() {
         'Invalid MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM value (fast)'
 }
 
-case_of 'the variable is set, the library is not loaded' alone
+[ -n "$native" ] ||
+    case_of 'the variable is set, the library is not loaded' alone
 
 # ---- the library in front of an MPI that is not of MPICH's ABI ----
 
@@ -45,7 +46,7 @@ other_mpi() {
         "not used: the MPI of this process is not of MPICH's ABI: Open MPI"
 }
 
-if command -v mpirun.openmpi >/dev/null &&
+if [ -z "$native" ] && command -v mpirun.openmpi >/dev/null &&
     [ -x "$build/tests/mpi/mpi_mismatch" ]; then
     case_of 'an Open MPI behind it' other_mpi
 fi

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The MPI's datatype engine as those outside have it. */
+#include "mpich_fast.h"
+
+/* How a type was made. Of one that was made with large counts the older calls would not tell. */
+typedef struct envelope {
+    MPI_Count integers, addresses, counts, types;
+    int combiner;
+} envelope_t;
+
+static envelope_t get_envelope(MPI_Datatype type)
+{
+    envelope_t e = {.counts = 0};
+    int integers, addresses, types;
+
+    if (NULL != mpi.Type_get_envelope_c) {
+        mpi.Type_get_envelope_c(type, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner);
+    } else {
+        mpi.Type_get_envelope(type, &integers, &addresses, &types, &e.combiner);
+        e.integers = integers;
+        e.addresses = addresses;
+        e.types = types;
+    }
+    return e;
+}
+
+/* Of a type made from one other: that one. */
+static MPI_Datatype get_base(MPI_Datatype type, const envelope_t *e)
+{
+    MPI_Datatype base;
+    MPI_Aint addresses[2];
+    MPI_Count counts[2];
+    int integers[2];
+
+    if (NULL != mpi.Type_get_contents_c) {
+        mpi.Type_get_contents_c(type, e->integers, e->addresses, e->counts, e->types, integers,
+                                addresses, counts, &base);
+    } else {
+        mpi.Type_get_contents(type, (int) e->integers, (int) e->addresses, (int) e->types, integers,
+                              addresses, &base);
+    }
+    return base;
+}
+
+static bool is_dense(MPI_Datatype type);
+
+static bool is_base_dense(MPI_Datatype type, const envelope_t *e)
+{
+    MPI_Datatype base = get_base(type, e);
+    bool dense = is_dense(base);
+    MPI_Aint lb, extent;
+    MPI_Count size;
+
+    mpi.Type_size_x(base, &size);
+    mpi.Type_get_extent(base, &lb, &extent);
+    if (MPI_COMBINER_NAMED != get_envelope(base).combiner) {
+        mpi.Type_free(&base);
+    }
+    return dense && (MPI_COMBINER_CONTIGUOUS != e->combiner || size == extent);
+}
+
+/* Packed, one element looks as in memory. Size and true extent alone do not tell: a type may list
+ * its parts in any order. */
+static bool is_dense(MPI_Datatype type)
+{
+    MPI_Aint lb, extent;
+    MPI_Count size;
+    envelope_t e;
+
+    mpi.Type_size_x(type, &size);
+    mpi.Type_get_true_extent(type, &lb, &extent);
+    if (size != extent) {
+        return false;
+    }
+    e = get_envelope(type);
+    switch (e.combiner) {
+    case MPI_COMBINER_NAMED:
+        return true;
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_CONTIGUOUS:
+    case MPI_COMBINER_RESIZED:
+        return is_base_dense(type, &e);
+    default:
+        return false;
+    }
+}
+
+/* ---- sizes, and packing ---- */
+
+static MPI_Count get_size(MPI_Datatype type)
+{
+    MPI_Count size = 0;
+
+    mpi.Type_size_x(type, &size);
+    return size;
+}
+
+static void describe(MPI_Datatype type, mpich_fast_layout_t *layout)
+{
+    MPI_Aint lb, true_extent;
+
+    layout->size = get_size(type);
+    mpi.Type_get_extent(type, &lb, &layout->extent);
+    mpi.Type_get_true_extent(type, &layout->true_lb, &true_extent);
+}
+
+static int pack(const void *from, int n, MPI_Datatype type, void *packed, int len)
+{
+    int position = 0;
+
+    return mpi.Pack(from, n, type, packed, len, &position, MPI_COMM_SELF);
+}
+
+static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype type)
+{
+    int position = 0;
+
+    return mpi.Unpack(packed, len, &position, to, n, type, MPI_COMM_SELF);
+}
+
+static const mpich_fast_engine_t outside = {
+    .size = get_size,
+    .describe = describe,
+    .is_dense = is_dense,
+    .pack = pack,
+    .unpack = unpack,
+};
+
+const mpich_fast_engine_t *mpich_fast_engine = &outside;

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library inside of an MPICH that has the algorithm "fast". Nothing here
+ * calls the MPI: MPICH, which has called us, may hold its lock. What we need of
+ * it is in a table; see native/mpich_fast_native.h.
+ */
+#include "mpich_fast_native_host.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- communicators ---- */
+
+static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
+{
+    const uint32_t *world_server = mpich_fast_wrapper.world_server;
+    mpich_fast_comm_t *state = calloc(1, sizeof(*state));
+    fs_host_t host = mpich_fast_native_host(comm->comm);
+    uint32_t label = (uint32_t) comm->node;
+    fs_status_t status;
+
+    if (NULL == state) {
+        return MPI_ERR_NO_MEM;
+    }
+    state->comm = MPI_COMM_NULL;
+    state->own = MPI_COMM_NULL;
+    state->rank = comm->rank;
+    state->size = comm->size;
+    strncpy(state->name, comm->name, sizeof(state->name) - 1);
+    if (NULL != world_server) {
+        label = world_server[comm->world_rank];
+    }
+    status = mpich_fast_comm_open(state, &host, label, comm->world_rank);
+    if (FS_OK != status) {
+        free(state);
+        return mpich_fast_error_class(status, MPI_ERR_OTHER);
+    }
+    mpich_fast_comm_list(state);
+    *state_p = state;
+    return MPI_SUCCESS;
+}
+
+static void comm_free(void *state)
+{
+    mpich_fast_comm_free(state);
+}
+
+/* ---- a call ---- */
+
+static int error_class(fs_status_t status)
+{
+    return FS_OK == status ? MPI_SUCCESS : mpich_fast_error_class(status, MPI_ERR_OTHER);
+}
+
+static int alltoallv(void *handle, const void *sendbuf, const ptrdiff_t *sendcounts,
+                     const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
+                     const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype, bool *ran)
+{
+    mpich_fast_comm_t *state = handle;
+    mpich_fast_args_t args = {sendbuf,    sendcounts, sdispls,  sendtype, recvbuf,
+                              recvcounts, rdispls,    recvtype, 0,        true};
+    fs_status_t status;
+
+    *ran = false;
+    fs_wrapper_enter(&mpich_fast_wrapper);
+    if (NULL == state->coll || mpich_fast_skips(state, &args)) {
+        return MPI_SUCCESS;
+    }
+    status = mpich_fast_run(state, &args, ran);
+    if (FS_OK == status && *ran) {
+        mpich_fast_report(state);
+    }
+    return error_class(status);
+}
+
+static int host_done(void *handle)
+{
+    mpich_fast_comm_t *state = handle;
+    fs_status_t status = FS_OK;
+
+    if (NULL != state->coll) {
+        status = mpich_fast_host_done(state);
+    }
+    if (NULL != state->coll && FS_OK == status) {
+        mpich_fast_report(state);
+    }
+    return error_class(status);
+}
+
+/* ---- the table ---- */
+
+static unsigned poll_net(void)
+{
+    return fs_net_progress(mpich_fast_wrapper.net);
+}
+
+static void net_is_up(fs_net_t *net)
+{
+    (void) net;
+    if (MPI_SUCCESS != mpich_fast_services->watch(poll_net)) {
+        mpich_fast_say("MPICH's progress does not look at our network: no hook is free");
+    }
+}
+
+static const mpich_fast_native_t table = {
+    .comm_create = comm_create,
+    .comm_free = comm_free,
+    .alltoallv = alltoallv,
+    .host_done = host_done,
+    .finalize = mpich_fast_finish,
+};
+
+__attribute__((visibility("default"))) mpich_fast_native_open_t mpich_fast_native_open;
+
+const mpich_fast_native_t *mpich_fast_native_open(int version,
+                                                  const mpich_fast_services_t *services,
+                                                  int world_rank, int world_size)
+{
+    if (MPICH_FAST_NATIVE_VERSION != version) {
+        mpich_fast_sayf("not used: this MPICH knows version %d of our tables, the library has "
+                        "version %d; build both from one source",
+                        version, MPICH_FAST_NATIVE_VERSION);
+        return NULL;
+    }
+    if (mpich_fast_enabled) {
+        mpich_fast_say("not used: the library is loaded before this MPICH already (LD_PRELOAD), "
+                       "which has the algorithm fast itself; leave out one of the two");
+        return NULL;
+    }
+    mpich_fast_services = services;
+    mpich_fast_engine = &mpich_fast_native_engine;
+    mpich_fast_wrapper.net_is_up = net_is_up;
+    if (!mpich_fast_read_params(world_rank, world_size)) {
+        usleep(MPICH_FAST_STOP_US);
+        services->abort(1);
+    }
+    return &table;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this process says, and the parameters, which are in the environment. */
+#include "mpich_fast.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fastsched_ucx.h"
+
+#define PREFIX "FASTSCHED_"
+
+fs_wrapper_t mpich_fast_wrapper = {
+    .say = mpich_fast_say,
+    .create_net = fs_ucx_create,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+/* One line, one write: those of many ranks go to one terminal. */
+void mpich_fast_say(const char *line)
+{
+    mpich_fast_sayf("%s", line);
+}
+
+void mpich_fast_sayf(const char *format, ...)
+{
+    char text[1280];
+    int len = snprintf(text, sizeof(text), "coll fast: ");
+    va_list args;
+
+    va_start(args, format);
+    len += vsnprintf(text + len, sizeof(text) - len - 1, format, args);
+    va_end(args);
+    len = len < (int) sizeof(text) - 2 ? len : (int) sizeof(text) - 2;
+    text[len++] = '\n';
+    fwrite(text, 1, (size_t) len, stderr);
+}
+
+/* ---- parameters ---- */
+
+/* "window is ..." becomes "FASTSCHED_WINDOW is ...". */
+static void spell(const char *name, char *variable, size_t len)
+{
+    snprintf(variable, len, PREFIX "%s", name);
+    for (size_t at = 0; '\0' != variable[at] && ' ' != variable[at] && ':' != variable[at]; ++at) {
+        variable[at] = (char) toupper((unsigned char) variable[at]);
+    }
+}
+
+static const char *value_of(size_t k, const fs_param_info_t *info)
+{
+    char variable[64];
+
+    (void) k;
+    spell(info->name, variable, sizeof(variable));
+    return getenv(variable);
+}
+
+static bool is_known(const char *entry)
+{
+    const fs_param_info_t *info;
+    char variable[64];
+    size_t len = strcspn(entry, "=");
+
+    for (size_t k = 0; NULL != (info = fs_params_info(k)); ++k) {
+        spell(info->name, variable, sizeof(variable));
+        if (strlen(variable) == len && 0 == strncmp(entry, variable, len)) {
+            return true;
+        }
+    }
+    return (strlen(MPICH_FAST_ALIAS) == len && 0 == strncmp(entry, MPICH_FAST_ALIAS, len))
+           || 0 == strncmp(entry, PREFIX "UCX_", strlen(PREFIX "UCX_"));
+}
+
+/* A name that is mistyped must not be ignored in silence. */
+static void look_for_unknown(void)
+{
+    for (char **entry = environ; NULL != *entry; ++entry) {
+        if (0 == strncmp(*entry, PREFIX, strlen(PREFIX)) && !is_known(*entry)) {
+            mpich_fast_sayf("%.*s is no parameter and has no effect; see man mpich_coll_fast",
+                            (int) strcspn(*entry, "="), *entry);
+        }
+    }
+}
+
+bool mpich_fast_read_params(int world_rank, int world_size)
+{
+    fs_wrapper_t *w = &mpich_fast_wrapper;
+    char why[512], text[600];
+
+    w->on_world_rank_0 = 0 == world_rank;
+    if (FS_OK != fs_wrapper_parse(w, value_of, why, sizeof(why))
+        || FS_OK != fs_wrapper_place(w, (uint32_t) world_size, why, sizeof(why))) {
+        spell(why, text, sizeof(text));
+        mpich_fast_sayf("parameter %s; the job stops here", text);
+        return false;
+    }
+    if (w->on_world_rank_0) {
+        look_for_unknown();
+    }
+    if (w->on_world_rank_0 && w->params.verbose > 0) {
+        mpich_fast_say("version " FS_VERSION " serves MPI_Alltoallv of this job");
+    }
+    return true;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Part of MPICH once native/insert has put it there: included at the end of
+ * alltoallv_intra_scattered.c, because a new file in a Makefile.mk would ask
+ * for automake. Written for MPICH 4.0 to 4.2.
+ */
+#include "mpich_fast_native.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+
+/* What differs between the versions. */
+#if MPICH_NUMVERSION < 40200000
+#define FAST_ERRFLAG MPIR_Errflag_t *
+#define FAST_ERRFLAG_OF(flag) (&(flag))
+#else
+#define FAST_ERRFLAG MPIR_Errflag_t
+#define FAST_ERRFLAG_OF(flag) (flag)
+#endif
+#if MPICH_NUMVERSION < 40100000
+#define FAST_TYPEREP_FLAGS
+#else
+#define FAST_TYPEREP_FLAGS , MPIR_TYPEREP_FLAG_NONE
+#endif
+
+/* Across the tables errors are classes. */
+static int fast_class(int mpi_errno)
+{
+    return mpi_errno ? MPIR_ERR_GET_CLASS(mpi_errno) : MPI_SUCCESS;
+}
+
+static int fast_error(int error_class)
+{
+    const char *text = error_class == MPI_ERR_TRUNCATE ? "**truncate" :
+        error_class == MPI_ERR_NO_MEM ? "**nomem" : "**fail";
+
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPIR_Alltoallv_intra_fast",
+                                __LINE__, error_class, text, 0);
+}
+
+/* ---- what we do for the library ---- */
+
+static int fast_allgather(void *comm, const void *in, ptrdiff_t len, void *out)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    return fast_class(MPIR_Allgather(in, len, MPI_BYTE, out, len, MPI_BYTE, comm,
+                                     FAST_ERRFLAG_OF(errflag)));
+}
+
+static void fast_progress(void)
+{
+    (void) MPID_Progress_test(NULL);
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+static unsigned (*fast_poll) (void);
+
+static int fast_hook(int *made_progress)
+{
+    *made_progress = fast_poll() > 0;
+    return MPI_SUCCESS;
+}
+
+static int fast_hook_id = -1;
+
+static int fast_watch(unsigned (*poll) (void))
+{
+    int mpi_errno;
+
+    fast_poll = poll;
+    mpi_errno = MPIR_Progress_hook_register(fast_hook, &fast_hook_id);
+    if (!mpi_errno)
+        MPIR_Progress_hook_activate(fast_hook_id);
+    return fast_class(mpi_errno);
+}
+
+static int fast_isend(void *comm, const void *buf, ptrdiff_t len, int dest, int tag, void **request)
+{
+    return fast_class(MPID_Isend(buf, len, MPI_BYTE, dest, tag, comm, MPIR_CONTEXT_INTRA_PT2PT,
+                                 (MPIR_Request **) request));
+}
+
+static int fast_irecv(void *comm, void *buf, ptrdiff_t len, int source, int tag, void **request)
+{
+    return fast_class(MPID_Irecv(buf, len, MPI_BYTE, source < 0 ? MPI_ANY_SOURCE : source, tag,
+                                 comm, MPIR_CONTEXT_INTRA_PT2PT, (MPIR_Request **) request));
+}
+
+static int fast_test(void *request, bool * done, ptrdiff_t * len)
+{
+    MPIR_Request *req = request;
+    int mpi_errno;
+
+    *done = MPIR_Request_is_complete(req);
+    if (!*done)
+        return MPI_SUCCESS;
+    *len = MPIR_STATUS_GET_COUNT(req->status);
+    mpi_errno = fast_class(req->status.MPI_ERROR);
+    if (req->kind == MPIR_REQUEST_KIND__RECV && MPIR_STATUS_GET_CANCEL_BIT(req->status))
+        mpi_errno = MPI_ERR_OTHER;
+    MPIR_Request_free(req);
+    return mpi_errno;
+}
+
+static void fast_cancel(void *request)
+{
+    (void) MPID_Cancel_recv(request);
+}
+
+static void fast_describe(int type, mpich_fast_native_type_t * description)
+{
+    MPI_Aint true_extent, true_lb, extent, size;
+    int contiguous;
+
+    MPIR_Datatype_get_size_macro(type, size);
+    MPIR_Datatype_get_extent_macro(type, extent);
+    MPIR_Datatype_is_contig(type, &contiguous);
+    MPIR_Type_get_true_extent_impl(type, &true_lb, &true_extent);
+    *description = (mpich_fast_native_type_t) {
+        .size = size,
+        .extent = extent,
+        .true_lb = true_lb,
+        .contiguous = contiguous
+    };
+}
+
+static int fast_pack(const void *from, ptrdiff_t n, int type, void *packed, ptrdiff_t len)
+{
+    MPI_Aint done;
+    int mpi_errno = MPIR_Typerep_pack(from, n, type, 0, packed, len, &done FAST_TYPEREP_FLAGS);
+
+    return mpi_errno || done == len ? fast_class(mpi_errno) : MPI_ERR_OTHER;
+}
+
+static int fast_unpack(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n, int type)
+{
+    MPI_Aint done;
+    int mpi_errno = MPIR_Typerep_unpack(packed, len, to, n, type, 0, &done FAST_TYPEREP_FLAGS);
+
+    return mpi_errno || done == len ? fast_class(mpi_errno) : MPI_ERR_OTHER;
+}
+
+static void fast_abort(int exit_status)
+{
+    MPID_Abort(NULL, MPI_SUCCESS, exit_status, "stopped by libmpich_coll_fast");
+}
+
+static const mpich_fast_services_t fast_services = {
+    .allgather = fast_allgather,
+    .progress = fast_progress,
+    .watch = fast_watch,
+    .isend = fast_isend,
+    .irecv = fast_irecv,
+    .test = fast_test,
+    .cancel = fast_cancel,
+    .describe = fast_describe,
+    .pack = fast_pack,
+    .unpack = fast_unpack,
+    .abort = fast_abort,
+};
+
+/* ---- the library ---- */
+
+static const mpich_fast_native_t *fast_library;
+
+static int fast_at_finalize(void *ignored)
+{
+    if (fast_hook_id >= 0)
+        MPIR_Progress_hook_deregister(fast_hook_id);
+    fast_library->finalize();
+    return MPI_SUCCESS;
+}
+
+static void fast_open_library(void)
+{
+    const char *name = MPIR_CVAR_ALLTOALLV_FAST_LIBRARY;
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    mpich_fast_native_open_t *open = NULL;
+
+    if (handle)
+        open = (mpich_fast_native_open_t *) dlsym(handle, "mpich_fast_native_open");
+    if (!open) {
+        fprintf(stderr, "MPICH: MPI_Alltoallv was to use the algorithm fast, but: %s. Set "
+                "LD_LIBRARY_PATH, or MPIR_CVAR_ALLTOALLV_FAST_LIBRARY to the path of "
+                "libmpich_coll_fast.so; or choose another algorithm.\n", dlerror());
+        return;
+    }
+    fast_library = open(MPICH_FAST_NATIVE_VERSION, &fast_services, MPIR_Process.rank, MPIR_Process.size);
+    if (fast_library)
+        MPIR_Add_finalize(fast_at_finalize, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
+}
+
+/* NULL on one rank must not become another algorithm there: the others would wait. */
+static const mpich_fast_native_t *fast_get_library(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, fast_open_library);
+    return fast_library;
+}
+
+/* ---- communicators ---- */
+
+typedef struct {
+    MPIR_Comm *own;
+    void *state;                /* the library's; NULL: it has failed */
+} fast_comm_t;
+
+static int fast_comm_create(MPIR_Comm * comm_ptr)
+{
+    fast_comm_t *fast = MPL_calloc(1, sizeof(*fast), MPL_MEM_OTHER);
+    mpich_fast_native_comm_t member = {.name = comm_ptr->name[0] ? comm_ptr->name :
+            "a communicator",
+        .rank = comm_ptr->rank,
+        .size = comm_ptr->local_size,
+        .world_rank = MPIR_Process.rank
+    };
+    int mpi_errno = MPI_SUCCESS, error_class;
+
+    MPIR_ERR_CHKANDJUMP(!fast, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    comm_ptr->alltoallv_fast = fast;
+    /* Same ranks, same order, no attributes copied. */
+    mpi_errno = MPIR_Comm_split_impl(comm_ptr, 0, comm_ptr->rank, &fast->own);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Get_node_id(comm_ptr, comm_ptr->rank, &member.node);
+    MPIR_ERR_CHECK(mpi_errno);
+    member.comm = fast->own;
+    error_class = fast_library->comm_create(&member, &fast->state);
+    if (error_class)
+        mpi_errno = fast_error(error_class);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Alltoallv_fast_comm_cleanup(MPIR_Comm * comm_ptr)
+{
+    fast_comm_t *fast = comm_ptr->alltoallv_fast;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (fast) {
+        if (fast->state)
+            fast_library->comm_free(fast->state);
+        if (fast->own)
+            mpi_errno = MPIR_Comm_release(fast->own);
+        MPL_free(fast);
+    }
+    comm_ptr->alltoallv_fast = NULL;
+    return mpi_errno;
+}
+
+/* ---- a call ---- */
+
+/* Not MPIR_Alltoallv_allcomm_auto, which may have chosen us. */
+static int fast_decline(const void *sendbuf, const MPI_Aint * sendcounts, const MPI_Aint * sdispls,
+                        MPI_Datatype sendtype, void *recvbuf, const MPI_Aint * recvcounts,
+                        const MPI_Aint * rdispls, MPI_Datatype recvtype, MPIR_Comm * comm_ptr,
+                        FAST_ERRFLAG errflag)
+{
+    if (sendbuf == MPI_IN_PLACE)
+        return MPIR_Alltoallv_intra_pairwise_sendrecv_replace(sendbuf, sendcounts, sdispls,
+                                                              sendtype, recvbuf, recvcounts,
+                                                              rdispls, recvtype, comm_ptr, errflag);
+    return MPIR_Alltoallv_intra_scattered(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                          recvcounts, rdispls, recvtype, comm_ptr, errflag);
+}
+
+static bool fast_can_serve(MPIR_Comm * comm_ptr)
+{
+#ifdef ENABLE_THREADCOMM
+    if (comm_ptr->threadcomm)
+        return false;
+#endif
+    return comm_ptr->local_size > 1;
+}
+
+/* Algorithm: balanced, incast-free stages between servers, by libmpich_coll_fast
+ *
+ * The library plans each call from the bytes of all ranks and moves them over
+ * its own endpoints (UCX), so that at any time each NIC has one sender; see
+ * mpich_coll_fast(7). It decides on every rank alike which calls are better
+ * left alone, and those go to the algorithms that "auto" would have used.
+ *
+ * Restrictions: none
+ */
+int MPIR_Alltoallv_intra_fast(const void *sendbuf, const MPI_Aint * sendcounts,
+                              const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
+                              const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+                              MPI_Datatype recvtype, MPIR_Comm * comm_ptr, FAST_ERRFLAG errflag)
+{
+    int mpi_errno = MPI_SUCCESS, error_class;
+    fast_comm_t *fast;
+    bool ran = false;
+
+    if (!fast_can_serve(comm_ptr)) {
+        return fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                            recvtype, comm_ptr, errflag);
+    }
+    MPIR_ERR_CHKANDJUMP(!fast_get_library(), mpi_errno, MPI_ERR_OTHER, "**collalgo");
+    if (!comm_ptr->alltoallv_fast) {
+        mpi_errno = fast_comm_create(comm_ptr);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    fast = comm_ptr->alltoallv_fast;
+    if (fast->state) {
+        error_class = fast_library->alltoallv(fast->state, sendbuf, sendcounts, sdispls, sendtype,
+                                              recvbuf, recvcounts, rdispls, recvtype, &ran);
+        if (error_class) {
+            mpi_errno = fast_error(error_class);
+            goto fn_fail;
+        }
+    }
+    if (!ran) {
+        mpi_errno = fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                 rdispls, recvtype, comm_ptr, errflag);
+        error_class = fast->state ? fast_library->host_done(fast->state) : MPI_SUCCESS;
+        if (!mpi_errno && error_class)
+            mpi_errno = fast_error(error_class);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Between an MPICH that knows the algorithm "fast" and libmpich_coll_fast.so:
+ * two tables of functions. Neither side includes a header of the other, and
+ * neither is linked with the other.
+ *
+ * All functions that return int return an MPI error class, 0 for success. A
+ * communicator is what the glue makes it: the same ranks as the user's, with
+ * messages and collectives that nobody else uses.
+ */
+#ifndef MPICH_FAST_NATIVE_H
+#define MPICH_FAST_NATIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Grows when anything below changes. */
+#define MPICH_FAST_NATIVE_VERSION 1
+
+typedef struct mpich_fast_native_type {
+    ptrdiff_t size, extent, true_lb;
+    bool contiguous; /* one element looks packed as in memory */
+} mpich_fast_native_type_t;
+
+/* What MPICH does for the library. */
+typedef struct mpich_fast_services {
+    int (*allgather)(void *comm, const void *in, ptrdiff_t len, void *out);
+    /* Move MPICH's own messages, and let other threads in. */
+    void (*progress)(void);
+    /* From now on MPICH's progress calls poll(), which returns how much it has done. */
+    int (*watch)(unsigned (*poll)(void));
+
+    /* A request ends when test() has set *done, or has failed. source -1: any. */
+    int (*isend)(void *comm, const void *buf, ptrdiff_t len, int dest, int tag, void **request);
+    int (*irecv)(void *comm, void *buf, ptrdiff_t len, int source, int tag, void **request);
+    int (*test)(void *request, bool *done, ptrdiff_t *len);
+    void (*cancel)(void *request);
+
+    /* Types are handles of MPI. n elements are len bytes. */
+    void (*describe)(int type, mpich_fast_native_type_t *description);
+    int (*pack)(const void *from, ptrdiff_t n, int type, void *packed, ptrdiff_t len);
+    int (*unpack)(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n, int type);
+
+    void (*abort)(int exit_status);
+} mpich_fast_services_t;
+
+/* A communicator of two ranks or more. */
+typedef struct mpich_fast_native_comm {
+    void *comm;
+    const char *name; /* of the user's communicator; not kept */
+    int rank, size;
+    int node; /* the same on ranks of one node, and only there */
+    int world_rank;
+} mpich_fast_native_comm_t;
+
+/* What the library does for MPICH. */
+typedef struct mpich_fast_native {
+    /* Collective. After an error there is no state, and calls are to be left to MPICH's own
+     * algorithms. */
+    int (*comm_create)(const mpich_fast_native_comm_t *comm, void **state_p);
+    /* Local; the last use of comm. */
+    void (*comm_free)(void *state);
+    /* Collective; arguments as those of MPI_Alltoallv_c. *ran false: nothing was moved, on any rank;
+     * then MPICH's own algorithm runs, and host_done() says when it is through. */
+    int (*alltoallv)(void *state, const void *sendbuf, const ptrdiff_t *sendcounts,
+                     const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
+                     const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype,
+                     bool *ran);
+    int (*host_done)(void *state);
+    /* MPI_Finalize. Communicators that are still there are freed. */
+    void (*finalize)(void);
+} mpich_fast_native_t;
+
+/* The one symbol that MPICH looks up, "mpich_fast_native_open". NULL, and said why on every rank, if
+ * the library cannot serve such an MPICH. Called once. */
+typedef const mpich_fast_native_t *mpich_fast_native_open_t(int version,
+                                                            const mpich_fast_services_t *services,
+                                                            int world_rank, int world_size);
+
+#endif

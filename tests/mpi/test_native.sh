@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# An MPICH that knows "fast" itself: how it is chosen, and what is said when the
+# library and it do not get together. One line per case. make check-native runs
+# this, and with the same MPICH run_mpich.sh and test_bad_input_mpich.sh.
+#
+#   FS_NATIVE=PREFIX test_native.sh [BUILD-DIRECTORY]
+set -u
+
+# shellcheck source=tests/mpi/mpich_job.sh
+. "$(dirname "$0")/mpich_job.sh"
+[ -n "$native" ] || skip 'FS_NATIVE is not set; see mpich_coll_fast/native/build'
+need_mpich mpich/mpi_alltoallv
+
+cvar=$build/tests/mpich/mpi_cvar
+rules=MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$native/share/alltoallv_fast.json
+
+# NP NAME=VALUE... -- COMMAND...: a job; its exit status to $status.
+job() {
+    np=$1 settings=
+    shift
+    while [ "$1" != -- ]; do
+        settings="$settings $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086
+    env $settings timeout --kill-after=5 "$limit" "$mpiexec" -n "$np" "$@" \
+        >"$scratch/out" 2>&1 </dev/null
+    status=$?
+    case $status in
+    124 | 137) echo "no end after $limit s" && return 1 ;;
+    esac
+}
+
+ends_well() {
+    [ "$status" = 0 ] || { echo "exit status $status" && return 1; }
+}
+
+# N TEXT: so many lines of the output have the text in them.
+said() {
+    lines=$(grep -c -F -e "$2" "$scratch/out")
+    [ "$lines" = "$1" ] && return
+    echo "$lines lines instead of $1 with: $2"
+    return 1
+}
+
+# ---- MPI_T ----
+
+# NAME [VARIABLE]
+reads() {
+    job 2 "${2-NOTHING=1}" -- "$cvar" "$1" && ends_well
+}
+
+for prefix in MPICH MPIR_PARAM MPIR_CVAR; do
+    variable=${prefix}_ALLTOALLV_INTRA_ALGORITHM
+    case_of "$variable=fast, read by MPI_T" reads fast $variable=fast
+    case_of "$variable=scattered" reads scattered $variable=scattered
+done
+case_of 'not set' reads auto
+
+# ---- a selection file ----
+
+# EXPECT NAME=VALUE...
+by_rules() {
+    expect=$1
+    shift
+    # shellcheck disable=SC2086
+    job 4 "$rules" FASTSCHED_NODES=2x2 FASTSCHED_MIN_BYTES=0 "$@" -- \
+        "$program" --nodes 2x2 --expect "$expect" ragged zero split in-place &&
+        ends_well
+}
+
+case_of 'chosen by a selection file' by_rules staged FASTSCHED_ALGORITHM=staged
+case_of 'chosen so, and left alone' by_rules host FASTSCHED_ALGORITHM=off
+
+# ---- the library and MPICH do not get together ----
+
+chosen=MPICH_ALLTOALLV_INTRA_ALGORITHM=fast
+
+no_library() {
+    job 2 $chosen MPICH_ALLTOALLV_FAST_LIBRARY=/nowhere/lib.so -- \
+        "$build/tests/mpich/mpi_mismatch" --none --return && ends_well &&
+        said 2 'MPICH: MPI_Alltoallv was to use the algorithm fast, but: /nowhere/lib.so' &&
+        said 2 'Set LD_LIBRARY_PATH' && said 2 ': another error'
+}
+
+another_library() {
+    job 2 $chosen MPICH_ALLTOALLV_FAST_LIBRARY=libm.so.6 -- \
+        "$build/tests/mpich/mpi_mismatch" --none --return && ends_well &&
+        said 2 'undefined symbol: mpich_fast_native_open' &&
+        said 2 ': another error'
+}
+
+# Then it stands before MPICH, and MPICH does not see the choice.
+preloaded() {
+    job 4 $chosen LD_PRELOAD="$library" FASTSCHED_NODES=2x2 \
+        FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged -- \
+        "$program" --nodes 2x2 --expect staged ragged zero && ends_well
+}
+
+twice() {
+    job 4 $chosen "$rules" LD_PRELOAD="$library" FASTSCHED_ALGORITHM=off -- \
+        "$build/tests/mpich/mpi_mismatch" --none --return && ends_well &&
+        said 4 'leave out one of the two' && said 4 ': another error'
+}
+
+case_of 'no library: who wants it says what to do' no_library
+case_of 'another library' another_library
+case_of 'preloaded: as with any MPICH' preloaded
+case_of 'preloaded, and chosen by a selection file' twice
+
+echo "$n_cases cases, $failed failed"
+[ $failed = 0 ]
