@@ -7,7 +7,8 @@
 static fs_status_t complain(const mpich_fast_comm_t *state, fs_status_t status)
 {
     if (FS_OK != status) {
-        mpich_fast_sayf("MPI_Alltoallv failed on %s: %s", state->name, fs_coll_error(state->coll));
+        mpich_fast_say_last("MPI_Alltoallv failed on %s: %s", state->name,
+                            fs_coll_error(state->coll));
     }
     return status;
 }

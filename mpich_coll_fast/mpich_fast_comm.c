@@ -179,8 +179,8 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host
     fs_status_t status = fs_coll_create(host, params, &member, &state->coll, why, sizeof(why));
 
     if (FS_ERR_UNREACHABLE == status && FS_TRANSPORT_UCX == params->transport) {
-        mpich_fast_sayf("MPI_Alltoallv fails on %s: %s, and FASTSCHED_TRANSPORT is \"ucx\"",
-                        state->name, why);
+        mpich_fast_say_last("MPI_Alltoallv fails on %s: %s, and FASTSCHED_TRANSPORT is \"ucx\"",
+                            state->name, why);
         return status;
     }
     if (FS_OK != status && 0 == state->rank) {

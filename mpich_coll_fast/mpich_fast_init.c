@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 bool mpich_fast_enabled;
 
@@ -102,7 +101,6 @@ static void stop(bool good, bool in_init)
         mpi.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     }
     if (any) {
-        usleep(MPICH_FAST_STOP_US);
         mpi.Abort(MPI_COMM_WORLD, 1);
     }
 }

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- communicators ---- */
 
@@ -118,21 +117,21 @@ const mpich_fast_native_t *mpich_fast_native_open(int version,
                                                   int world_rank, int world_size)
 {
     if (MPICH_FAST_NATIVE_VERSION != version) {
-        mpich_fast_sayf("not used: this MPICH knows version %d of our tables, the library has "
-                        "version %d; build both from one source",
-                        version, MPICH_FAST_NATIVE_VERSION);
+        mpich_fast_say_last("not used: this MPICH knows version %d of our tables, the library has "
+                            "version %d; build both from one source",
+                            version, MPICH_FAST_NATIVE_VERSION);
         return NULL;
     }
     if (mpich_fast_enabled) {
-        mpich_fast_say("not used: the library is loaded before this MPICH already (LD_PRELOAD), "
-                       "which has the algorithm fast itself; leave out one of the two");
+        mpich_fast_say_last(
+            "not used: the library is loaded before this MPICH already (LD_PRELOAD), "
+            "which has the algorithm fast itself; leave out one of the two");
         return NULL;
     }
     mpich_fast_services = services;
     mpich_fast_engine = &mpich_fast_native_engine;
     mpich_fast_wrapper.net_is_up = net_is_up;
     if (!mpich_fast_read_params(world_rank, world_size)) {
-        usleep(MPICH_FAST_STOP_US);
         services->abort(1);
     }
     return &table;

@@ -25,18 +25,35 @@ void mpich_fast_say(const char *line)
     mpich_fast_sayf("%s", line);
 }
 
-void mpich_fast_sayf(const char *format, ...)
+static void vsay(const char *format, va_list args)
 {
     char text[1280];
     int len = snprintf(text, sizeof(text), "coll fast: ");
-    va_list args;
 
-    va_start(args, format);
     len += vsnprintf(text + len, sizeof(text) - len - 1, format, args);
-    va_end(args);
     len = len < (int) sizeof(text) - 2 ? len : (int) sizeof(text) - 2;
     text[len++] = '\n';
     fwrite(text, 1, (size_t) len, stderr);
+}
+
+void mpich_fast_sayf(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsay(format, args);
+    va_end(args);
+}
+
+/* When a rank aborts, hydra kills the others without reading what they have still said. */
+void mpich_fast_say_last(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsay(format, args);
+    va_end(args);
+    usleep(200000);
 }
 
 /* ---- parameters ---- */
@@ -95,7 +112,7 @@ bool mpich_fast_read_params(int world_rank, int world_size)
     if (FS_OK != fs_wrapper_parse(w, value_of, why, sizeof(why))
         || FS_OK != fs_wrapper_place(w, (uint32_t) world_size, why, sizeof(why))) {
         spell(why, text, sizeof(text));
-        mpich_fast_sayf("parameter %s; the job stops here", text);
+        mpich_fast_say_last("parameter %s; the job stops here", text);
         return false;
     }
     if (w->on_world_rank_0) {

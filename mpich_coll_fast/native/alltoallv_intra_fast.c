@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* What differs between the versions. */
 #if MPICH_NUMVERSION < 40200000
@@ -23,6 +24,9 @@
 #else
 #define FAST_TYPEREP_FLAGS , MPIR_TYPEREP_FLAG_NONE
 #endif
+
+/* An offset of a context, later an attribute; in all of them that of messages. */
+#define FAST_PT2PT 0
 
 /* Across the tables errors are classes. */
 static int fast_class(int mpi_errno)
@@ -78,14 +82,14 @@ static int fast_watch(unsigned (*poll) (void))
 
 static int fast_isend(void *comm, const void *buf, ptrdiff_t len, int dest, int tag, void **request)
 {
-    return fast_class(MPID_Isend(buf, len, MPI_BYTE, dest, tag, comm, MPIR_CONTEXT_INTRA_PT2PT,
+    return fast_class(MPID_Isend(buf, len, MPI_BYTE, dest, tag, comm, FAST_PT2PT,
                                  (MPIR_Request **) request));
 }
 
 static int fast_irecv(void *comm, void *buf, ptrdiff_t len, int source, int tag, void **request)
 {
     return fast_class(MPID_Irecv(buf, len, MPI_BYTE, source < 0 ? MPI_ANY_SOURCE : source, tag,
-                                 comm, MPIR_CONTEXT_INTRA_PT2PT, (MPIR_Request **) request));
+                                 comm, FAST_PT2PT, (MPIR_Request **) request));
 }
 
 static int fast_test(void *request, bool * done, ptrdiff_t * len)
@@ -144,7 +148,7 @@ static int fast_unpack(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n,
 
 static void fast_abort(int exit_status)
 {
-    MPID_Abort(NULL, MPI_SUCCESS, exit_status, "stopped by libmpich_coll_fast");
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, exit_status, "stopped by libmpich_coll_fast");
 }
 
 static const mpich_fast_services_t fast_services = {
@@ -185,6 +189,7 @@ static void fast_open_library(void)
         fprintf(stderr, "MPICH: MPI_Alltoallv was to use the algorithm fast, but: %s. Set "
                 "LD_LIBRARY_PATH, or MPIR_CVAR_ALLTOALLV_FAST_LIBRARY to the path of "
                 "libmpich_coll_fast.so; or choose another algorithm.\n", dlerror());
+        usleep(200000);         /* for hydra to read it: this may be the end of the job */
         return;
     }
     fast_library = open(MPICH_FAST_NATIVE_VERSION, &fast_services, MPIR_Process.rank, MPIR_Process.size);
