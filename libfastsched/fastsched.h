@@ -35,7 +35,8 @@ extern "C" {
     X(FS_ERR_HOST, -7, "a call into the host MPI failed")          \
     X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")     \
     X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")       \
-    X(FS_ERR_STALLED, -10, "nothing has moved for too long")
+    X(FS_ERR_STALLED, -10, "nothing has moved for too long")       \
+    X(FS_ERR_ACCEL, -11, "a call into an accelerator's driver failed")
 
 typedef enum fs_status {
 #define X(_name, _value, _text) _name = (_value),
@@ -415,18 +416,18 @@ typedef struct fs_plan {
     fs_op_t       *ops;           /**< [n_ops], in plan order */
     uint32_t      *next;          /**< [n_next] op indexes waiting for an op */
     uint64_t       staging_bytes; /**< size of FS_BUF_STAGING */
-    uint32_t       window;    /**< wire receives posted at a time, at most */
-    uint64_t look_ahead;      /**< bytes: another sender may be asked for its
+    uint32_t       window;     /**< wire receives posted at a time, at most */
+    uint64_t       look_ahead; /**< bytes: another sender may be asked for its
                                    first message when the one before has no more
                                    to send */
-    fs_alg_t       alg;       /**< what made it */
-    fs_decompose_t decompose; /**< staged only; never AUTO there */
-    uint32_t       n_stages;  /**< 0: there are none (see fs_schedule_t) */
-    uint64_t total_per_lane;  /**< of the schedule, bytes per lane; 0 if the
+    fs_alg_t       alg;        /**< what made it */
+    fs_decompose_t decompose;  /**< staged only; never AUTO there */
+    uint32_t       n_stages;   /**< 0: there are none (see fs_schedule_t) */
+    uint64_t total_per_lane;   /**< of the schedule, bytes per lane; 0 if the
                                    algorithm has none */
-    uint64_t moved_gather;    /**< bytes this rank sends to proxies */
-    uint64_t moved_redist;    /**< bytes this rank forwards as a proxy */
-    uint64_t digest;          /**< of the whole schedule: equal on every rank */
+    uint64_t moved_gather;     /**< bytes this rank sends to proxies */
+    uint64_t moved_redist;     /**< bytes this rank forwards as a proxy */
+    uint64_t digest; /**< of the whole schedule: equal on every rank */
 } fs_plan_t;
 
 /** One rank's view of the traffic, beyond the summary. */

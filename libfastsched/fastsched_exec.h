@@ -74,6 +74,8 @@ typedef struct fs_params {
     uint64_t rate;       /**< of one NIC, bits per second; 0: unknown */
     uint32_t watchdog;   /**< seconds; 0: off */
     uint64_t tcp_sndbuf; /**< bytes */
+    uint32_t accel;
+    uint32_t accel_fallback;
 } fs_params_t;
 
 /** Row k of the table, in the order of the manual; NULL after the last. */
@@ -321,9 +323,9 @@ enum { FS_N_ALGS = FS_ALG_DIRECT + 1 };
 typedef struct fs_coll_stats {
     uint64_t calls;
     uint64_t calls_by[FS_N_ALGS]; /**< of these, run here, by fs_alg_t */
-    uint64_t summary_ns;   /**< in the summary exchange */
-    uint64_t plan_ns;      /**< in planning and agreeing on it */
-    uint64_t run_ns;       /**< in moving the data */
+    uint64_t summary_ns;          /**< in the summary exchange */
+    uint64_t plan_ns;             /**< in planning and agreeing on it */
+    uint64_t run_ns;              /**< in moving the data */
     uint64_t inter_bytes;  /**< between servers, all ranks, calls run here */
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
@@ -331,11 +333,11 @@ typedef struct fs_coll_stats {
     uint64_t peak_senders; /**< that sent to this rank from other servers at one
                                 time; who has no more left than the plan's
                                 look_ahead does not count */
-    uint64_t cache_hits;   /**< calls whose plan was there from an earlier one */
-    uint64_t skipped;      /**< calls without a summary, see fs_coll_skip() */
-    uint64_t guard_looks;  /**< calls lent to the host's algorithm to compare */
+    uint64_t cache_hits;  /**< calls whose plan was there from an earlier one */
+    uint64_t skipped;     /**< calls without a summary, see fs_coll_skip() */
+    uint64_t guard_looks; /**< calls lent to the host's algorithm to compare */
     uint64_t guard_gone_back; /**< classes of calls it was found faster at */
-    uint64_t stage_cost; /**< bytes, as told or measured; 0: no call yet */
+    uint64_t stage_cost;      /**< bytes, as told or measured; 0: no call yet */
 } fs_coll_stats_t;
 
 /** Copy out the sums. */

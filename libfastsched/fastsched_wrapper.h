@@ -7,9 +7,11 @@
 #ifndef FASTSCHED_WRAPPER_H
 #define FASTSCHED_WRAPPER_H
 
+#include "fastsched_accel.h"
 #include "fastsched_exec.h"
 
 #include <pthread.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +34,8 @@ typedef struct fs_wrapper {
     fs_net_t       *net;
     bool            no_net; /**< it could not be made */
     fs_nics_t      *nics;
-    pthread_mutex_t lock; /**< two threads may set up two communicators */
+    fs_accel_t     *accel; /**< fs_wrapper_find_accel() */
+    pthread_mutex_t lock;  /**< two threads may set up two communicators */
 
     unsigned           last_algorithm;      /**< fs_alg_t */
     unsigned long long calls;               /**< fs_wrapper_enter() */
@@ -68,6 +71,13 @@ fs_net_t *fs_wrapper_net(fs_wrapper_t *wrapper);
 
 /** The NICs, for fs_host_t.nics. */
 fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper);
+
+/**
+ * Look for accelerators, unless some are found or parameter accel is off. At
+ * the first call of each communicator: a program may load a driver late. Any
+ * thread.
+ */
+void fs_wrapper_find_accel(fs_wrapper_t *wrapper);
 
 /** Free all that the process holds, see fs_net_destroy(). */
 void fs_wrapper_close(fs_wrapper_t *wrapper);
@@ -125,6 +135,56 @@ fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous);
  *                      for good.
  */
 void fs_blocks_end(fs_blocks_t *blocks, bool all_done);
+
+/** Host memory that stands for a buffer on a device while a call lasts. */
+typedef struct fs_shadow {
+    fs_mem_t      mem; /**< of the buffer; on the host there is no shadow */
+    char         *memory;
+    fs_segment_t *segments; /**< [n_ranks] from the blocks */
+    ptrdiff_t     shift;    /**< from the buffer's addresses to the shadow's */
+} fs_shadow_t;
+
+/** Those of one call; zeroed before. */
+typedef struct fs_shadows {
+    bool        in_place; /**< set by the wrapper, like contiguous */
+    bool        send_contiguous;
+    bool        recv_contiguous;
+    fs_shadow_t send; /**< in place: none */
+    fs_shadow_t recv;
+} fs_shadows_t;
+
+/**
+ * Where are the buffers of a call?
+ *
+ * @param[in] blocks  Described, with all addresses.
+ * @return True: on a device, one at least.
+ */
+bool fs_shadows_needed(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
+                       const fs_blocks_t *blocks);
+
+/**
+ * Make the shadows and copy to them what the call reads. Local; the other ranks
+ * need not know.
+ *
+ * @param[out] why  On an error: one line for people.
+ * @return FS_OK; FS_ERR_UNSUPPORTED (gaps in a datatype, or parameter
+ *         accel_fallback forbids it); FS_ERR_NOMEM; FS_ERR_ACCEL
+ */
+fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
+                             const fs_blocks_t *blocks, char *why,
+                             size_t why_len);
+
+/**
+ * The call is over; also after an error of begin.
+ *
+ * @param[in] moved     It has written to the receive blocks: copy them back.
+ * @param[in] all_done  Nobody uses the shadows any more; else they are left
+ *                      alone for good.
+ * @return FS_OK, FS_ERR_ACCEL
+ */
+fs_status_t fs_shadows_end(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
+                           const fs_blocks_t *blocks, bool moved,
+                           bool all_done);
 
 #ifdef __cplusplus
 }

@@ -20,7 +20,8 @@
     DO(Add_error_string)                                                                        \
     DO(Allreduce)                                                                               \
     DO(Bcast)                                                                                   \
-    DO(Cancel) DO(Comm_call_errhandler) DO(Comm_create_keyval) DO(Comm_free) DO(Comm_get_attr)  \
+    DO(Cancel)                                                                                  \
+    DO(Comm_call_errhandler) DO(Comm_create_keyval) DO(Comm_free) DO(Comm_get_attr)             \
         DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) \
             DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Get_count) DO(Iallgather) \
                 DO(Initialized) DO(Iprobe) DO(Irecv) DO(Isend) DO(Pack) DO(Test) DO(Type_free)  \
@@ -143,14 +144,12 @@ void mpich_fast_comm_free(mpich_fast_comm_t *state);
 /* MPI_Finalize. What is on the list ends, and the sums are told. */
 void mpich_fast_finish(void);
 
-/* An MPI error class; other: for what MPI has no class for. */
-int mpich_fast_error_class(fs_status_t status, int other);
-
 /* State of a communicator, made at its first call, collectively; NULL once MPI_Finalize has begun.
  * Returns an MPI error code, of which the error handler knows. */
 int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p);
 
-/* Tell the communicator's error handler. Returns the MPI error code. */
+/* Tell the communicator's error handler; without a communicator that is the caller's business.
+ * Returns the MPI error code. */
 int mpich_fast_raise(MPI_Comm comm, fs_status_t status);
 
 /* ---- mpich_fast_alltoallv.c: a call on a state with coll ---- */
@@ -163,6 +162,15 @@ fs_status_t mpich_fast_run(mpich_fast_comm_t *state, const mpich_fast_args_t *ar
 fs_status_t mpich_fast_host_done(mpich_fast_comm_t *state);
 /* At the end of both. */
 void mpich_fast_report(const mpich_fast_comm_t *state);
+
+/* ---- mpich_fast_device.c ---- */
+
+/* Serve a call. moved: the receive blocks are written. Returns an MPI error code. */
+typedef int mpich_fast_next_t(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *moved);
+
+/* Where there are accelerators: serve the call with buffers on the host. */
+int mpich_fast_by_host(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
+                       mpich_fast_next_t *next, bool *moved);
 
 /* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
 

@@ -73,10 +73,18 @@ static int serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
     return mpi_errno;
 }
 
+/* Where buffers may be on a device, calls come here even if the communicator is not served. */
+static int serve_or_forward(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *moved)
+{
+    *moved = true;
+    return NULL == state->coll ? mpich_fast_forward(args) : serve(state, args);
+}
+
 int mpich_fast_alltoallv(const mpich_fast_args_t *args)
 {
     mpich_fast_comm_t *state = NULL;
     int mpi_errno = MPI_SUCCESS;
+    bool accel, moved;
 
     mpich_fast_start(false);
     if (mpich_fast_enabled && MPI_COMM_NULL != (MPI_Comm) args->comm) {
@@ -88,8 +96,10 @@ int mpich_fast_alltoallv(const mpich_fast_args_t *args)
     if (NULL != state && state->counts) {
         fs_wrapper_enter(&mpich_fast_wrapper);
     }
-    if (NULL == state || NULL == state->coll || !mpich_fast_args_are_plain(args, state->size)) {
+    accel = NULL != mpich_fast_wrapper.accel;
+    if (NULL == state || !state->counts || (NULL == state->coll && !accel)
+        || !mpich_fast_args_are_plain(args, state->size)) {
         return mpich_fast_forward(args);
     }
-    return serve(state, args);
+    return accel ? mpich_fast_by_host(state, args, serve_or_forward, &moved) : serve(state, args);
 }

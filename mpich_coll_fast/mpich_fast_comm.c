@@ -20,7 +20,7 @@ bool mpich_fast_finished;
 
 /* ---- errors ---- */
 
-static int own_error_code;
+static int own_error_code = MPI_ERR_OTHER;
 
 /* A code of a class of our own: of one below a built-in class MPICH 4.0 prints a foreign text. */
 static void make_error_code(void)
@@ -36,7 +36,7 @@ static void make_error_code(void)
     mpi.Add_error_string(own_error_code, "MPI_Alltoallv by fastsched failed; it has said why");
 }
 
-int mpich_fast_error_class(fs_status_t status, int other)
+static int error_code(fs_status_t status)
 {
     switch (status) {
     case FS_ERR_NOMEM:
@@ -45,15 +45,17 @@ int mpich_fast_error_class(fs_status_t status, int other)
     case FS_ERR_TRUNCATE:
         return MPI_ERR_TRUNCATE;
     default:
-        return other;
+        return own_error_code;
     }
 }
 
 int mpich_fast_raise(MPI_Comm comm, fs_status_t status)
 {
-    int mpi_errno = mpich_fast_error_class(status, own_error_code);
+    int mpi_errno = error_code(status);
 
-    mpi.Comm_call_errhandler(comm, mpi_errno);
+    if (MPI_COMM_NULL != comm) {
+        mpi.Comm_call_errhandler(comm, mpi_errno);
+    }
     return mpi_errno;
 }
 
@@ -207,7 +209,7 @@ static int open_comm(mpich_fast_comm_t *state)
         return mpi_errno;
     }
     status = mpich_fast_comm_open(state, &host, server_label, world_rank);
-    return FS_OK == status ? MPI_SUCCESS : mpich_fast_error_class(status, own_error_code);
+    return FS_OK == status ? MPI_SUCCESS : error_code(status);
 }
 
 /* Same ranks, same order, no attributes copied. */
@@ -248,6 +250,7 @@ static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
     }
     state->comm = comm;
     state->own = MPI_COMM_NULL;
+    fs_wrapper_find_accel(&mpich_fast_wrapper);
     mpi_errno = set_up(state);
     if (MPI_SUCCESS != mpi_errno) {
         teardown(state);

@@ -27,13 +27,14 @@ static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
     state->rank = comm->rank;
     state->size = comm->size;
     strncpy(state->name, comm->name, sizeof(state->name) - 1);
+    fs_wrapper_find_accel(&mpich_fast_wrapper);
     if (NULL != world_server) {
         label = world_server[comm->world_rank];
     }
     status = mpich_fast_comm_open(state, &host, label, comm->world_rank);
     if (FS_OK != status) {
         free(state);
-        return mpich_fast_error_class(status, MPI_ERR_OTHER);
+        return mpich_fast_raise(MPI_COMM_NULL, status);
     }
     mpich_fast_comm_list(state);
     *state_p = state;
@@ -47,44 +48,50 @@ static void comm_free(void *state)
 
 /* ---- a call ---- */
 
-static int error_class(fs_status_t status)
+static int run(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *ran)
 {
-    return FS_OK == status ? MPI_SUCCESS : mpich_fast_error_class(status, MPI_ERR_OTHER);
-}
-
-static int alltoallv(void *handle, const void *sendbuf, const ptrdiff_t *sendcounts,
-                     const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
-                     const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype, bool *ran)
-{
-    mpich_fast_comm_t *state = handle;
-    mpich_fast_args_t args = {sendbuf,    sendcounts, sdispls,  sendtype, recvbuf,
-                              recvcounts, rdispls,    recvtype, 0,        true};
     fs_status_t status;
 
     *ran = false;
-    fs_wrapper_enter(&mpich_fast_wrapper);
-    if (NULL == state->coll || mpich_fast_skips(state, &args)) {
+    if (NULL == state->coll || mpich_fast_skips(state, args)) {
         return MPI_SUCCESS;
     }
-    status = mpich_fast_run(state, &args, ran);
-    if (FS_OK == status && *ran) {
+    status = mpich_fast_run(state, args, ran);
+    if (FS_OK != status) {
+        return mpich_fast_raise(state->comm, status);
+    }
+    if (*ran) {
         mpich_fast_report(state);
     }
-    return error_class(status);
+    return MPI_SUCCESS;
+}
+
+static int alltoallv(void *state, const void *sendbuf, const ptrdiff_t *sendcounts,
+                     const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
+                     const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype, bool *ran)
+{
+    mpich_fast_args_t args = {sendbuf,    sendcounts, sdispls,  sendtype, recvbuf,
+                              recvcounts, rdispls,    recvtype, 0,        true};
+
+    fs_wrapper_enter(&mpich_fast_wrapper);
+    return NULL == mpich_fast_wrapper.accel ? run(state, &args, ran)
+                                            : mpich_fast_by_host(state, &args, run, ran);
 }
 
 static int host_done(void *handle)
 {
     mpich_fast_comm_t *state = handle;
-    fs_status_t status = FS_OK;
+    fs_status_t status;
 
-    if (NULL != state->coll) {
-        status = mpich_fast_host_done(state);
+    if (NULL == state->coll) {
+        return MPI_SUCCESS;
     }
-    if (NULL != state->coll && FS_OK == status) {
-        mpich_fast_report(state);
+    status = mpich_fast_host_done(state);
+    if (FS_OK != status) {
+        return mpich_fast_raise(state->comm, status);
     }
-    return error_class(status);
+    mpich_fast_report(state);
+    return MPI_SUCCESS;
 }
 
 /* ---- the table ---- */

@@ -115,8 +115,16 @@ struct fast_scratch *mca_coll_fast_scratch_new(int size);
 void mca_coll_fast_scratch_free(struct fast_scratch *scratch);
 /* Valid until the next call with the same scratch, or mca_coll_fast_call_end(). */
 const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *scratch, const fast_args_t *args);
+/* Where the blocks are, and are they contiguous? For nothing but shadows. */
+const fs_blocks_t *mca_coll_fast_describe(struct fast_scratch *scratch, const fast_args_t *args,
+                                          fs_shadows_t *shadows);
 /* all_done: nobody reads what the call has allocated any more; else it is left alone for good. */
 void mca_coll_fast_call_end(struct fast_scratch *scratch, bool all_done);
+
+/* coll_fast_device.c: where there are accelerators, go on with buffers on the host */
+typedef int mca_coll_fast_next_fn_t(mca_coll_fast_module_t *module, const fast_args_t *args);
+int mca_coll_fast_by_host(mca_coll_fast_module_t *module, const fast_args_t *args,
+                          mca_coll_fast_next_fn_t *next);
 
 /* coll_fast_alltoallv.c */
 int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,

@@ -30,13 +30,18 @@ static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ra
     return FS_OK == status ? OMPI_SUCCESS : failed(module, status);
 }
 
-/* What served the communicator before us. If it fails on this rank alone, the
- * others may yet wait for our word about its time. */
+/* To what served the communicator before us. */
+static int forward(mca_coll_fast_module_t *module, const fast_args_t *a)
+{
+    return module->previous_alltoallv(a->sbuf, a->scounts, a->sdispls, a->sdtype, a->rbuf,
+                                      a->rcounts, a->rdispls, a->rdtype, module->comm,
+                                      module->previous_alltoallv_module);
+}
+
+/* If it fails on this rank alone, the others may yet wait for our word about its time. */
 static int run_previous(mca_coll_fast_module_t *module, const fast_args_t *a)
 {
-    int rc = module->previous_alltoallv(a->sbuf, a->scounts, a->sdispls, a->sdtype, a->rbuf,
-                                        a->rcounts, a->rdispls, a->rdtype, module->comm,
-                                        module->previous_alltoallv_module);
+    int rc = forward(module, a);
     fs_status_t status = fs_coll_host_done(module->coll);
 
     return OMPI_SUCCESS != rc || FS_OK == status ? rc : failed(module, status);
@@ -82,7 +87,9 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
                             mca_coll_base_module_t *base)
 {
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
+    fast_args_t args = {sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype};
 
+    (void) comm;
     fs_wrapper_enter(&mca_coll_fast_component.wrapper);
     if (FAST_UNTRIED == module->state) {
         int rc = mca_coll_fast_setup(module);
@@ -91,11 +98,8 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
             return rc;
         }
     }
-    if (FAST_READY == module->state) {
-        fast_args_t args = {sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype};
-
-        return serve(module, &args);
+    if (NULL != mca_coll_fast_component.wrapper.accel) {
+        return mca_coll_fast_by_host(module, &args, FAST_READY == module->state ? serve : forward);
     }
-    return module->previous_alltoallv(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls,
-                                      rdtype, comm, module->previous_alltoallv_module);
+    return FAST_READY == module->state ? serve(module, &args) : forward(module, &args);
 }

@@ -201,6 +201,15 @@ const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *s, const fast_arg
     return &b->call;
 }
 
+const fs_blocks_t *mca_coll_fast_describe(struct fast_scratch *s, const fast_args_t *a,
+                                          fs_shadows_t *shadows)
+{
+    (void) mca_coll_fast_call_begin(s, a);
+    shadows->send_contiguous = s->send.contiguous;
+    shadows->recv_contiguous = s->recv.contiguous;
+    return &s->blocks;
+}
+
 void mca_coll_fast_call_end(struct fast_scratch *s, bool all_done)
 {
     fs_blocks_end(&s->blocks, all_done);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Fails when an include crosses base < sched < exec < host, when base/, sched/ or sim/
+# Fails when an include crosses base < sched < accel < exec < host, when base/, sched/ or sim/
 # could look at anything but their arguments, or when a library exports more or
 # less than its headers declare.
 #
@@ -74,13 +74,16 @@ pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdli
 base='"(base/)?fs_(arena|arith|assert|bits|digest|status).h"|"fastsched.h"'
 sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_(frame|pattern|straggler).h\""
 
+accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"fastsched_accel.h"'
+
 allow base "$pure|$base" "$lib"/base/*.[ch]
 allow sched "$pure|$sched" "$lib"/sched/*.[ch]
 allow sim "$pure|$sched|\"fastsched_sim.h\"|\"sim/fs_sim_[a-z]*.h\"" "$lib"/sim/*.[ch]
 allow 'a public header' "$pure|\"fastsched(_exec|_pattern)?.h\"" \
-    "$lib"/fastsched.h "$lib"/fastsched_exec.h "$lib"/fastsched_frame.h "$lib"/fastsched_pattern.h \
+    "$lib"/fastsched.h "$lib"/fastsched_accel.h "$lib"/fastsched_exec.h "$lib"/fastsched_frame.h "$lib"/fastsched_pattern.h \
     "$lib"/fastsched_sim.h "$lib"/fastsched_straggler.h
-allow 'fastsched_wrapper.h' "$pure|<pthread.h>|\"fastsched_exec.h\"" "$lib"/fastsched_wrapper.h
+allow accel "$pure|$accel" "$lib"/accel/*.[ch]
+allow 'fastsched_wrapper.h' "$pure|<pthread.h>|\"fastsched_(accel|exec).h\"" "$lib"/fastsched_wrapper.h
 
 for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
     case $file in

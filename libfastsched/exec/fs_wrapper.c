@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fastsched_wrapper.h"
 
+#include "accel/fs_accel.h"
 #include "exec/fs_line.h"
 
 #include <stdio.h>
@@ -96,14 +97,25 @@ fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper)
     return wrapper->nics;
 }
 
+void fs_wrapper_find_accel(fs_wrapper_t *wrapper)
+{
+    pthread_mutex_lock(&wrapper->lock);
+    if (wrapper->accel == NULL && wrapper->params.accel) {
+        wrapper->accel = fs_accel_create();
+    }
+    pthread_mutex_unlock(&wrapper->lock);
+}
+
 void fs_wrapper_close(fs_wrapper_t *wrapper)
 {
+    fs_accel_destroy(wrapper->accel);
     fs_net_destroy(wrapper->net);
     fs_nics_destroy(wrapper->nics);
     free(wrapper->world_server);
     wrapper->net          = NULL;
     wrapper->nics         = NULL;
     wrapper->world_server = NULL;
+    wrapper->accel        = NULL;
 }
 
 /* ---- sums ---- */

@@ -75,6 +75,8 @@ wrong 4 chunk abc '4k to 64m'
 wrong 4 window 0 '1 to 64'
 wrong 4 staging_limit 1k '64k to 16g'
 wrong 4 transport foo 'auto, ucx, mpi'
+wrong 4 accel 2 '0 or 1'
+wrong 4 accel_fallback yes '0 or 1'
 wrong 4 tcp_sndbuf 1 '4k to 64m'
 wrong 4 stage_cost 2g '0 to 1g'
 wrong 4 balance foo 'minmove, equalize, greedy, rowcol'
@@ -201,3 +203,30 @@ case_of 'UCX does not start, transport ucx: an error' ucx_must nonsense \
     'UCX cannot be used'
 case_of 'UCX does not start, transport auto: mpi' ucx_may nonsense \
     'UCX cannot be used'
+
+# ---- a buffer on a device ----
+
+# N TEXT OPTION... -- PROGRAM-OPTION: every rank says so, or all is well.
+on_device() {
+    n_bad=$1 words=$2
+    shift 2
+    options=
+    while [ "$1" != -- ]; do
+        options="$options $1"
+        shift
+    done
+    # shellcheck disable=SC2086
+    job -np 4 $always -x LD_LIBRARY_PATH="$build/tests/accel:${LD_LIBRARY_PATH-}" \
+        $options "${program%/*}/mpi_device_error" "$2" && ends_well &&
+        said 4 "mpi_device_error: rank" && said "$n_bad" "$words" &&
+        said $((4 - n_bad)) ': ok'
+}
+
+case_of 'a datatype without gaps on a device' on_device 0 'MPI_Alltoallv fails' \
+    -- --plain
+case_of 'a datatype with gaps on a device: an error on every rank' on_device 4 \
+    'the send buffer is cuda memory, and its datatype is not contiguous' \
+    -- --gaps
+case_of 'accel_fallback=0: likewise' on_device 4 \
+    'which the network cannot take; parameter accel_fallback allows copies' \
+    --mca coll_fast_accel_fallback 0 -- --plain

@@ -122,6 +122,40 @@ mpi='--mca coll_fast_transport mpi'
     staged 4 2x2 $mpi -- --threads
 }
 
+# ---- buffers on a device: a driver without a GPU, and memory that ends the
+# process when a CPU touches it ----
+
+device="-x LD_LIBRARY_PATH=$build/tests/accel:${LD_LIBRARY_PATH-}"
+touched="--device $some in-place split self dup same-counts same-in-place
+    many-counts nonblocking persistent inter collectives never-freed isend ring
+    chain ints"
+
+# ALGORITHM NP NODES OPTION...
+served_on_device() {
+    algorithm=$1 np=$2 nodes=$3
+    shift 3
+    # shellcheck disable=SC2086
+    report "on a device, $algorithm, np $np, $nodes${1:+, }$*" \
+        job "$np" "$nodes" "$algorithm" --mca coll fast $device \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
+        "$@" -- $touched
+}
+
+# shellcheck disable=SC2086
+{
+    served_on_device staged 4 2x2
+    served_on_device staged 8 1+3+4 $tight --mca coll_fast_check 1
+    served_on_device pipe2d 8 2x4
+    served_on_device direct 8 @1,0,0,2,1,2,0,1
+    served_on_device staged 4 2x2 $mpi
+    report 'on a device, two threads' job 4 2x2 any --mca coll fast $device \
+        --mca coll_fast_min_bytes 0 -- --device --threads
+    report 'on a device, one host' job 4 '' host --mca coll fast $device -- \
+        $touched
+    report 'on a device, guard and skip' job 4 2x2 any --mca coll fast $device \
+        --mca coll_fast_min_bytes 1k -- $touched
+}
+
 always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
 
 # ---- what is left to the MPI's own algorithm ----

@@ -12,6 +12,8 @@
  *     --nodes SPEC       what the component was told about servers
  *     --threads          the cases under MPI_THREAD_MULTIPLE
  *     --large BYTES      the largest pair of case "large"
+ *     --device           two buffers of three are on a device, as far as their
+ *                        types are predefined; with the driver of tests/accel
  *     --limit SECONDS    a case that takes longer has failed
  *     --verbose          rank 0 prints the time of each case
  */
@@ -68,6 +70,10 @@ static int read_option(options_t *o, const char *name, const char *value)
 {
     if (strcmp(name, "--threads") == 0) {
         o->threads = 1;
+        return 0;
+    }
+    if (strcmp(name, "--device") == 0) {
+        test.device = 1;
         return 0;
     }
     if (strcmp(name, "--list") == 0) {
@@ -189,6 +195,9 @@ static void start_mpi(const options_t *o, int *argc, char ***argv)
     read_nodes(o->nodes);
     /* Open MPI 4.1.4 crashes at exit when MPI_T encloses MPI. */
     pvars_init();
+    if (test.device) {
+        device_open();
+    }
     signal(SIGALRM, too_long);
 }
 

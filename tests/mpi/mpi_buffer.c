@@ -50,8 +50,8 @@ static ptrdiff_t run_at(const buffer_t *b, int peer, int element, int run)
            b->layout.runs[run].at;
 }
 
-/* Memory for all runs of all blocks and a guard at each end. */
-static void allocate(buffer_t *b)
+/* Room for all runs of all blocks and a guard at each end. */
+static void measure(buffer_t *b)
 {
     ptrdiff_t low = 0, high = 0;
 
@@ -65,15 +65,38 @@ static void allocate(buffer_t *b)
             high = end > high ? end : high;
         }
     }
-    b->len     = (size_t)(high - low) + 2 * GUARD;
+    b->len    = (size_t)(high - low) + 2 * GUARD;
+    b->origin = (size_t)(GUARD - low);
+    b->model  = zalloc(b->len, 1);
+}
+
+static void allocate_on_host(buffer_t *b)
+{
     b->memory  = zalloc(b->len, 1);
-    b->model   = zalloc(b->len, 1);
-    b->address = b->memory + GUARD - low;
+    b->address = b->memory + b->origin;
+}
+
+static void allocate_on_device(buffer_t *b)
+{
+    device_alloc(b->len, &b->device, &b->memory);
+    b->address = (unsigned char *)(uintptr_t)b->device + b->origin;
+}
+
+/* Two buffers of three, and only of types that a CPU need not pack. */
+static int is_for_device(const buffer_t *b, uint32_t round)
+{
+    static uint32_t n_buffers;
+
+    return test.device && b->layout.predefined && b->layout.n_runs == 1 &&
+           (ptrdiff_t)b->layout.size == b->layout.extent &&
+           draw((uint32_t)test.rank, ++n_buffers, round) % 3 != 0;
 }
 
 void buffer_init(buffer_t *b, layout_t layout, int n_peers,
-                 const uint32_t *units, placement_t placement, uint32_t round)
+                 const uint32_t *units, placement_t placement, uint32_t round,
+                 int may_be_device)
 {
+    b->device  = 0;
     b->layout  = layout;
     b->n_peers = n_peers;
     b->counts  = zalloc((size_t)n_peers, sizeof(int));
@@ -82,7 +105,12 @@ void buffer_init(buffer_t *b, layout_t layout, int n_peers,
         b->counts[p] = (int)units[p] * layout.per_unit;
     }
     place_blocks(b, placement, round);
-    allocate(b);
+    measure(b);
+    if (may_be_device && is_for_device(b, round)) {
+        allocate_on_device(b);
+    } else {
+        allocate_on_host(b);
+    }
 }
 
 void buffer_fini(buffer_t *b)
@@ -90,7 +118,11 @@ void buffer_fini(buffer_t *b)
     layout_free(&b->layout);
     free(b->counts);
     free(b->displs);
-    free(b->memory);
+    if (b->device != 0) {
+        device_free(b->device);
+    } else {
+        free(b->memory);
+    }
     free(b->model);
 }
 
@@ -103,7 +135,7 @@ void buffer_poison(buffer_t *b, uint32_t salt)
 
 void buffer_write(const buffer_t *b, unsigned char *to, int peer, uint64_t key)
 {
-    unsigned char *address = to + (b->address - b->memory);
+    unsigned char *address = to + b->origin;
     size_t         offset  = 0;
 
     for (int e = 0; e < b->counts[peer]; ++e) {
@@ -118,7 +150,7 @@ void buffer_write(const buffer_t *b, unsigned char *to, int peer, uint64_t key)
 
 int buffer_locate(const buffer_t *b, size_t position, size_t *offset_p)
 {
-    ptrdiff_t at = (ptrdiff_t)position - (b->address - b->memory);
+    ptrdiff_t at = (ptrdiff_t)position - (ptrdiff_t)b->origin;
 
     for (int p = 0; p < b->n_peers; ++p) {
         *offset_p = 0;

@@ -28,12 +28,16 @@ typedef struct buffer {
     size_t         len;
     unsigned char *memory;
     unsigned char *model;   /* what memory must be after the call */
-    unsigned char *address; /* what MPI is given */
+    size_t         origin;  /* where address is in them */
+    unsigned char *address; /* what MPI is given: in memory, or on a device */
+    uint64_t       device;  /* the start of memory there; 0: on the host */
 } buffer_t;
 
-/* units: [n_peers] units of the layout's family. round decides the holes. */
+/* units: [n_peers] units of the layout's family. round decides the holes, and
+ * with --device where the buffer is, if may_be_device. */
 void buffer_init(buffer_t *b, layout_t layout, int n_peers,
-                 const uint32_t *units, placement_t placement, uint32_t round);
+                 const uint32_t *units, placement_t placement, uint32_t round,
+                 int may_be_device);
 void buffer_fini(buffer_t *b);
 
 /* Fill both; poison differs from byte to byte, so that a gap that was copied

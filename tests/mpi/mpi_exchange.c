@@ -203,8 +203,18 @@ static void finish(const exchange_t *x)
     compare(x, &s->send, "send");
 }
 
+/* Calls that are the MPI's in any case go without. */
+static int may_be_device(const exchange_t *x, const struct exchange_state *s)
+{
+    int inter;
+
+    MPI_Comm_test_inter(x->comm, &inter);
+    return x->call == CALL_BLOCKING && !inter && s->n_peers > 1;
+}
+
 static void buffers_init(const exchange_t *x, struct exchange_state *s)
 {
+    int             device = may_be_device(x, s);
     uint32_t       *out    = zalloc((size_t)s->n_peers, sizeof(*out));
     uint32_t       *in     = zalloc((size_t)s->n_peers, sizeof(*in));
     const family_t *family = &families[x->family];
@@ -214,9 +224,9 @@ static void buffers_init(const exchange_t *x, struct exchange_state *s)
         out[p] = x->in_place ? 0 : x->units(test.rank, s->peers[p], x->round);
     }
     buffer_init(&s->send, family->make(x->send_layout), s->n_peers, out,
-                x->placement, x->round);
+                x->placement, x->round, device);
     buffer_init(&s->recv, family->make(x->recv_layout), s->n_peers, in,
-                x->placement, x->round);
+                x->placement, x->round, device);
     free(out);
     free(in);
 }

@@ -25,6 +25,7 @@ typedef struct test {
     expect_t    expect;
     const char *algorithm;   /* of EXPECT_SERVED; otherwise any */
     size_t      large_bytes; /* of the largest pair of case "large" */
+    int         device;      /* --device */
 } test_t;
 
 extern test_t test;
@@ -44,6 +45,12 @@ void     pvars_init(void);
 void     pvars_fini(void);
 uint64_t pvars_calls(void);
 uint64_t pvars_calls_served(void); /* with test.algorithm */
+
+/* Memory of tests/accel/fake_cuda.h, which has to be loadable: its address on
+ * the "device", and where we may look at it. */
+void device_open(void);
+void device_alloc(size_t len, uint64_t *address_p, unsigned char **alias_p);
+void device_free(uint64_t address);
 
 /* A number from numbers: the same on every rank and in every run. */
 uint32_t draw(uint32_t a, uint32_t b, uint32_t c);

@@ -26,14 +26,15 @@ typedef struct field {
 
 /* In the order of the manual. */
 static const field_t fields[] = {
-    FIELD(algorithm),     FIELD(verbose),    FIELD(stats),
-    FIELD(trace),         FIELD(check),      FIELD(nodes),
-    FIELD(rate),          FIELD(watchdog),   FIELD(min_bytes),
-    FIELD(mtm_threshold), FIELD(lanes),      FIELD(nics),
-    FIELD(chunk),         FIELD(window),     FIELD(staging_limit),
-    FIELD(transport),     FIELD(tcp_sndbuf), FIELD(stage_cost),
-    FIELD(calibrate),     FIELD(guard),      FIELD(skip),
-    FIELD(plan_cache),    FIELD(balance),    FIELD(decompose),
+    FIELD(algorithm),      FIELD(verbose),    FIELD(stats),
+    FIELD(trace),          FIELD(check),      FIELD(nodes),
+    FIELD(rate),           FIELD(watchdog),   FIELD(min_bytes),
+    FIELD(mtm_threshold),  FIELD(lanes),      FIELD(nics),
+    FIELD(chunk),          FIELD(window),     FIELD(staging_limit),
+    FIELD(transport),      FIELD(tcp_sndbuf), FIELD(accel),
+    FIELD(accel_fallback), FIELD(stage_cost), FIELD(calibrate),
+    FIELD(guard),          FIELD(skip),       FIELD(plan_cache),
+    FIELD(balance),        FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
 
@@ -560,6 +561,8 @@ static const struct {
     {"staging_limit", true, "16g"},
     {"transport", true, "ucx"},
     {"tcp_sndbuf", false, "65537"},
+    {"accel", false, "0"},
+    {"accel_fallback", false, "0"},
     {"stage_cost", true, "0"},
     {"calibrate", true, "0"},
     {"guard", true, "0"},

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What we use of HIP's runtime, as hip_runtime_api.h has it. */
+#ifndef FS_HIP_H
+#define FS_HIP_H
+
+#include "accel/fs_accel.h"
+
+enum {
+    FS_HIP_MEMORY_TYPE         = 2, /* HIP_POINTER_ATTRIBUTE_... */
+    FS_HIP_IS_MANAGED          = 8,
+    FS_HIP_DEVICE_ORDINAL      = 9,
+    FS_HIP_TYPE_DEVICE_5       = 1, /* hipMemoryTypeDevice up to HIP 5 */
+    FS_HIP_TYPE_DEVICE         = 2, /* from HIP 6 on */
+    FS_HIP_VERSION_6           = 60000000,
+    FS_HIP_MEMCPY_DEFAULT      = 4,
+    FS_HIP_STREAM_NON_BLOCKING = 1
+};
+
+/* DO(name without "hip", type). All return 0 for success. */
+#define FS_HIP_CALLS(DO)                                  \
+    DO(PointerGetAttribute, int (*)(void *, int, void *)) \
+    DO(RuntimeGetVersion, int (*)(int *))                 \
+    DO(GetDevice, int (*)(int *))                         \
+    DO(SetDevice, int (*)(int))                           \
+    DO(StreamCreateWithFlags, int (*)(void **, unsigned)) \
+    DO(StreamSynchronize, int (*)(void *))                \
+    DO(MemcpyAsync, int (*)(void *, const void *, size_t, int, void *))
+
+#define FS_HIP_FIELD(name, type) __typeof__((type)0) name;
+
+typedef struct fs_hip_calls {
+    FS_HIP_CALLS(FS_HIP_FIELD)
+} fs_hip_calls_t;
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * Memory of accelerators: what there is to say about it. What is done with it
+ * is in fastsched_wrapper.h.
+ *
+ * Their drivers are used if the program has loaded them (libcuda.so.1,
+ * libamdhip64), and found at run time: neither headers nor libraries of them are
+ * needed to build or to run.
+ */
+#ifndef FASTSCHED_ACCEL_H
+#define FASTSCHED_ACCEL_H
+
+#include "fastsched.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Where memory is. What is managed, or pinned on the host, any CPU may touch. */
+typedef enum fs_mem_kind {
+    FS_MEM_HOST,
+    FS_MEM_CUDA,
+    FS_MEM_CUDA_MANAGED,
+    FS_MEM_ROCM,
+    FS_MEM_ROCM_MANAGED
+} fs_mem_kind_t;
+
+typedef struct fs_mem {
+    fs_mem_kind_t kind;
+    int           device; /**< as its driver counts; 0 on the host */
+} fs_mem_t;
+
+/** Bytes from one place to another. */
+typedef struct fs_segment {
+    void       *dst;
+    const void *src;
+    uint64_t    len_bytes;
+} fs_segment_t;
+
+/** The accelerators of this process. */
+typedef struct fs_accel fs_accel_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A libcuda.so.1 without a GPU: enough of the driver for libfastsched, over
+ * memory of the host that no CPU may touch. What is "on the device" is mapped
+ * twice: where the program is told it is, without any access, so that whoever
+ * touches it ends with SIGSEGV; and at an alias, known to this library and to
+ * the tests. Copies run when their stream is synchronized, not before, and only
+ * with a context that is current.
+ */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int cuMemAlloc_v2(uint64_t *address_p, size_t len_bytes);
+int cuMemFree_v2(uint64_t address);
+
+/* Where a test may look at the memory at an address of the device. */
+void *fake_cuda_alias(uint64_t address);
+
+#endif

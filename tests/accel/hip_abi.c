@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compiled, not run: is what libfastsched/accel has written down of HIP's
+ * runtime what hip_runtime_api.h says? */
+#include "accel/fs_hip.h"
+
+#include <hip/hip_runtime_api.h>
+
+_Static_assert((int)FS_HIP_MEMORY_TYPE == HIP_POINTER_ATTRIBUTE_MEMORY_TYPE,
+               "");
+_Static_assert((int)FS_HIP_IS_MANAGED == HIP_POINTER_ATTRIBUTE_IS_MANAGED, "");
+_Static_assert((int)FS_HIP_DEVICE_ORDINAL ==
+                   HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+               "");
+#if HIP_VERSION_MAJOR < 6
+_Static_assert((int)FS_HIP_TYPE_DEVICE_5 == hipMemoryTypeDevice, "");
+#else
+_Static_assert((int)FS_HIP_TYPE_DEVICE == hipMemoryTypeDevice, "");
+#endif
+_Static_assert((int)FS_HIP_MEMCPY_DEFAULT == hipMemcpyDefault, "");
+_Static_assert((int)FS_HIP_STREAM_NON_BLOCKING == hipStreamNonBlocking, "");
+_Static_assert((int)hipSuccess == 0, "");
+_Static_assert(sizeof(hipError_t) == sizeof(int), "");
+_Static_assert(sizeof(hipPointer_attribute) == sizeof(int), "");
+_Static_assert(sizeof(hipMemcpyKind) == sizeof(int), "");
+_Static_assert(sizeof(hipDeviceptr_t) == sizeof(void *), "");
+_Static_assert(sizeof(hipStream_t) == sizeof(void *), "");
+
+/* With the arguments that we pass. */
+int hip_abi(void *p, size_t n)
+{
+    hipStream_t stream;
+    int         device;
+
+    return (int)hipPointerGetAttribute(p, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                       p) +
+           (int)hipRuntimeGetVersion(&device) + (int)hipGetDevice(&device) +
+           (int)hipSetDevice(device) +
+           (int)hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) +
+           (int)hipMemcpyAsync(p, p, n, hipMemcpyDefault, stream) +
+           (int)hipStreamSynchronize(stream);
+}

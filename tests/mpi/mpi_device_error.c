@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One MPI_Alltoallv that sends from a device, with the driver of tests/accel.
+ * Plain MPI-3. Errors come back, and every rank prints one line.
+ *
+ *   mpi_device_error --gaps | --plain     the send type has gaps, or not
+ */
+#include "mpi_test.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LEN = 1000, MAX_RANKS = 64 };
+
+static int           counts[MAX_RANKS], displs[MAX_RANKS];
+static unsigned char recv_buf[MAX_RANKS * LEN * sizeof(int)];
+
+/* Every other int of a pair. */
+static MPI_Datatype make_type(int gaps)
+{
+    MPI_Datatype type;
+
+    MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)sizeof(int) * (gaps ? 2 : 1),
+                            &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+int main(int argc, char **argv)
+{
+    int            gaps = argc > 1 && strcmp(argv[1], "--gaps") == 0, rc;
+    unsigned char *alias;
+    uint64_t       device;
+    MPI_Datatype   type;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &test.size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    device_open();
+    device_alloc(sizeof(recv_buf) * 2, &device, &alias);
+    memset(alias, test.rank, sizeof(recv_buf) * 2);
+    type = make_type(gaps);
+    for (int r = 0; r < test.size; ++r) {
+        counts[r] = LEN;
+        displs[r] = r * LEN;
+    }
+    rc = MPI_Alltoallv((void *)(uintptr_t)device, counts, displs, type,
+                       recv_buf, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    printf("mpi_device_error: rank %d: %s\n", test.rank,
+           rc == MPI_SUCCESS ? "ok" : "error");
+    fflush(stdout);
+    MPI_Type_free(&type);
+    device_free(device);
+    MPI_Finalize();
+    return 0;
+}
