@@ -13,20 +13,21 @@
 
 /* ---- mpich_fast_next.c: what we call of the MPI, by the PMPI_ names ---- */
 
-#define MPICH_FAST_CALLS(DO)                                                                    \
-    DO(Abort)                                                                                   \
-    DO(Add_error_class)                                                                         \
-    DO(Add_error_code)                                                                          \
-    DO(Add_error_string)                                                                        \
-    DO(Allreduce)                                                                               \
-    DO(Bcast)                                                                                   \
-    DO(Cancel)                                                                                  \
-    DO(Comm_call_errhandler) DO(Comm_create_keyval) DO(Comm_free) DO(Comm_get_attr)             \
-        DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) \
-            DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Get_count) DO(Iallgather) \
-                DO(Initialized) DO(Iprobe) DO(Irecv) DO(Isend) DO(Pack) DO(Test) DO(Type_free)  \
-                    DO(Type_get_contents) DO(Type_get_envelope) DO(Type_get_extent)             \
-                        DO(Type_get_true_extent) DO(Type_size_x) DO(Unpack)
+#define MPICH_FAST_CALLS(DO)                                                                       \
+    DO(Abort)                                                                                      \
+    DO(Add_error_class)                                                                            \
+    DO(Add_error_code)                                                                             \
+    DO(Add_error_string)                                                                           \
+    DO(Allreduce)                                                                                  \
+    DO(Bcast)                                                                                      \
+    DO(Cancel)                                                                                     \
+    DO(Comm_call_errhandler)                                                                       \
+    DO(Comm_create_keyval) DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_name) DO(Comm_rank)         \
+        DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split) DO(Comm_split_type) \
+            DO(Comm_test_inter) DO(Get_count) DO(Iallgather) DO(Initialized) DO(Iprobe) DO(Irecv)  \
+                DO(Isend) DO(Pack) DO(Test) DO(Type_free) DO(Type_get_contents)                    \
+                    DO(Type_get_envelope) DO(Type_get_extent) DO(Type_get_true_extent)             \
+                        DO(Type_size_x) DO(Unpack)
 /* What MPIs before MPI 4 lack; then NULL. */
 #define MPICH_FAST_NEW_CALLS(DO) DO(Type_get_contents_c) DO(Type_get_envelope_c)
 

@@ -71,7 +71,7 @@ chosen() {
 
 # A report of it.
 choice() {
-    report "${*#LD_PRELOAD*so }" chosen LD_PRELOAD="$library" "$@"
+    report "$*" chosen LD_PRELOAD="$library" "$@"
 }
 
 choice MPICH_ALLTOALLV_INTRA_ALGORITHM=fast -- staged
