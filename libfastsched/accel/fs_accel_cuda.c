@@ -24,7 +24,8 @@ typedef struct device {
 typedef struct cuda {
     fs_backend_t    super; /* first */
     fs_cu_calls_t   cu;
-    pthread_mutex_t lock; /* over devices */
+    void           *library; /* stays while we may call it */
+    pthread_mutex_t lock;    /* over devices */
     device_t        devices[MAX_DEVICES];
 } cuda_t;
 
@@ -118,11 +119,22 @@ static fs_status_t cuda_copy(fs_backend_t *backend, int ordinal,
 
 /* ---- life ---- */
 
-/* The program's driver may be gone before us; contexts and streams go with it. */
+/* Contexts stay as they are: the program uses them, too. */
 static void cuda_destroy(fs_backend_t *backend)
 {
-    cuda_t *cuda = (cuda_t *)backend;
+    cuda_t         *cuda = (cuda_t *)backend;
+    fs_cu_context_t popped;
 
+    for (int k = 0; k < MAX_DEVICES; ++k) {
+        const device_t *device = &cuda->devices[k];
+
+        if (device->context != NULL &&
+            cuda->cu.CtxPushCurrent_v2(device->context) == 0) {
+            cuda->cu.StreamDestroy_v2(device->stream);
+            cuda->cu.CtxPopCurrent_v2(&popped);
+        }
+    }
+    dlclose(cuda->library);
     pthread_mutex_destroy(&cuda->lock);
     free(cuda);
 }
@@ -131,28 +143,29 @@ static void cuda_destroy(fs_backend_t *backend)
     *(void **)&cu->name = dlsym(library, "cu" #name); \
     found               = found && cu->name != NULL;
 
-static bool find_calls(fs_cu_calls_t *cu)
+static bool find_calls(fs_cu_calls_t *cu, void *library)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    bool  found   = library != NULL;
+    bool found = true;
 
-    if (found) {
-        FS_CU_CALLS(FIND)
-        dlclose(library); /* it stays: we have not loaded it */
-    }
+    FS_CU_CALLS(FIND)
     return found;
 }
 
 fs_backend_t *fs_cuda_create(void)
 {
-    cuda_t *cuda = calloc(1, sizeof(*cuda));
+    void   *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    cuda_t *cuda    = calloc(1, sizeof(*cuda));
 
-    if (cuda == NULL || !find_calls(&cuda->cu)) {
+    if (library == NULL || cuda == NULL || !find_calls(&cuda->cu, library)) {
+        if (library != NULL) {
+            dlclose(library);
+        }
         free(cuda);
         return NULL;
     }
     cuda->super =
         (fs_backend_t){FS_MEM_CUDA, cuda_query, cuda_copy, cuda_destroy};
+    cuda->library = library;
     pthread_mutex_init(&cuda->lock, NULL);
     return &cuda->super;
 }

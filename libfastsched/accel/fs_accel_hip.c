@@ -16,6 +16,7 @@ enum { MAX_DEVICES = 64 };
 typedef struct hip {
     fs_backend_t    super; /* first */
     fs_hip_calls_t  hip;
+    void           *library;              /* stays while we may call it */
     int             type_device;          /* the versions differ */
     pthread_mutex_t lock;                 /* over streams */
     void           *streams[MAX_DEVICES]; /* do not wait for the program's */
@@ -101,11 +102,16 @@ static fs_status_t hip_copy(fs_backend_t *backend, int device,
 
 /* ---- life ---- */
 
-/* The program's runtime may be gone before us; streams go with it. */
 static void hip_destroy(fs_backend_t *backend)
 {
     hip_t *hip = (hip_t *)backend;
 
+    for (int k = 0; k < MAX_DEVICES; ++k) {
+        if (hip->streams[k] != NULL) {
+            hip->hip.StreamDestroy(hip->streams[k]);
+        }
+    }
+    dlclose(hip->library);
     pthread_mutex_destroy(&hip->lock);
     free(hip);
 }
@@ -127,29 +133,30 @@ static void *find_library(void)
     *(void **)&hip->name = dlsym(library, "hip" #name); \
     found                = found && hip->name != NULL;
 
-static bool find_calls(fs_hip_calls_t *hip)
+static bool find_calls(fs_hip_calls_t *hip, void *library)
 {
-    void *library = find_library();
-    bool  found   = library != NULL;
+    bool found = true;
 
-    if (found) {
-        FS_HIP_CALLS(FIND)
-        dlclose(library); /* it stays: we have not loaded it */
-    }
+    FS_HIP_CALLS(FIND)
     return found;
 }
 
 fs_backend_t *fs_hip_create(void)
 {
+    void  *library = find_library();
     hip_t *hip     = calloc(1, sizeof(*hip));
     int    version = 0;
 
-    if (hip == NULL || !find_calls(&hip->hip) ||
+    if (library == NULL || hip == NULL || !find_calls(&hip->hip, library) ||
         hip->hip.RuntimeGetVersion(&version) != 0) {
+        if (library != NULL) {
+            dlclose(library);
+        }
         free(hip);
         return NULL;
     }
     hip->super = (fs_backend_t){FS_MEM_ROCM, hip_query, hip_copy, hip_destroy};
+    hip->library     = library;
     hip->type_device = version < FS_HIP_VERSION_6 ? FS_HIP_TYPE_DEVICE_5
                                                   : FS_HIP_TYPE_DEVICE;
     pthread_mutex_init(&hip->lock, NULL);

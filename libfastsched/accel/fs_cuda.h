@@ -28,6 +28,7 @@ enum {
     DO(CtxPushCurrent_v2, int (*)(fs_cu_context_t))                        \
     DO(CtxPopCurrent_v2, int (*)(fs_cu_context_t *))                       \
     DO(StreamCreate, int (*)(fs_cu_stream_t *, unsigned))                  \
+    DO(StreamDestroy_v2, int (*)(fs_cu_stream_t))                          \
     DO(StreamSynchronize, int (*)(fs_cu_stream_t))                         \
     DO(MemcpyAsync,                                                        \
        int (*)(fs_cu_address_t, fs_cu_address_t, size_t, fs_cu_stream_t))

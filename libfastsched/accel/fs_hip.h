@@ -23,6 +23,7 @@ enum {
     DO(GetDevice, int (*)(int *))                         \
     DO(SetDevice, int (*)(int))                           \
     DO(StreamCreateWithFlags, int (*)(void **, unsigned)) \
+    DO(StreamDestroy, int (*)(void *))                    \
     DO(StreamSynchronize, int (*)(void *))                \
     DO(MemcpyAsync, int (*)(void *, const void *, size_t, int, void *))
 

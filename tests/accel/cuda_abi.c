@@ -33,5 +33,6 @@ int cuda_abi(void *p, size_t n)
            (int)cuCtxPushCurrent_v2(context) +
            (int)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) +
            (int)cuMemcpyAsync((CUdeviceptr)0, (CUdeviceptr)0, n, stream) +
-           (int)cuStreamSynchronize(stream) + (int)cuCtxPopCurrent_v2(&context);
+           (int)cuStreamSynchronize(stream) + (int)cuStreamDestroy_v2(stream) +
+           (int)cuCtxPopCurrent_v2(&context);
 }

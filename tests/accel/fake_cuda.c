@@ -177,6 +177,15 @@ int cuStreamCreate(stream_t **stream_p, unsigned flags)
     return SUCCESS;
 }
 
+int cuStreamDestroy_v2(stream_t *stream)
+{
+    int error = depth == 0 || stream->copies != NULL ? INVALID_CONTEXT
+                                                     : SUCCESS;
+
+    free(stream);
+    return error;
+}
+
 int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t len, stream_t *stream)
 {
     copy_t *copy;

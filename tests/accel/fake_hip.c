@@ -47,6 +47,12 @@ int hipStreamCreateWithFlags(stream_t **stream_p, unsigned flags)
     return SUCCESS;
 }
 
+int hipStreamDestroy(stream_t *stream)
+{
+    free(stream);
+    return SUCCESS;
+}
+
 int hipMemcpyAsync(void *dst, const void *src, size_t len, int kind,
                    stream_t *stream)
 {

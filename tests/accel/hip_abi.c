@@ -37,5 +37,5 @@ int hip_abi(void *p, size_t n)
            (int)hipSetDevice(device) +
            (int)hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) +
            (int)hipMemcpyAsync(p, p, n, hipMemcpyDefault, stream) +
-           (int)hipStreamSynchronize(stream);
+           (int)hipStreamSynchronize(stream) + (int)hipStreamDestroy(stream);
 }

@@ -34,6 +34,8 @@ mpi_run() {
     timeout --kill-after=5 "$limit" "$mpiexec" "$@" </dev/null
 }
 
+# As in ompi_job.sh. Programs of the same name are in mpich/.
+need_mpi() { need_mpich "mpich/${1##*/}"; }
 parameter() { printf 'FASTSCHED_%s\n' "$1" | tr '[:lower:]' '[:upper:]'; }
 variable() { parameter "$1"; }
 

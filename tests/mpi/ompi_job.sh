@@ -28,8 +28,9 @@ mpi_run() {
     timeout --kill-after=5 "$limit" "$mpirun" "$@" </dev/null
 }
 
-# For scripts that run under any MPI: such a job, and what people call a
-# parameter, in messages and in the environment.
+# For scripts that run under any MPI: is it there, such a job, and what people
+# call a parameter, in messages and in the environment.
+need_mpi() { need_ompi "$1"; }
 any_run() { mpi_run "$@"; }
 parameter() { echo "coll_fast_$1"; }
 variable() { echo "OMPI_MCA_coll_fast_$1"; }

@@ -4,12 +4,14 @@
 # stopped, or late; and what is left behind. One line per case. Faults of the
 # network are in lab/test_faults.sh.
 #
-#   test_faults.sh [BUILD-DIRECTORY]
+#   test_faults.sh [--mpi ompi|mpich] [BUILD-DIRECTORY]
 set -u
 
-# shellcheck source=tests/mpi/ompi_job.sh
-. "$(dirname "$0")/ompi_job.sh"
-need_ompi mpi/mpi_fault
+mpi=ompi
+[ "${1-}" != --mpi ] || { mpi=$2 && shift 2; }
+# shellcheck source=/dev/null
+. "$(dirname "$0")/${mpi}_job.sh"
+need_mpi mpi/mpi_fault
 
 limit=60
 
@@ -41,7 +43,7 @@ job() {
     look >"$scratch/looked" 2>&1 &
     looker=$!
     # shellcheck disable=SC2086 # options have no blanks
-    mpi_run -np 8 --mca coll fast --mca coll_fast_algorithm staged \
+    any_run -np 8 --mca coll fast --mca coll_fast_algorithm staged \
         --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 4x2 $mca \
         "$fault" "$@" >"$scratch/out" 2>&1
     status=$?
