@@ -80,14 +80,12 @@ static void describe_side(mpich_fast_side_t *side, int size, uint64_t *bytes)
     mpich_fast_layout_t *layout = &side->layout;
     MPI_Count most = 0;
 
+    mpich_fast_engine->describe(side->type, layout);
     for (int r = 0; r < size; ++r) {
         MPI_Count count = count_of(side->counts, side->large, r);
 
+        bytes[r] = (uint64_t) count * (uint64_t) layout->size;
         most = count > most ? count : most;
-    }
-    mpich_fast_engine->describe(side->type, layout);
-    for (int r = 0; r < size; ++r) {
-        bytes[r] = (uint64_t) count_of(side->counts, side->large, r) * (uint64_t) layout->size;
     }
     side->contiguous = 0 == layout->size
                        || ((most < 2 || layout->size == layout->extent)

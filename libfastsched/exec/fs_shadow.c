@@ -125,13 +125,11 @@ static void free_shadow(fs_shadow_t *shadow, bool all_done)
 static fs_status_t check(const fs_shadows_t *s, const fs_wrapper_t *wrapper,
                          char *why, size_t why_len)
 {
-    bool send = fs_mem_is_device(s->send.mem);
-    bool gaps = send && !s->send_contiguous;
+    bool send_gaps = fs_mem_is_device(s->send.mem) && !s->send_contiguous;
+    bool recv_gaps = fs_mem_is_device(s->recv.mem) && !s->recv_contiguous;
+    bool gaps      = send_gaps || recv_gaps;
+    bool send      = send_gaps || (!recv_gaps && fs_mem_is_device(s->send.mem));
 
-    if (!gaps) {
-        send = send && (s->recv_contiguous || !fs_mem_is_device(s->recv.mem));
-        gaps = fs_mem_is_device(s->recv.mem) && !s->recv_contiguous;
-    }
     if (!gaps && wrapper->params.accel_fallback) {
         return FS_OK;
     }

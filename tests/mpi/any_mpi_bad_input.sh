@@ -20,14 +20,6 @@ job() {
     esac
 }
 
-ends_well() {
-    [ "$status" = 0 ] || { echo "exit status $status" && return 1; }
-}
-
-ends_badly() {
-    [ "$status" != 0 ] || { echo 'exit status 0' && return 1; }
-}
-
 # N TEXT: so many lines of the output have the text in them.
 said() {
     lines=$(grep -c -F -e "$2" "$scratch/out")

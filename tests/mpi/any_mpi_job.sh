@@ -34,6 +34,15 @@ case_of() {
     grep -v '\] \[ *[0-9]*\] ' "$scratch/out" | tail -n 20 | sed 's/^/      /'
 }
 
+# For such commands: $status is that of the job.
+ends_well() {
+    [ "$status" = 0 ] || { echo "exit status $status" && return 1; }
+}
+
+ends_badly() {
+    [ "$status" != 0 ] || { echo 'exit status 0' && return 1; }
+}
+
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT

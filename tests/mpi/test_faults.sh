@@ -56,14 +56,6 @@ job() {
     return 1
 }
 
-ends_well() {
-    [ "$status" = 0 ] || { echo "exit status $status" && return 1; }
-}
-
-ends_badly() {
-    [ "$status" != 0 ] || { echo 'exit status 0' && return 1; }
-}
-
 # MIN MAX TEXT: so many lines of the output match.
 said() {
     lines=$(grep -c -e "$3" "$scratch/out")
