@@ -8,6 +8,7 @@
 #define FASTSCHED_EXEC_H
 
 #include "fastsched.h"
+#include "fastsched_accel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +47,12 @@ typedef enum fs_transport_param {
     FS_TRANSPORT_MPI   /**< the host's messages */
 } fs_transport_param_t;
 
+typedef enum fs_accel_direct {
+    FS_ACCEL_DIRECT_AUTO, /**< if the network has RDMA */
+    FS_ACCEL_DIRECT_ALWAYS,
+    FS_ACCEL_DIRECT_NEVER
+} fs_accel_direct_t;
+
 enum { FS_NODES_MAX = 4096, FS_TRACE_MAX = 1024 };
 
 /** All parameters, parsed. */
@@ -75,6 +82,7 @@ typedef struct fs_params {
     uint32_t watchdog;   /**< seconds; 0: off */
     uint64_t tcp_sndbuf; /**< bytes */
     uint32_t accel;
+    uint32_t accel_direct; /**< fs_accel_direct_t */
     uint32_t accel_fallback;
 } fs_params_t;
 
@@ -160,6 +168,8 @@ typedef struct fs_host {
     /** The MPI's own messages, for peers that net cannot reach. Static; NULL:
      *  not to be used. */
     const fs_host_p2p_t *p2p;
+    /** Kinds of device memory that these take: bits 1 << fs_mem_kind_t. */
+    unsigned mem_kinds;
 } fs_host_t;
 
 /* ---- a network ---- */
@@ -241,6 +251,24 @@ void fs_coll_destroy(fs_coll_t *coll);
  *  go there at once. The same on every rank. */
 bool fs_coll_active(const fs_coll_t *coll);
 
+/** Does this rank go along with a call that the others want to run? */
+typedef enum fs_consent {
+    FS_CONSENT_YES,
+    FS_CONSENT_HOST, /**< only the host's algorithm can read its buffers */
+    FS_CONSENT_NO    /**< nobody can */
+} fs_consent_t;
+
+/** Of a call: where its blocks are. Zeroed: on the host. */
+typedef struct fs_call_device {
+    fs_mem_t    send_mem; /**< on a device: the side is contiguous */
+    fs_mem_t    recv_mem;
+    fs_accel_t *accel; /**< of these devices */
+    /** What is on a device goes through staging on the host. Else the network
+     *  takes it there, and both sides are contiguous. */
+    bool         staged;
+    fs_consent_t consent;
+} fs_call_device_t;
+
 /** The buffers of one call, in bytes. Borrowed until the call ends. */
 typedef struct fs_call {
     const uint64_t *send_bytes; /**< [n_ranks] */
@@ -249,6 +277,7 @@ typedef struct fs_call {
      *  pack() is asked for ranges of them. */
     const void *const *send_block;
     void *const       *recv_block; /**< likewise, unpack() */
+    fs_call_device_t   device;
     void              *ctx;
     /** Copy bytes offset to offset + len of a send block, as packed by the
      *  MPI's datatype engine. Offsets of a block come in any order. */
@@ -268,7 +297,8 @@ typedef struct fs_call {
  * @param[out] ran  False: nothing was moved, on any rank; the caller runs the
  *                  host's own algorithm.
  * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_coll_error() names the
- *         pair); an error of the transport, or FS_ERR_STALLED (parameter
+ *         pair); FS_ERR_UNSUPPORTED (FS_CONSENT_NO on some rank: nothing was
+ *         moved); an error of the transport, or FS_ERR_STALLED (parameter
  *         watchdog), after which the communicator is unusable and the network
  *         may still write into the receive blocks.
  */

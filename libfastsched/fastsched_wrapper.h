@@ -34,8 +34,11 @@ typedef struct fs_wrapper {
     fs_net_t       *net;
     bool            no_net; /**< it could not be made */
     fs_nics_t      *nics;
-    fs_accel_t     *accel; /**< fs_wrapper_find_accel() */
-    pthread_mutex_t lock;  /**< two threads may set up two communicators */
+    fs_accel_t     *accel;     /**< fs_wrapper_find_accel(), like the next */
+    unsigned        mem_kinds; /**< of device memory that the MPI takes itself:
+                                    bits 1 << fs_mem_kind_t */
+    bool            warned;    /**< that the network takes none of it */
+    pthread_mutex_t lock;      /**< two threads may set up two communicators */
 
     unsigned           last_algorithm;      /**< fs_alg_t */
     unsigned long long calls;               /**< fs_wrapper_enter() */
@@ -108,7 +111,7 @@ typedef struct fs_blocks {
     uint64_t    *recv_bytes;
     const void **send_block;
     void       **recv_block;
-    char        *copy; /**< of the send blocks, see fs_blocks_copy() */
+    void        *copy; /**< of the send blocks, see fs_blocks_copy() */
     fs_call_t    call;
 } fs_blocks_t;
 
@@ -121,10 +124,10 @@ void fs_blocks_fini(fs_blocks_t *blocks);
 /**
  * For fs_call_t.prepare, when what is sent will be overwritten: copy all send
  * blocks into memory of their own, and send_block to there. Blocks that are not
- * contiguous come by call.pack().
+ * contiguous come by call.pack(); those on a device are copied there.
  *
  * @param[in] contiguous  send_block is where the bytes are.
- * @return FS_OK, FS_ERR_NOMEM, or what pack() said
+ * @return FS_OK, FS_ERR_NOMEM, FS_ERR_ACCEL, or what pack() said
  */
 fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous);
 
@@ -136,46 +139,66 @@ fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous);
  */
 void fs_blocks_end(fs_blocks_t *blocks, bool all_done);
 
-/** Host memory that stands for a buffer on a device while a call lasts. */
+/** Of the buffers of a call; the wrapper sets what comes first. */
+typedef struct fs_buffers {
+    bool     in_place;
+    bool     send_contiguous; /**< in place: as recv_contiguous */
+    bool     recv_contiguous;
+    fs_mem_t send_mem; /**< in place: of the receive buffer */
+    fs_mem_t recv_mem;
+} fs_buffers_t;
+
+/**
+ * Where are they?
+ *
+ * @param[in] blocks  Described, with all addresses.
+ * @return True: on a device or managed, one at least.
+ */
+bool fs_buffers_find(fs_buffers_t *buffers, const fs_wrapper_t *wrapper,
+                     const fs_blocks_t *blocks);
+
+/**
+ * Before fs_coll_alltoallv(): what the call has to know. Local.
+ *
+ * @param[out] device  Also on an error: the other ranks wait for this one's word,
+ *                     which is no.
+ * @param[out] why     On an error: one line for people.
+ * @return FS_OK; FS_ERR_UNSUPPORTED (gaps in a datatype on a device, or parameter
+ *         accel_fallback forbids the way round)
+ */
+fs_status_t fs_buffers_for_coll(const fs_buffers_t *buffers,
+                                fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                                fs_call_device_t *device, char *why,
+                                size_t why_len);
+
+/** Host memory that stands for a buffer on a device. */
 typedef struct fs_shadow {
-    fs_mem_t      mem; /**< of the buffer; on the host there is no shadow */
+    fs_mem_t      mem; /**< of the buffer */
     char         *memory;
-    fs_segment_t *segments; /**< [n_ranks] from the blocks */
+    fs_segment_t *segments; /**< [n_ranks] from the blocks; NULL: no shadow */
     ptrdiff_t     shift;    /**< from the buffer's addresses to the shadow's */
 } fs_shadow_t;
 
 /** Those of one call; zeroed before. */
 typedef struct fs_shadows {
-    bool        in_place; /**< set by the wrapper, like contiguous */
-    bool        send_contiguous;
-    bool        recv_contiguous;
     fs_shadow_t send; /**< in place: none */
     fs_shadow_t recv;
 } fs_shadows_t;
 
 /**
- * Where are the buffers of a call?
- *
- * @param[in] blocks  Described, with all addresses.
- * @return True: on a device, one at least.
- */
-bool fs_shadows_needed(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
-                       const fs_blocks_t *blocks);
-
-/**
- * Make the shadows and copy to them what the call reads. Local; the other ranks
- * need not know.
+ * Before the MPI's own algorithm: make shadows of what it cannot use where it is,
+ * and copy to them what it reads. Local; the other ranks need not know.
  *
  * @param[out] why  On an error: one line for people.
- * @return FS_OK; FS_ERR_UNSUPPORTED (gaps in a datatype, or parameter
- *         accel_fallback forbids it); FS_ERR_NOMEM; FS_ERR_ACCEL
+ * @return FS_OK; FS_ERR_UNSUPPORTED as above; FS_ERR_NOMEM; FS_ERR_ACCEL
  */
-fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
+fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_buffers_t *buffers,
+                             const fs_wrapper_t *wrapper,
                              const fs_blocks_t *blocks, char *why,
                              size_t why_len);
 
 /**
- * The call is over; also after an error of begin.
+ * After it; also after an error of begin.
  *
  * @param[in] moved     It has written to the receive blocks: copy them back.
  * @param[in] all_done  Nobody uses the shadows any more; else they are left

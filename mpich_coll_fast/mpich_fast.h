@@ -109,7 +109,8 @@ bool mpich_fast_args_are_plain(const mpich_fast_args_t *args, int size);
 /* All that this rank sends. */
 uint64_t mpich_fast_sent_bytes(const mpich_fast_args_t *args, int size);
 /* Valid until mpich_fast_call_end(). */
-const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *args);
+const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *args,
+                                       fs_call_device_t device);
 /* all_done: the exchange was successful, or nothing has moved (ran false). Otherwise the network may
  * still use what the call has allocated, which is then left alone for good. */
 fs_status_t mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done);
@@ -164,12 +165,18 @@ fs_status_t mpich_fast_host_done(mpich_fast_comm_t *state);
 /* At the end of both. */
 void mpich_fast_report(const mpich_fast_comm_t *state);
 
-/* ---- mpich_fast_device.c ---- */
+/* ---- mpich_fast_device.c: where there are accelerators ---- */
 
-/* Serve a call. moved: the receive blocks are written. Returns an MPI error code. */
+/* Serve a call, or try to. moved: the receive blocks are written. Returns an MPI error code. */
 typedef int mpich_fast_next_t(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *moved);
 
-/* Where there are accelerators: serve the call with buffers on the host. */
+/* Go on with next, which learns by args->device whether a buffer is on a device. */
+int mpich_fast_look_for_device(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
+                               mpich_fast_next_t *next, bool *moved);
+/* Before our own turn: what goes into fs_call_t. */
+fs_call_device_t mpich_fast_on_device(const mpich_fast_comm_t *state,
+                                      const mpich_fast_args_t *args);
+/* The MPI's turn, which gets memory that it can use. */
 int mpich_fast_by_host(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
                        mpich_fast_next_t *next, bool *moved);
 

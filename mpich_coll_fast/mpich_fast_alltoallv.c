@@ -20,11 +20,14 @@ bool mpich_fast_skips(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 
 fs_status_t mpich_fast_run(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *ran)
 {
-    const fs_call_t *call = mpich_fast_call_begin(&state->call, args);
+    const fs_call_t *call =
+        mpich_fast_call_begin(&state->call, args, mpich_fast_on_device(state, args));
     fs_status_t status = fs_wrapper_alltoallv(&mpich_fast_wrapper, state->coll, call, ran), end;
 
     /* After a failed exchange the network may still read and write. */
-    end = mpich_fast_call_end(&state->call, *ran, FS_OK == status || FS_ERR_MISMATCH == status);
+    end = mpich_fast_call_end(&state->call, *ran,
+                              FS_OK == status || FS_ERR_MISMATCH == status
+                                  || FS_ERR_UNSUPPORTED == status);
     return complain(state, FS_OK == status ? end : status);
 }
 
@@ -42,17 +45,30 @@ void mpich_fast_report(const mpich_fast_comm_t *state)
 
 /* ---- a call that we have intercepted ---- */
 
+static int call_next(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *moved)
+{
+    (void) state;
+    *moved = true;
+    return mpich_fast_forward(args);
+}
+
+static int forward(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *moved)
+{
+    return mpich_fast_by_host(state, args, call_next, moved);
+}
+
 /* If the MPI fails on this rank alone, the others may yet wait for our word about its time. */
 static int run_next(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
-    int mpi_errno = mpich_fast_forward(args);
+    bool moved;
+    int mpi_errno = forward(state, args, &moved);
     fs_status_t status = mpich_fast_host_done(state);
 
     return MPI_SUCCESS != mpi_errno || FS_OK == status ? mpi_errno
                                                        : mpich_fast_raise(state->comm, status);
 }
 
-static int serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
+static int serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *moved)
 {
     fs_status_t status = FS_OK;
     bool ran = false;
@@ -61,6 +77,7 @@ static int serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
     if (!mpich_fast_skips(state, args)) {
         status = mpich_fast_run(state, args, &ran);
     }
+    *moved = FS_OK == status;
     if (FS_OK != status) {
         return mpich_fast_raise(state->comm, status);
     }
@@ -73,16 +90,10 @@ static int serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
     return mpi_errno;
 }
 
-/* Where buffers may be on a device, calls come here even if the communicator is not served. */
-static int serve_or_forward(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *moved)
-{
-    *moved = true;
-    return NULL == state->coll ? mpich_fast_forward(args) : serve(state, args);
-}
-
 int mpich_fast_alltoallv(const mpich_fast_args_t *args)
 {
     mpich_fast_comm_t *state = NULL;
+    mpich_fast_next_t *next;
     int mpi_errno = MPI_SUCCESS;
     bool accel, moved;
 
@@ -101,5 +112,7 @@ int mpich_fast_alltoallv(const mpich_fast_args_t *args)
         || !mpich_fast_args_are_plain(args, state->size)) {
         return mpich_fast_forward(args);
     }
-    return accel ? mpich_fast_by_host(state, args, serve_or_forward, &moved) : serve(state, args);
+    next = NULL == state->coll ? forward : serve;
+    return accel ? mpich_fast_look_for_device(state, args, next, &moved)
+                 : next(state, args, &moved);
 }

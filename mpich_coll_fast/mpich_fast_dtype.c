@@ -220,7 +220,8 @@ static fs_status_t unpack_all(mpich_fast_call_t *call)
 
 /* ---- a call ---- */
 
-const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *a)
+const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *a,
+                                       fs_call_device_t device)
 {
     fs_blocks_t *b = &call->blocks;
     int size = (int) b->n_ranks;
@@ -256,6 +257,7 @@ const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast
         .send_block =
             call->send.contiguous || call->in_place || is_large(&call->send) ? b->send_block : NULL,
         .recv_block = call->recv.contiguous || is_large(&call->recv) ? b->recv_block : NULL,
+        .device = device,
         .ctx = call,
         .pack = pack,
         .unpack = unpack,

@@ -22,6 +22,7 @@ typedef struct mpich_fast_args {
     mpich_fast_word_t recvtype;
     mpich_fast_word_t comm;
     bool large; /* MPI_Alltoallv_c */
+    struct mpich_fast_device *device; /* NULL: all on the host */
 } mpich_fast_args_t;
 
 /* The user has chosen us, and nothing speaks against it. */

@@ -155,7 +155,11 @@ static const fs_host_p2p_t p2p = {
 
 fs_host_t mpich_fast_basic_host(void *ctx)
 {
-    return (fs_host_t){.ctx = ctx, .net = get_net, .nics = get_nics, .warn = warn};
+    return (fs_host_t){.ctx = ctx,
+                       .net = get_net,
+                       .nics = get_nics,
+                       .warn = warn,
+                       .mem_kinds = mpich_fast_wrapper.mem_kinds};
 }
 
 fs_host_t mpich_fast_host(mpich_fast_comm_t *state)

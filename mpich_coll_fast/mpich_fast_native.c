@@ -15,7 +15,7 @@ static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
 {
     const uint32_t *world_server = mpich_fast_wrapper.world_server;
     mpich_fast_comm_t *state = calloc(1, sizeof(*state));
-    fs_host_t host = mpich_fast_native_host(comm->comm);
+    fs_host_t host;
     uint32_t label = (uint32_t) comm->node;
     fs_status_t status;
 
@@ -28,6 +28,7 @@ static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
     state->size = comm->size;
     strncpy(state->name, comm->name, sizeof(state->name) - 1);
     fs_wrapper_find_accel(&mpich_fast_wrapper);
+    host = mpich_fast_native_host(comm->comm);
     if (NULL != world_server) {
         label = world_server[comm->world_rank];
     }
@@ -70,12 +71,12 @@ static int alltoallv(void *state, const void *sendbuf, const ptrdiff_t *sendcoun
                      const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
                      const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype, bool *ran)
 {
-    mpich_fast_args_t args = {sendbuf,    sendcounts, sdispls,  sendtype, recvbuf,
-                              recvcounts, rdispls,    recvtype, 0,        true};
+    mpich_fast_args_t args = {sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                              rdispls, recvtype,   0,       true,     NULL};
 
     fs_wrapper_enter(&mpich_fast_wrapper);
     return NULL == mpich_fast_wrapper.accel ? run(state, &args, ran)
-                                            : mpich_fast_by_host(state, &args, run, ran);
+                                            : mpich_fast_look_for_device(state, &args, run, ran);
 }
 
 static int host_done(void *handle)

@@ -109,20 +109,28 @@ typedef struct fast_args {
     FAST_COUNTS rcounts;
     FAST_DISPLS rdispls;
     ompi_datatype_t *rdtype;
+    struct fast_device *device; /* NULL: all on the host */
 } fast_args_t;
 
 struct fast_scratch *mca_coll_fast_scratch_new(int size);
 void mca_coll_fast_scratch_free(struct fast_scratch *scratch);
 /* Valid until the next call with the same scratch, or mca_coll_fast_call_end(). */
-const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *scratch, const fast_args_t *args);
-/* Where the blocks are, and are they contiguous? For nothing but shadows. */
+const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *scratch, const fast_args_t *args,
+                                          fs_call_device_t device);
+/* Where the blocks are, and are they contiguous? For nothing else. */
 const fs_blocks_t *mca_coll_fast_describe(struct fast_scratch *scratch, const fast_args_t *args,
-                                          fs_shadows_t *shadows);
+                                          fs_buffers_t *buffers);
 /* all_done: nobody reads what the call has allocated any more; else it is left alone for good. */
 void mca_coll_fast_call_end(struct fast_scratch *scratch, bool all_done);
 
-/* coll_fast_device.c: where there are accelerators, go on with buffers on the host */
+/* coll_fast_device.c: where there are accelerators */
 typedef int mca_coll_fast_next_fn_t(mca_coll_fast_module_t *module, const fast_args_t *args);
+/* Go on with next, which learns by args->device whether a buffer is on a device. */
+int mca_coll_fast_look_for_device(mca_coll_fast_module_t *module, const fast_args_t *args,
+                                  mca_coll_fast_next_fn_t *next);
+/* Before our own turn: what goes into fs_call_t. */
+fs_call_device_t mca_coll_fast_on_device(mca_coll_fast_module_t *module, const fast_args_t *args);
+/* The MPI's turn, which gets memory that it can use. */
 int mca_coll_fast_by_host(mca_coll_fast_module_t *module, const fast_args_t *args,
                           mca_coll_fast_next_fn_t *next);
 

@@ -21,21 +21,28 @@ static int failed(const mca_coll_fast_module_t *module, fs_status_t status)
 
 static int run(mca_coll_fast_module_t *module, const fast_args_t *args, bool *ran)
 {
-    const fs_call_t *call = mca_coll_fast_call_begin(module->scratch, args);
+    const fs_call_t *call =
+        mca_coll_fast_call_begin(module->scratch, args, mca_coll_fast_on_device(module, args));
     fs_status_t status =
         fs_wrapper_alltoallv(&mca_coll_fast_component.wrapper, module->coll, call, ran);
 
     /* After a failed exchange the network may still read the in-place copy. */
-    mca_coll_fast_call_end(module->scratch, FS_OK == status || FS_ERR_MISMATCH == status);
+    mca_coll_fast_call_end(module->scratch, FS_OK == status || FS_ERR_MISMATCH == status
+                                                || FS_ERR_UNSUPPORTED == status);
     return FS_OK == status ? OMPI_SUCCESS : failed(module, status);
 }
 
 /* To what served the communicator before us. */
-static int forward(mca_coll_fast_module_t *module, const fast_args_t *a)
+static int call_previous(mca_coll_fast_module_t *module, const fast_args_t *a)
 {
     return module->previous_alltoallv(a->sbuf, a->scounts, a->sdispls, a->sdtype, a->rbuf,
                                       a->rcounts, a->rdispls, a->rdtype, module->comm,
                                       module->previous_alltoallv_module);
+}
+
+static int forward(mca_coll_fast_module_t *module, const fast_args_t *args)
+{
+    return mca_coll_fast_by_host(module, args, call_previous);
 }
 
 /* If it fails on this rank alone, the others may yet wait for our word about its time. */
@@ -87,7 +94,8 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
                             mca_coll_base_module_t *base)
 {
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
-    fast_args_t args = {sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype};
+    fast_args_t args = {sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, NULL};
+    mca_coll_fast_next_fn_t *next;
 
     (void) comm;
     fs_wrapper_enter(&mca_coll_fast_component.wrapper);
@@ -98,8 +106,8 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
             return rc;
         }
     }
-    if (NULL != mca_coll_fast_component.wrapper.accel) {
-        return mca_coll_fast_by_host(module, &args, FAST_READY == module->state ? serve : forward);
-    }
-    return FAST_READY == module->state ? serve(module, &args) : forward(module, &args);
+    next = FAST_READY == module->state ? serve : forward;
+    return NULL == mca_coll_fast_component.wrapper.accel
+               ? next(module, &args)
+               : mca_coll_fast_look_for_device(module, &args, next);
 }

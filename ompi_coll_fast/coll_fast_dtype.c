@@ -169,7 +169,8 @@ static fs_status_t copy_blocks(void *ctx)
     return fs_blocks_copy(&s->blocks, s->send.contiguous);
 }
 
-const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *s, const fast_args_t *a)
+const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *s, const fast_args_t *a,
+                                          fs_call_device_t device)
 {
     fs_blocks_t *b = &s->blocks;
     int size = (int) b->n_ranks;
@@ -193,6 +194,7 @@ const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *s, const fast_arg
         .recv_bytes = b->recv_bytes,
         .send_block = s->send.contiguous || in_place ? b->send_block : NULL,
         .recv_block = s->recv.contiguous ? b->recv_block : NULL,
+        .device = device,
         .ctx = s,
         .pack = pack,
         .unpack = unpack,
@@ -202,11 +204,12 @@ const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *s, const fast_arg
 }
 
 const fs_blocks_t *mca_coll_fast_describe(struct fast_scratch *s, const fast_args_t *a,
-                                          fs_shadows_t *shadows)
+                                          fs_buffers_t *buffers)
 {
-    (void) mca_coll_fast_call_begin(s, a);
-    shadows->send_contiguous = s->send.contiguous;
-    shadows->recv_contiguous = s->recv.contiguous;
+    (void) mca_coll_fast_call_begin(s, a, (fs_call_device_t){.staged = false});
+    buffers->in_place = MPI_IN_PLACE == a->sbuf;
+    buffers->send_contiguous = s->send.contiguous;
+    buffers->recv_contiguous = s->recv.contiguous;
     return &s->blocks;
 }
 

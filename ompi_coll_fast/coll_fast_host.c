@@ -181,6 +181,7 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
 
     mca_coll_fast_reserve_tags(module);
     fs_wrapper_find_accel(&mca_coll_fast_component.wrapper);
+    host.mem_kinds = mca_coll_fast_component.wrapper.mem_kinds;
     status = fs_coll_create(&host, &mca_coll_fast_component.wrapper.params, &member, &module->coll,
                             why, sizeof(why));
     if (FS_OK != status) {

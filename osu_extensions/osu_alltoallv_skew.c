@@ -163,8 +163,18 @@ static void print_header(const bench_t *b)
     const osu_options_t *o = b->options;
     char                 tail[32];
 
-    printf("# OSU MPI Skewed All-to-Allv Personalized Exchange Latency Test "
-           "v" FS_VERSION "\n# Datatype: MPI_CHAR.\n");
+    printf("# OSU MPI%s Skewed All-to-Allv Personalized Exchange Latency Test "
+           "v" FS_VERSION "\n",
+           o->memory == OSU_CUDA   ? "-CUDA"
+           : o->memory == OSU_ROCM ? "-ROCM"
+                                   : "");
+    if (o->memory != OSU_HOST) {
+        const char *where = o->memory == OSU_MANAGED ? "MANAGED (M)"
+                                                     : "DEVICE (D)";
+
+        printf("# Send Buffer on %s and Receive Buffer on %s\n", where, where);
+    }
+    printf("# Datatype: MPI_CHAR.\n");
     printf("# Pattern: %s, seed %llu%s. Servers: %u, ranks per server: %s.\n",
            o->pattern_text, (unsigned long long)o->seed,
            o->dynamic ? ", a new matrix each iteration" : "",
@@ -305,6 +315,7 @@ static void print_json(const bench_t *b, const row_t *row)
                         : "false",
            row->algorithm, (unsigned long long)row->iterations,
            (unsigned long long)o->seed);
+    printf(", \"memory\": \"%s\"", osu_memory_name(o->memory));
     json_number("ceiling_mbit", b->ceiling_mbit > 0 ? b->ceiling_mbit : NAN);
     if (o->times) {
         json_times(b, row->iterations);
@@ -338,16 +349,17 @@ static bool run_all(bench_t *b)
 }
 
 /* Exit status of every rank: 0; 1: wrong bytes; 2: cannot run like this. */
-static int run(const osu_options_t *options, char *why)
+static int run(const osu_options_t *options, osu_device_t *device, char *why)
 {
-    bench_t b = {.options = options, .comm = MPI_COMM_WORLD};
+    bench_t b = {.options = options, .device = device, .comm = MPI_COMM_WORLD};
     int     rank, n, status = 2;
 
     MPI_Comm_rank(b.comm, &rank);
     MPI_Comm_size(b.comm, &n);
     b.rank = (uint32_t)rank;
     b.n    = (uint32_t)n;
-    if (osu_cluster_init(b.comm, options->nodes, (uint32_t)options->nics,
+    if (osu_device_ready(b.comm, device, why) &&
+        osu_cluster_init(b.comm, options->nodes, (uint32_t)options->nics,
                          &b.cluster, why) == FS_OK &&
         osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.comm, &b.algorithm);
@@ -370,14 +382,17 @@ static int run(const osu_options_t *options, char *why)
 int main(int argc, char **argv)
 {
     osu_options_t options;
+    osu_device_t  device;
     char          why[OSU_WHY_LEN] = "";
+    osu_verdict_t verdict = osu_options_parse(argc, argv, &options, why);
     int           rank, status = 0;
 
+    osu_device_open(verdict == OSU_RUN ? options.memory : OSU_HOST, &device);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    switch (osu_options_parse(argc, argv, &options, why)) {
+    switch (verdict) {
     case OSU_RUN:
-        status = run(&options, why);
+        status = run(&options, &device, why);
         break;
     case OSU_HELP:
         if (rank == 0) {

@@ -31,6 +31,7 @@ static const struct option long_options[] = {
     {"iterations", required_argument, NULL, 'i'},
     {"warmup", required_argument, NULL, 'x'},
     {"mem-limit", required_argument, NULL, 'M'},
+    {"accelerator", required_argument, NULL, 'd'},
     {"validation", no_argument, NULL, 'c'},
     {"tail-lat", optional_argument, NULL, 'z'},
     {"pattern", required_argument, NULL, 'p'},
@@ -60,6 +61,10 @@ void osu_usage(FILE *out, const char *program)
         "  -z, --tail-lat[=P,..]  up to 5 more percentiles (50,90,99)\n"
         "  -c, --validation     check every byte of every call\n"
         "  -M, --mem-limit N    bytes of memory per rank (2g)\n"
+        "  -d, --accelerator TYPE\n"
+        "                       where buffers are: host, cuda, rocm or managed\n"
+        "                       (host); a device is the local rank modulo their\n"
+        "                       number\n"
         "  -p, --pattern NAME   default random; allowed:\n"
         "                       %s\n"
         "      --seed N         of the pattern (1)\n"
@@ -129,6 +134,25 @@ static osu_verdict_t parse_count(const char *option, const char *text,
                    (unsigned long long)min, (unsigned long long)max);
     }
     return OSU_RUN;
+}
+
+const char *osu_memory_name(osu_memory_t memory)
+{
+    static const char *const names[] = {"host", "cuda", "rocm", "managed"};
+
+    return names[memory];
+}
+
+static osu_verdict_t parse_memory(const char *text, osu_memory_t *memory_p,
+                                  char *why)
+{
+    for (int i = 0; i < OSU_N_MEMORIES; ++i) {
+        if (strcmp(text, osu_memory_name((osu_memory_t)i)) == 0) {
+            *memory_p = (osu_memory_t)i;
+            return OSU_RUN;
+        }
+    }
+    return bad(why, "-d \"%s\": allowed: host, cuda, rocm, managed", text);
 }
 
 /* "MAX", "MIN:MAX" or "MIN:". */
@@ -253,6 +277,8 @@ static osu_verdict_t parse_value(int option, const char *value,
     case 'M':
         return parse_count("-M", value, 1, UINT64_MAX, &options->mem_limit,
                            why);
+    case 'd':
+        return parse_memory(value, &options->memory, why);
     case 'z':
         return parse_tails(value, options, why);
     case 'p':
@@ -296,8 +322,8 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
     };
     opterr = 0; /* rank 0 alone complains */
     while (verdict == OSU_RUN &&
-           (option = getopt_long(
-                argc, argv, "+:hvfm:i:x:M:cz::p:", long_options, NULL)) != -1) {
+           (option = getopt_long(argc, argv, "+:hvfm:i:x:M:d:cz::p:",
+                                 long_options, NULL)) != -1) {
         switch (option) {
         case 'h':
             return OSU_HELP;

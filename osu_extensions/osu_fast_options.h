@@ -13,6 +13,18 @@
 #define OSU_WHY_LEN   512 /* one line that says what is wrong */
 #define OSU_NAME_LEN  64
 
+/* Where buffers are. */
+typedef enum osu_memory {
+    OSU_HOST,
+    OSU_CUDA,
+    OSU_ROCM,
+    OSU_MANAGED, /* CUDA's if there is CUDA, else HIP's */
+    OSU_N_MEMORIES
+} osu_memory_t;
+
+/* As -d takes it. */
+const char *osu_memory_name(osu_memory_t memory);
+
 typedef struct osu_options {
     uint64_t     min_size, max_size; /* bytes per pair on average */
     uint64_t     iterations[2];      /* [0] up to OSU_LARGE_SIZE, [1] above */
@@ -22,6 +34,7 @@ typedef struct osu_options {
     uint64_t     nics; /* of a server, 0: one per rank */
     double       rate; /* bits per second and NIC, 0: unknown */
     fs_pattern_t pattern;
+    osu_memory_t memory;
     const char  *pattern_text;
     const char  *nodes; /* NULL: the real hosts */
     const char  *impl;  /* NULL: named after the MPI in use */

@@ -110,10 +110,13 @@ static unsigned char poison(const bench_t *b)
 void osu_skew_fill(bench_t *b)
 {
     for (uint32_t dst = 0; dst < b->n; ++dst) {
-        fill_block(b->send + b->send_displs[dst], (size_t)b->send_counts[dst],
-                   block_key(b, b->rank, dst));
+        fill_block(b->send_host + b->send_displs[dst],
+                   (size_t)b->send_counts[dst], block_key(b, b->rank, dst));
     }
-    memset(b->recv, poison(b), b->recv_size);
+    if (b->send_host != b->send) {
+        osu_device_copy(b->device, b->send, b->send_host, b->send_size);
+    }
+    osu_device_set(b->device, b->recv, poison(b), b->recv_size);
 }
 
 /* The first mistake of this rank is described, the others are only counted as
@@ -136,9 +139,9 @@ static void check_canaries(bench_t *b, uint32_t src, uint64_t from, uint64_t to,
                            const char *where)
 {
     for (uint64_t at = from; at < to; ++at) {
-        if (b->recv[at] != poison(b)) {
+        if (b->recv_host[at] != poison(b)) {
             report(b, src, where, (int64_t)at - b->recv_displs[src],
-                   b->recv[at], poison(b));
+                   b->recv_host[at], poison(b));
             return;
         }
     }
@@ -146,9 +149,12 @@ static void check_canaries(bench_t *b, uint32_t src, uint64_t from, uint64_t to,
 
 void osu_skew_check(bench_t *b)
 {
+    if (b->recv_host != b->recv) {
+        osu_device_copy(b->device, b->recv_host, b->recv, b->recv_size);
+    }
     check_canaries(b, 0, 0, first_slot(b), "before the blocks");
     for (uint32_t src = 0; src < b->n; ++src) {
-        const unsigned char *block    = b->recv + b->recv_displs[src];
+        const unsigned char *block    = b->recv_host + b->recv_displs[src];
         size_t               len      = (size_t)b->recv_counts[src];
         uint64_t             start    = (uint64_t)b->recv_displs[src];
         unsigned char        expected = 0;
@@ -205,6 +211,29 @@ static void survey(bench_t *b, uint64_t *need)
                   b->comm);
 }
 
+/* With -c the CPU wants to see what is on a device. */
+static bool needs_copies(const bench_t *b)
+{
+    return b->device->driver != NULL && b->options->validate;
+}
+
+/* False: out of memory. */
+static bool claim_buffers(bench_t *b)
+{
+    bool on_host = b->device->driver == NULL;
+
+    b->send      = osu_device_alloc(b->device, b->send_size);
+    b->recv      = osu_device_alloc(b->device, b->recv_size);
+    b->send_host = on_host           ? b->send
+                   : needs_copies(b) ? calloc(1, b->send_size)
+                                     : NULL;
+    b->recv_host = on_host           ? b->recv
+                   : needs_copies(b) ? malloc(b->recv_size)
+                                     : NULL;
+    return b->send != NULL && b->recv != NULL &&
+           (!needs_copies(b) || (b->send_host != NULL && b->recv_host != NULL));
+}
+
 /* Allocate what all sizes need; says why not, the same on every rank. */
 bool osu_skew_claim(bench_t *b, char *why)
 {
@@ -244,7 +273,8 @@ bool osu_skew_claim(bench_t *b, char *why)
         }
     }
     for (uint32_t r = 0; r < n; ++r) {
-        uint64_t total = tables + b->sums[r] + b->sums[n + r] + 2 * slack +
+        uint64_t buffers = b->sums[r] + b->sums[n + r] + 2 * slack;
+        uint64_t total   = tables + (needs_copies(b) ? 2 : 1) * buffers +
                          4 * o->iterations[0] * sizeof(*b->times);
 
         most_total = total > most_total ? total : most_total;
@@ -259,8 +289,6 @@ bool osu_skew_claim(bench_t *b, char *why)
     }
     b->send_size   = b->sums[b->rank] + slack;
     b->recv_size   = b->sums[n + b->rank] + slack;
-    b->send        = malloc(b->send_size);
-    b->recv        = malloc(b->recv_size);
     b->times       = malloc(o->iterations[0] * sizeof(*b->times));
     b->mtms        = malloc(o->iterations[0] * sizeof(*b->mtms));
     b->nics        = malloc(o->iterations[0] * sizeof(*b->nics));
@@ -269,15 +297,16 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->send_displs = b->ints + n;
     b->recv_counts = b->ints + 2 * n;
     b->recv_displs = b->ints + 3 * n;
-    ready          = b->send != NULL && b->recv != NULL && b->times != NULL &&
-            b->mtms != NULL && b->nics != NULL && b->sorted != NULL;
+    ready          = claim_buffers(b) && b->times != NULL && b->mtms != NULL &&
+            b->nics != NULL && b->sorted != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, b->comm);
     if (!ready) {
         snprintf(why, OSU_WHY_LEN, "out of memory");
         return false;
     }
-    memset(b->send, 1, b->send_size); /* the pages exist before the clock */
-    memset(b->recv, 2, b->recv_size);
+    /* The pages exist before the clock. */
+    osu_device_set(b->device, b->send, 1, b->send_size);
+    osu_device_set(b->device, b->recv, 2, b->recv_size);
     return true;
 }
 
@@ -286,8 +315,12 @@ void osu_skew_release(bench_t *b)
     free(b->matrix);
     free(b->sums);
     free(b->ints);
-    free(b->send);
-    free(b->recv);
+    if (b->device->driver != NULL) {
+        free(b->send_host);
+        free(b->recv_host);
+    }
+    osu_device_free(b->device, b->send);
+    osu_device_free(b->device, b->recv);
     free(b->times);
     free(b->mtms);
     free(b->nics);

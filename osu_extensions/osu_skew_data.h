@@ -3,12 +3,14 @@
 #ifndef OSU_SKEW_DATA_H
 #define OSU_SKEW_DATA_H
 
+#include "osu_fast_device.h"
 #include "osu_fast_util.h"
 
 #define OSU_SKEW_PROGRAM "osu_alltoallv_skew"
 
 typedef struct bench {
     const osu_options_t *options;
+    const osu_device_t  *device;
     osu_cluster_t        cluster;
     osu_algorithm_t      algorithm;
     MPI_Comm             comm;
@@ -17,7 +19,9 @@ typedef struct bench {
     uint64_t            *sums;   /* [4 x n] scratch */
     int                 *ints;   /* [4 x n] the four below */
     int                 *send_counts, *send_displs, *recv_counts, *recv_displs;
-    unsigned char       *send, *recv;
+    unsigned char       *send, *recv; /* where -d says, for MPI */
+    unsigned char       *send_host;   /* what the CPU writes and reads: the */
+    unsigned char       *recv_host;   /* same, or with -c copies; or NULL */
     uint64_t             send_size, recv_size; /* bytes allocated */
     double              *times;   /* [iterations] seconds, slowest rank */
     double              *mtms;    /* [iterations] osu_bound() of each, or */

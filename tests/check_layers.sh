@@ -79,7 +79,7 @@ accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"fastsched_accel.h"'
 allow base "$pure|$base" "$lib"/base/*.[ch]
 allow sched "$pure|$sched" "$lib"/sched/*.[ch]
 allow sim "$pure|$sched|\"fastsched_sim.h\"|\"sim/fs_sim_[a-z]*.h\"" "$lib"/sim/*.[ch]
-allow 'a public header' "$pure|\"fastsched(_exec|_pattern)?.h\"" \
+allow 'a public header' "$pure|\"fastsched(_accel|_exec|_pattern)?.h\"" \
     "$lib"/fastsched.h "$lib"/fastsched_accel.h "$lib"/fastsched_exec.h "$lib"/fastsched_frame.h "$lib"/fastsched_pattern.h \
     "$lib"/fastsched_sim.h "$lib"/fastsched_straggler.h
 allow accel "$pure|$accel" "$lib"/accel/*.[ch]

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "accel/fs_accel.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { MAX_BACKENDS = 2 };
 
 struct fs_accel {
-    fs_backend_t *backends[MAX_BACKENDS];
-    size_t        n_backends;
+    fs_backend_t   *backends[MAX_BACKENDS];
+    size_t          n_backends;
+    pthread_mutex_t lock;
+    fs_copier_t    *idle;
 };
 
 const char *fs_mem_name(fs_mem_kind_t kind)
@@ -17,6 +20,8 @@ const char *fs_mem_name(fs_mem_kind_t kind)
 
     return names[kind];
 }
+
+/* ---- life ---- */
 
 static void add(fs_accel_t *accel, fs_backend_t *backend)
 {
@@ -38,16 +43,29 @@ fs_accel_t *fs_accel_create(void)
         free(accel);
         return NULL;
     }
+    pthread_mutex_init(&accel->lock, NULL);
     return accel;
 }
 
 void fs_accel_destroy(fs_accel_t *accel)
 {
-    for (size_t k = 0; accel != NULL && k < accel->n_backends; ++k) {
+    if (accel == NULL) {
+        return;
+    }
+    while (accel->idle != NULL) {
+        fs_copier_t *copier = accel->idle;
+
+        accel->idle = copier->next;
+        copier->destroy(copier);
+    }
+    for (size_t k = 0; k < accel->n_backends; ++k) {
         accel->backends[k]->destroy(accel->backends[k]);
     }
+    pthread_mutex_destroy(&accel->lock);
     free(accel);
 }
+
+/* ---- memory ---- */
 
 fs_mem_t fs_accel_query(const fs_accel_t *accel, const void *address)
 {
@@ -61,14 +79,112 @@ fs_mem_t fs_accel_query(const fs_accel_t *accel, const void *address)
     return mem;
 }
 
+static fs_backend_t *find_backend(const fs_accel_t *accel, fs_mem_t mem)
+{
+    size_t k = 0;
+
+    while (k < accel->n_backends && accel->backends[k]->kind != mem.kind) {
+        ++k;
+    }
+    return k < accel->n_backends ? accel->backends[k] : NULL;
+}
+
+static void *alloc(fs_accel_t *accel, fs_mem_t mem, uint64_t len_bytes,
+                   bool pinned)
+{
+    fs_backend_t *b = find_backend(accel, mem);
+
+    return b == NULL ? NULL : b->alloc(b, mem.device, len_bytes, pinned);
+}
+
+void *fs_accel_alloc(fs_accel_t *accel, fs_mem_t mem, uint64_t len_bytes)
+{
+    return alloc(accel, mem, len_bytes, false);
+}
+
+void *fs_accel_alloc_pinned(fs_accel_t *accel, fs_mem_t mem, uint64_t len_bytes)
+{
+    return alloc(accel, mem, len_bytes, true);
+}
+
+void fs_accel_free(fs_accel_t *accel, fs_mem_t mem, void *address)
+{
+    fs_backend_t *b = find_backend(accel, mem);
+
+    b->free(b, mem.device, address, false);
+}
+
+void fs_accel_free_pinned(fs_accel_t *accel, fs_mem_t mem, void *address)
+{
+    fs_backend_t *b = find_backend(accel, mem);
+
+    b->free(b, mem.device, address, true);
+}
+
+/* ---- copies ---- */
+
+static fs_copier_t *take_idle(fs_accel_t *accel, fs_mem_t mem)
+{
+    fs_copier_t **at, *copier;
+
+    pthread_mutex_lock(&accel->lock);
+    for (at = &accel->idle; *at != NULL && ((*at)->mem.kind != mem.kind ||
+                                            (*at)->mem.device != mem.device);) {
+        at = &(*at)->next;
+    }
+    copier = *at;
+    if (copier != NULL) {
+        *at = copier->next;
+    }
+    pthread_mutex_unlock(&accel->lock);
+    return copier;
+}
+
+fs_copier_t *fs_accel_get_copier(fs_accel_t *accel, fs_mem_t mem)
+{
+    fs_copier_t  *copier  = take_idle(accel, mem);
+    fs_backend_t *backend = find_backend(accel, mem);
+
+    if (copier == NULL && backend != NULL) {
+        copier = backend->create_copier(backend, mem.device);
+        if (copier != NULL) {
+            copier->mem = mem;
+        }
+    }
+    return copier;
+}
+
+void fs_accel_put_copier(fs_accel_t *accel, fs_copier_t *copier)
+{
+    pthread_mutex_lock(&accel->lock);
+    copier->next = accel->idle;
+    accel->idle  = copier;
+    pthread_mutex_unlock(&accel->lock);
+}
+
+fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
+                            size_t n_segments, bool on_device)
+{
+    return copier->start(copier, segments, n_segments, on_device);
+}
+
+fs_status_t fs_copier_test(fs_copier_t *copier)
+{
+    return copier->test(copier, false);
+}
+
 fs_status_t fs_accel_copy(fs_accel_t *accel, fs_mem_t mem,
                           const fs_segment_t *segments, size_t n_segments)
 {
-    for (size_t k = 0; k < accel->n_backends; ++k) {
-        if (accel->backends[k]->kind == mem.kind) {
-            return accel->backends[k]->copy(accel->backends[k], mem.device,
-                                            segments, n_segments);
+    fs_copier_t *copier = fs_accel_get_copier(accel, mem);
+    fs_status_t  status = FS_ERR_ACCEL;
+
+    if (copier != NULL) {
+        status = copier->start(copier, segments, n_segments, false);
+        if (status == FS_OK) {
+            status = copier->test(copier, true);
         }
+        fs_accel_put_copier(accel, copier);
     }
-    return FS_ERR_ACCEL;
+    return status;
 }

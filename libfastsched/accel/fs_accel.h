@@ -23,21 +23,60 @@ static inline bool fs_mem_is_device(fs_mem_t mem)
 /* "cuda", for people. */
 const char *fs_mem_name(fs_mem_kind_t kind);
 
-/* Copy segments that do not overlap, on a stream of our own; complete on return.
- * mem: the device of those that are on one. Any thread. FS_OK, FS_ERR_ACCEL. */
+/* Memory of a device, of len_bytes > 0. NULL: there is no more. Any thread. */
+void *fs_accel_alloc(fs_accel_t *accel, fs_mem_t mem, uint64_t len_bytes);
+void  fs_accel_free(fs_accel_t *accel, fs_mem_t mem, void *address);
+/* Likewise, of the host, pinned: the device of mem copies to it and from it while
+ * the CPU does something else. */
+void *fs_accel_alloc_pinned(fs_accel_t *accel, fs_mem_t mem,
+                            uint64_t len_bytes);
+void  fs_accel_free_pinned(fs_accel_t *accel, fs_mem_t mem, void *address);
+
+/* ---- copies ---- */
+
+/* Copies on one device, on a stream of our own, one batch at a time. */
+typedef struct fs_copier fs_copier_t;
+
+/* A copier for the device of mem, to be put back. NULL: the device has none to
+ * give. Any thread. */
+fs_copier_t *fs_accel_get_copier(fs_accel_t *accel, fs_mem_t mem);
+void         fs_accel_put_copier(fs_accel_t *accel, fs_copier_t *copier);
+
+/* Begin to copy a batch of segments that do not overlap; they are borrowed until
+ * the return. on_device: all of them lie there, at both ends. FS_OK,
+ * FS_ERR_ACCEL; then nothing is in flight. */
+fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
+                            size_t n_segments, bool on_device);
+
+/* Has the batch ended? FS_INPROGRESS, FS_OK, FS_ERR_ACCEL. */
+fs_status_t fs_copier_test(fs_copier_t *copier);
+
+/* Both in one: complete on return. Any thread. FS_OK, FS_ERR_ACCEL. */
 fs_status_t fs_accel_copy(fs_accel_t *accel, fs_mem_t mem,
                           const fs_segment_t *segments, size_t n_segments);
 
 /* ---- back ends ---- */
+
+struct fs_copier {
+    /* FS_OK, FS_ERR_ACCEL */
+    fs_status_t (*start)(fs_copier_t *copier, const fs_segment_t *segments,
+                         size_t n_segments, bool on_device);
+    /* wait: until it has ended. */
+    fs_status_t (*test)(fs_copier_t *copier, bool wait);
+    void (*destroy)(fs_copier_t *copier);
+    fs_mem_t     mem;  /* set by fs_accel_get_copier() */
+    fs_copier_t *next; /* idle ones */
+};
 
 typedef struct fs_backend fs_backend_t;
 struct fs_backend {
     fs_mem_kind_t kind; /* of its devices' memory */
     /* False: not memory of this back end, or plain memory of the host. */
     bool (*query)(fs_backend_t *backend, const void *address, fs_mem_t *mem_p);
-    /* Complete on return. FS_OK, FS_ERR_ACCEL. */
-    fs_status_t (*copy)(fs_backend_t *backend, int device,
-                        const fs_segment_t *segments, size_t n_segments);
+    void *(*alloc)(fs_backend_t *backend, int device, uint64_t len_bytes,
+                   bool pinned);
+    void (*free)(fs_backend_t *backend, int device, void *address, bool pinned);
+    fs_copier_t *(*create_copier)(fs_backend_t *backend, int device);
     void (*destroy)(fs_backend_t *backend);
 };
 

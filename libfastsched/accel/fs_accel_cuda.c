@@ -14,20 +14,74 @@
 
 enum { MAX_DEVICES = 64 };
 
-/* A device that has been used: the context that the runtime uses, too, and a
- * stream that does not wait for the program's. */
-typedef struct device {
-    fs_cu_context_t context; /* NULL: not yet */
-    fs_cu_stream_t  stream;
-} device_t;
-
 typedef struct cuda {
-    fs_backend_t    super; /* first */
-    fs_cu_calls_t   cu;
-    void           *library; /* stays while we may call it */
-    pthread_mutex_t lock;    /* over devices */
-    device_t        devices[MAX_DEVICES];
+    fs_backend_t     super; /* first */
+    fs_cu_calls_t    cu;
+    void            *library; /* stays while we may call it */
+    pthread_mutex_t  lock;    /* over devices */
+    fs_cuda_device_t devices[MAX_DEVICES];
 } cuda_t;
+
+/* ---- devices ---- */
+
+/* Its context is current. Without the kernel copies go one by one. */
+static void load_kernel(const fs_cu_calls_t *cu, fs_cuda_device_t *device)
+{
+    if (cu->ModuleLoadData(&device->module, fs_copy_ptx) != 0) {
+        device->module = NULL;
+    } else if (cu->ModuleGetFunction(&device->kernel, device->module,
+                                     "fs_copy_pieces") != 0) {
+        cu->ModuleUnload(device->module);
+        device->module = NULL;
+    }
+}
+
+static bool open_device(const fs_cu_calls_t *cu, fs_cuda_device_t *device,
+                        int ordinal)
+{
+    fs_cu_context_t context = NULL, popped;
+    fs_cu_device_t  handle;
+
+    if (cu->DeviceGet(&handle, ordinal) != 0 ||
+        cu->DeviceGetAttribute(&device->n_multiprocessors,
+                               FS_CU_MULTIPROCESSOR_COUNT, handle) != 0 ||
+        cu->DevicePrimaryCtxRetain(&context, handle) != 0 ||
+        cu->CtxPushCurrent_v2(context) != 0) {
+        return false;
+    }
+    load_kernel(cu, device);
+    cu->CtxPopCurrent_v2(&popped);
+    device->context = context;
+    return true;
+}
+
+/* With its context current: close with CtxPopCurrent_v2(). NULL: it cannot. */
+static const fs_cuda_device_t *enter(cuda_t *cuda, int ordinal)
+{
+    fs_cuda_device_t *device = NULL;
+
+    if (ordinal >= 0 && ordinal < MAX_DEVICES) {
+        device = &cuda->devices[ordinal];
+        pthread_mutex_lock(&cuda->lock);
+        if (device->context == NULL &&
+            !open_device(&cuda->cu, device, ordinal)) {
+            device = NULL;
+        }
+        pthread_mutex_unlock(&cuda->lock);
+    }
+    return device != NULL && cuda->cu.CtxPushCurrent_v2(device->context) == 0
+               ? device
+               : NULL;
+}
+
+static void leave(const cuda_t *cuda)
+{
+    fs_cu_context_t popped;
+
+    cuda->cu.CtxPopCurrent_v2(&popped);
+}
+
+/* ---- memory ---- */
 
 static int attribute(const cuda_t *cuda, int which, const void *address)
 {
@@ -53,68 +107,53 @@ static bool cuda_query(fs_backend_t *backend, const void *address,
     return true;
 }
 
-/* ---- copies ---- */
-
-static bool open_device(const cuda_t *cuda, device_t *device, int ordinal)
+static void *cuda_alloc(fs_backend_t *backend, int ordinal, uint64_t len_bytes,
+                        bool pinned)
 {
-    fs_cu_context_t context = NULL, popped;
-    fs_cu_device_t  handle;
+    cuda_t         *cuda    = (cuda_t *)backend;
+    fs_cu_address_t address = 0;
+    void           *memory  = NULL;
 
-    if (cuda->cu.DeviceGet(&handle, ordinal) != 0 ||
-        cuda->cu.DevicePrimaryCtxRetain(&context, handle) != 0) {
-        return false;
+    if (enter(cuda, ordinal) == NULL) {
+        return NULL;
     }
-    if (cuda->cu.CtxPushCurrent_v2(context) != 0) {
-        return false;
+    if (pinned) {
+        if (cuda->cu.MemAllocHost_v2(&memory, len_bytes) != 0) {
+            memory = NULL;
+        }
+    } else if (cuda->cu.MemAlloc_v2(&address, len_bytes) == 0) {
+        memory = (void *)(uintptr_t)address;
     }
-    if (cuda->cu.StreamCreate(&device->stream, FS_CU_STREAM_NON_BLOCKING) ==
-        0) {
-        device->context = context;
-    }
-    cuda->cu.CtxPopCurrent_v2(&popped);
-    return device->context != NULL;
+    leave(cuda);
+    return memory;
 }
 
-static device_t *get_device(cuda_t *cuda, int ordinal)
+static void cuda_free(fs_backend_t *backend, int ordinal, void *address,
+                      bool pinned)
 {
-    device_t *device = NULL;
+    cuda_t *cuda = (cuda_t *)backend;
 
-    if (ordinal >= 0 && ordinal < MAX_DEVICES) {
-        device = &cuda->devices[ordinal];
-        pthread_mutex_lock(&cuda->lock);
-        if (device->context == NULL && !open_device(cuda, device, ordinal)) {
-            device = NULL;
+    if (enter(cuda, ordinal) != NULL) {
+        if (pinned) {
+            cuda->cu.MemFreeHost(address);
+        } else {
+            cuda->cu.MemFree_v2((uintptr_t)address);
         }
-        pthread_mutex_unlock(&cuda->lock);
+        leave(cuda);
     }
-    return device;
 }
 
-static fs_status_t cuda_copy(fs_backend_t *backend, int ordinal,
-                             const fs_segment_t *segments, size_t n_segments)
+static fs_copier_t *cuda_create_copier(fs_backend_t *backend, int ordinal)
 {
-    cuda_t         *cuda   = (cuda_t *)backend;
-    const device_t *device = get_device(cuda, ordinal);
-    fs_cu_context_t popped;
-    int             error = 0;
+    cuda_t                 *cuda   = (cuda_t *)backend;
+    const fs_cuda_device_t *device = enter(cuda, ordinal);
+    fs_copier_t            *copier = NULL;
 
-    if (device == NULL || cuda->cu.CtxPushCurrent_v2(device->context) != 0) {
-        return FS_ERR_ACCEL;
+    if (device != NULL) {
+        copier = fs_cuda_copier_create(&cuda->cu, device);
+        leave(cuda);
     }
-    for (size_t k = 0; k < n_segments && error == 0; ++k) {
-        const fs_segment_t *s = &segments[k];
-
-        if (s->len_bytes > 0) {
-            error = cuda->cu.MemcpyAsync((uintptr_t)s->dst, (uintptr_t)s->src,
-                                         s->len_bytes, device->stream);
-        }
-    }
-    /* What has begun ends in any case before the memory is used again. */
-    if (cuda->cu.StreamSynchronize(device->stream) != 0 || error != 0) {
-        error = 1;
-    }
-    cuda->cu.CtxPopCurrent_v2(&popped);
-    return error == 0 ? FS_OK : FS_ERR_ACCEL;
+    return copier;
 }
 
 /* ---- life ---- */
@@ -122,16 +161,14 @@ static fs_status_t cuda_copy(fs_backend_t *backend, int ordinal,
 /* Contexts stay as they are: the program uses them, too. */
 static void cuda_destroy(fs_backend_t *backend)
 {
-    cuda_t         *cuda = (cuda_t *)backend;
-    fs_cu_context_t popped;
+    cuda_t *cuda = (cuda_t *)backend;
 
     for (int k = 0; k < MAX_DEVICES; ++k) {
-        const device_t *device = &cuda->devices[k];
+        fs_cuda_device_t *device = &cuda->devices[k];
 
-        if (device->context != NULL &&
-            cuda->cu.CtxPushCurrent_v2(device->context) == 0) {
-            cuda->cu.StreamDestroy_v2(device->stream);
-            cuda->cu.CtxPopCurrent_v2(&popped);
+        if (device->module != NULL && enter(cuda, k) != NULL) {
+            cuda->cu.ModuleUnload(device->module);
+            leave(cuda);
         }
     }
     dlclose(cuda->library);
@@ -163,8 +200,12 @@ fs_backend_t *fs_cuda_create(void)
         free(cuda);
         return NULL;
     }
-    cuda->super =
-        (fs_backend_t){FS_MEM_CUDA, cuda_query, cuda_copy, cuda_destroy};
+    cuda->super   = (fs_backend_t){.kind          = FS_MEM_CUDA,
+                                   .query         = cuda_query,
+                                   .alloc         = cuda_alloc,
+                                   .free          = cuda_free,
+                                   .create_copier = cuda_create_copier,
+                                   .destroy       = cuda_destroy};
     cuda->library = library;
     pthread_mutex_init(&cuda->lock, NULL);
     return &cuda->super;

@@ -8,19 +8,29 @@
 #include "accel/fs_hip.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 
-enum { MAX_DEVICES = 64 };
-
 typedef struct hip {
-    fs_backend_t    super; /* first */
-    fs_hip_calls_t  hip;
-    void           *library;              /* stays while we may call it */
-    int             type_device;          /* the versions differ */
-    pthread_mutex_t lock;                 /* over streams */
-    void           *streams[MAX_DEVICES]; /* do not wait for the program's */
+    fs_backend_t   super; /* first */
+    fs_hip_calls_t hip;
+    void          *library;     /* stays while we may call it */
+    int            type_device; /* the versions differ */
 } hip_t;
+
+/* ---- devices ---- */
+
+bool fs_hip_enter(const fs_hip_calls_t *hip, int device, int *before_p)
+{
+    return device >= 0 && hip->GetDevice(before_p) == 0 &&
+           hip->SetDevice(device) == 0;
+}
+
+bool fs_hip_leave(const fs_hip_calls_t *hip, int before)
+{
+    return hip->SetDevice(before) == 0;
+}
+
+/* ---- memory ---- */
 
 static int attribute(const hip_t *hip, int which, const void *address)
 {
@@ -47,57 +57,46 @@ static bool hip_query(fs_backend_t *backend, const void *address,
     return true;
 }
 
-/* ---- copies ---- */
-
-/* NULL: there is none. The device is current. */
-static void *get_stream(hip_t *hip, int device)
+static void *hip_alloc(fs_backend_t *backend, int device, uint64_t len_bytes,
+                       bool pinned)
 {
-    void *stream;
+    const fs_hip_calls_t *hip    = &((const hip_t *)backend)->hip;
+    void                 *memory = NULL;
+    int                   before, error;
 
-    pthread_mutex_lock(&hip->lock);
-    if (hip->streams[device] == NULL &&
-        hip->hip.StreamCreateWithFlags(&hip->streams[device],
-                                       FS_HIP_STREAM_NON_BLOCKING) != 0) {
-        hip->streams[device] = NULL;
+    if (!fs_hip_enter(hip, device, &before)) {
+        return NULL;
     }
-    stream = hip->streams[device];
-    pthread_mutex_unlock(&hip->lock);
-    return stream;
+    error = pinned ? hip->HostMalloc(&memory, len_bytes, 0)
+                   : hip->Malloc(&memory, len_bytes);
+    (void)fs_hip_leave(hip, before);
+    return error == 0 ? memory : NULL;
 }
 
-static bool copy_all(hip_t *hip, int device, const fs_segment_t *segments,
-                     size_t n_segments)
+static void hip_free(fs_backend_t *backend, int device, void *address,
+                     bool pinned)
 {
-    void *stream = get_stream(hip, device);
-    int   error  = stream == NULL;
+    const fs_hip_calls_t *hip = &((const hip_t *)backend)->hip;
 
-    for (size_t k = 0; k < n_segments && error == 0; ++k) {
-        const fs_segment_t *s = &segments[k];
-
-        if (s->len_bytes > 0) {
-            error = hip->hip.MemcpyAsync(s->dst, s->src, s->len_bytes,
-                                         FS_HIP_MEMCPY_DEFAULT, stream);
-        }
+    (void)device; /* addresses are of all devices */
+    if (pinned) {
+        hip->HostFree(address);
+    } else {
+        hip->Free(address);
     }
-    /* What has begun ends in any case before the memory is used again. */
-    return stream != NULL && hip->hip.StreamSynchronize(stream) == 0 &&
-           error == 0;
 }
 
-static fs_status_t hip_copy(fs_backend_t *backend, int device,
-                            const fs_segment_t *segments, size_t n_segments)
+static fs_copier_t *hip_create_copier(fs_backend_t *backend, int device)
 {
-    hip_t *hip = (hip_t *)backend;
-    int    before;
-    bool   good;
+    const hip_t *hip    = (const hip_t *)backend;
+    fs_copier_t *copier = NULL;
+    int          before;
 
-    if (device < 0 || device >= MAX_DEVICES ||
-        hip->hip.GetDevice(&before) != 0 || hip->hip.SetDevice(device) != 0) {
-        return FS_ERR_ACCEL;
+    if (fs_hip_enter(&hip->hip, device, &before)) {
+        copier = fs_hip_copier_create(&hip->hip, device);
+        (void)fs_hip_leave(&hip->hip, before);
     }
-    good = copy_all(hip, device, segments, n_segments);
-    good = hip->hip.SetDevice(before) == 0 && good;
-    return good ? FS_OK : FS_ERR_ACCEL;
+    return copier;
 }
 
 /* ---- life ---- */
@@ -106,13 +105,7 @@ static void hip_destroy(fs_backend_t *backend)
 {
     hip_t *hip = (hip_t *)backend;
 
-    for (int k = 0; k < MAX_DEVICES; ++k) {
-        if (hip->streams[k] != NULL) {
-            hip->hip.StreamDestroy(hip->streams[k]);
-        }
-    }
     dlclose(hip->library);
-    pthread_mutex_destroy(&hip->lock);
     free(hip);
 }
 
@@ -155,10 +148,14 @@ fs_backend_t *fs_hip_create(void)
         free(hip);
         return NULL;
     }
-    hip->super = (fs_backend_t){FS_MEM_ROCM, hip_query, hip_copy, hip_destroy};
+    hip->super       = (fs_backend_t){.kind          = FS_MEM_ROCM,
+                                      .query         = hip_query,
+                                      .alloc         = hip_alloc,
+                                      .free          = hip_free,
+                                      .create_copier = hip_create_copier,
+                                      .destroy       = hip_destroy};
     hip->library     = library;
     hip->type_device = version < FS_HIP_VERSION_6 ? FS_HIP_TYPE_DEVICE_5
                                                   : FS_HIP_TYPE_DEVICE;
-    pthread_mutex_init(&hip->lock, NULL);
     return &hip->super;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fastsched_wrapper.h"
 
+#include "accel/fs_accel.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,39 +23,99 @@ fs_status_t fs_blocks_init(fs_blocks_t *blocks, uint32_t n_ranks)
     return FS_OK;
 }
 
+static void free_copy(fs_blocks_t *blocks)
+{
+    const fs_call_device_t *device = &blocks->call.device;
+
+    if (blocks->copy != NULL && fs_mem_is_device(device->send_mem)) {
+        fs_accel_free(device->accel, device->send_mem, blocks->copy);
+    } else {
+        free(blocks->copy);
+    }
+}
+
 void fs_blocks_fini(fs_blocks_t *blocks)
 {
     free(blocks->send_bytes);
     free(blocks->recv_bytes);
     free(blocks->send_block);
     free(blocks->recv_block);
-    free(blocks->copy);
+    free_copy(blocks);
     *blocks = (fs_blocks_t){0};
 }
 
-fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous)
+/* ---- a copy of what is sent ---- */
+
+static uint64_t total_of(const uint64_t *bytes, uint32_t n)
+{
+    uint64_t total = 0;
+
+    for (uint32_t r = 0; r < n; ++r) {
+        total += bytes[r];
+    }
+    return total;
+}
+
+static fs_status_t copy_on_host(const fs_blocks_t *blocks, bool contiguous,
+                                char *copy)
 {
     const fs_call_t *call   = &blocks->call;
     fs_status_t      status = FS_OK;
-    size_t           total = 0, at = 0;
 
-    for (uint32_t r = 0; r < blocks->n_ranks; ++r) {
-        total += blocks->send_bytes[r];
-    }
-    blocks->copy = malloc(total > 0 ? total : 1);
-    if (blocks->copy == NULL) {
-        return FS_ERR_NOMEM;
-    }
     for (uint32_t r = 0; r < blocks->n_ranks && status == FS_OK; ++r) {
         size_t len = blocks->send_bytes[r];
 
         if (len > 0 && contiguous) {
-            memcpy(blocks->copy + at, blocks->send_block[r], len);
+            memcpy(copy, blocks->send_block[r], len);
         } else if (len > 0) {
-            status = call->pack(call->ctx, r, 0, len, blocks->copy + at);
+            status = call->pack(call->ctx, r, 0, len, copy);
         }
-        blocks->send_block[r] = blocks->copy + at;
-        at += len;
+        copy += len;
+    }
+    return status;
+}
+
+static fs_status_t copy_on_device(const fs_blocks_t *blocks, char *copy)
+{
+    const fs_call_device_t *device = &blocks->call.device;
+    fs_segment_t *segments         = calloc(blocks->n_ranks, sizeof(*segments));
+    fs_status_t   status;
+
+    if (segments == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t r = 0; r < blocks->n_ranks; ++r) {
+        segments[r] =
+            (fs_segment_t){copy, blocks->send_block[r], blocks->send_bytes[r]};
+        copy += blocks->send_bytes[r];
+    }
+    status = fs_accel_copy(device->accel, device->send_mem, segments,
+                           blocks->n_ranks);
+    free(segments);
+    return status;
+}
+
+fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous)
+{
+    const fs_call_device_t *device    = &blocks->call.device;
+    bool                    on_device = fs_mem_is_device(device->send_mem);
+    uint64_t    total = total_of(blocks->send_bytes, blocks->n_ranks);
+    char       *at;
+    fs_status_t status;
+
+    total        = total > 0 ? total : 1;
+    blocks->copy = on_device
+                       ? fs_accel_alloc(device->accel, device->send_mem, total)
+                       : malloc(total);
+    if (blocks->copy == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    at     = blocks->copy;
+    status = on_device ? copy_on_device(blocks, at)
+                       : copy_on_host(blocks, contiguous, at);
+    for (uint32_t r = 0; r < blocks->n_ranks; ++r) {
+        blocks->send_block[r] = at;
+        at += blocks->send_bytes[r];
     }
     return status;
 }
@@ -61,7 +123,7 @@ fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous)
 void fs_blocks_end(fs_blocks_t *blocks, bool all_done)
 {
     if (all_done) {
-        free(blocks->copy);
+        free_copy(blocks);
     }
     blocks->copy = NULL;
 }

@@ -34,6 +34,16 @@ bool fs_coll_active(const fs_coll_t *coll)
             coll->params.algorithm != FS_ALGORITHM_OFF);
 }
 
+unsigned fs_coll_mem_kinds(const fs_coll_t *coll)
+{
+    fs_accel_direct_t direct = coll->params.accel_direct;
+
+    return coll->net == NULL || direct == FS_ACCEL_DIRECT_NEVER ||
+                   (direct == FS_ACCEL_DIRECT_AUTO && !coll->net->rdma)
+               ? 0
+               : coll->net->mem_kinds;
+}
+
 /* ---- a call ---- */
 
 /* Drive step() until it ends: our network first, the host's now and then and
@@ -153,8 +163,8 @@ static fs_status_t get_ready(fs_coll_t *coll, const fs_call_t *call,
     fs_local_traffic_t local  = {
          .send        = fs_meta_local_send(coll->meta),
          .recv        = fs_meta_local_recv(coll->meta),
-         .send_packed = call->send_block != NULL,
-         .recv_packed = call->recv_block != NULL,
+         .send_packed = fs_call_sends_packed(call),
+         .recv_packed = fs_call_receives_packed(call),
     };
     fs_status_t status = FS_OK;
 
@@ -165,8 +175,9 @@ static fs_status_t get_ready(fs_coll_t *coll, const fs_call_t *call,
         status = fs_plan_create(coll->choice.alg, coll->topo, &coll->traffic,
                                 &params, coll->rank, &local, made_p);
     }
-    if (status == FS_OK && coll->hit == NULL) {
-        status = fs_exec_reserve(coll->exec, *made_p);
+    if (status == FS_OK) {
+        status = fs_exec_reserve(
+            coll->exec, coll->hit == NULL ? *made_p : coll->hit->plan, call);
     }
     return status;
 }
@@ -326,6 +337,14 @@ static fs_status_t serve(fs_coll_t *coll, const fs_call_t *call, bool *ran)
     return status; /* after an error the plan is in use */
 }
 
+/* As with unequal counts: the call has failed, the communicator has not. */
+static fs_status_t refuse(fs_coll_t *coll)
+{
+    snprintf(coll->error, sizeof(coll->error),
+             "a rank's buffers cannot be used, as that rank says");
+    return FS_ERR_UNSUPPORTED;
+}
+
 static fs_status_t alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 {
     fs_status_t status;
@@ -353,6 +372,9 @@ static fs_status_t alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
     status = exchange_summary(coll, call);
     if (status != FS_OK) {
         return die(coll, status, "summary exchange");
+    }
+    if (fs_meta_word(coll->meta)->flags & FS_FLAG_REFUSES) {
+        return refuse(coll);
     }
     enter(coll, FS_TRACE_PLAN);
     fs_coll_decide(coll, call);

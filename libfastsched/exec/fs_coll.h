@@ -3,6 +3,7 @@
 #ifndef FS_COLL_H
 #define FS_COLL_H
 
+#include "accel/fs_accel.h"
 #include "exec/fs_calibration.h"
 #include "exec/fs_exec.h"
 #include "exec/fs_guard.h"
@@ -58,8 +59,26 @@ struct fs_coll {
 enum {
     FS_FLAG_DECLINE  = 1, /* this rank cannot run the call */
     FS_FLAG_PREPARES = 2, /* it has to prepare the call, which may fail */
-    FS_FLAG_MISSED   = 4  /* it has seen a large call go without a summary */
+    FS_FLAG_MISSED   = 4, /* it has seen a large call go without a summary */
+    FS_FLAG_REFUSES  = 8  /* nobody can run the call, see FS_CONSENT_NO */
 };
+
+/* Kinds of device memory that messages of this communicator may be in, as the
+ * network and parameter accel_direct allow: bits 1 << fs_mem_kind_t. Local. */
+unsigned fs_coll_mem_kinds(const fs_coll_t *coll);
+
+/* Can the network read and write the blocks where they are? */
+static inline bool fs_call_sends_packed(const fs_call_t *call)
+{
+    return call->send_block != NULL &&
+           !(call->device.staged && fs_mem_is_device(call->device.send_mem));
+}
+
+static inline bool fs_call_receives_packed(const fs_call_t *call)
+{
+    return call->recv_block != NULL &&
+           !(call->device.staged && fs_mem_is_device(call->device.recv_mem));
+}
 
 /* What this rank has to say about its counts, and about the call before. */
 fs_meta_word_t fs_coll_word(const fs_coll_t *coll, const fs_call_t *call);

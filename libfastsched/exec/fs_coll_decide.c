@@ -43,12 +43,16 @@ fs_meta_word_t fs_coll_word(const fs_coll_t *coll, const fs_call_t *call)
     /* A plan follows from the counts and from who has to pack: sum[0] is the
      * key of both. There is no rank n_ranks, so no count looks like this. */
     layout = fs_digest_pair(coll->rank, topo->n_ranks,
-                            (uint64_t)(call->send_block != NULL) << 1 |
-                                (call->recv_block != NULL));
+                            (uint64_t)fs_call_sends_packed(call) << 1 |
+                                fs_call_receives_packed(call));
     word.sum[0] += layout;
     word.sum[1] += layout;
     word.max_inter = fs_u64_max(sent, received);
-    word.flags |= call->prepare != NULL ? FS_FLAG_PREPARES : 0;
+    word.flags |= call->prepare != NULL || !fs_exec_fits(coll->exec, call)
+                      ? FS_FLAG_PREPARES
+                      : 0;
+    word.flags |= call->device.consent == FS_CONSENT_HOST ? FS_FLAG_DECLINE : 0;
+    word.flags |= call->device.consent == FS_CONSENT_NO ? FS_FLAG_REFUSES : 0;
     word.flags |= coll->quiet.missed ? FS_FLAG_MISSED : 0;
     return word;
 }
@@ -147,6 +151,9 @@ void fs_coll_decide(fs_coll_t *coll, const fs_call_t *call)
     coll->prepares   = word->flags & FS_FLAG_PREPARES;
     coll->choice     = recall_or_choose(coll, word);
     coll->summarised = true;
+    if (word->flags & FS_FLAG_DECLINE) {
+        coll->choice = fs_coll_leave("a rank's buffer is for the MPI alone");
+    }
     heed_guard(coll);
     for (uint32_t r = 0; r < coll->topo->n_ranks; ++r) {
         seen.sent_bytes += call->send_bytes[r];

@@ -32,9 +32,9 @@
 #include "exec/fs_exec.h"
 
 #include "base/fs_assert.h"
+#include "exec/fs_places.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { NONE = UINT32_MAX, LAST_ONE = 1 };
 
@@ -78,8 +78,7 @@ struct fs_exec {
     uint32_t         n_ended;
     uint32_t         n_reaped; /* of these, already followed up */
     uint32_t         max_ops;
-    char            *staging;
-    uint64_t         staging_bytes;
+    fs_places_t      places;
     uint32_t         n_done;
     uint32_t         n_in_flight;
     uint32_t         n_unconfirmed; /* peers whose arrival word is due */
@@ -159,7 +158,7 @@ void fs_exec_destroy(fs_exec_t *exec)
         free(exec->wire);
         free(exec->ops);
         free(exec->ended);
-        free(exec->staging);
+        fs_places_fini(&exec->places);
         free(exec);
     }
 }
@@ -208,65 +207,21 @@ static bool has_keys_for(const fs_exec_t *exec, const fs_plan_t *plan)
     return true;
 }
 
-fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan)
+fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan,
+                            const fs_call_t *call)
 {
-    char *staging;
+    fs_status_t status;
 
     if (!has_keys_for(exec, plan)) {
         return FS_ERR_OVERFLOW;
     }
-    if (plan->staging_bytes > exec->staging_bytes) {
-        staging = malloc(plan->staging_bytes);
-        if (staging == NULL) {
-            return FS_ERR_NOMEM;
-        }
-        free(exec->staging);
-        exec->staging       = staging;
-        exec->staging_bytes = plan->staging_bytes;
-    }
-    return reserve_ops(exec, plan->n_ops);
+    status = fs_places_reserve(&exec->places, plan, call);
+    return status == FS_OK ? reserve_ops(exec, plan->n_ops) : status;
 }
 
-/* ---- places and copies ---- */
-
-/* Address of a place in contiguous memory; NULL if the MPI has to pack. */
-static char *address(const fs_exec_t *exec, const fs_place_t *place)
+bool fs_exec_fits(const fs_exec_t *exec, const fs_call_t *call)
 {
-    const fs_call_t *call = exec->call;
-
-    switch ((fs_buffer_t)place->buffer) {
-    case FS_BUF_SEND:
-        /* Only ever read: sends and copies from it. */
-        return call->send_block == NULL
-                   ? NULL
-                   : (char *)(uintptr_t)call->send_block[place->block] +
-                         place->offset;
-    case FS_BUF_RECV:
-        return call->recv_block == NULL
-                   ? NULL
-                   : (char *)call->recv_block[place->block] + place->offset;
-    case FS_BUF_STAGING:
-        return exec->staging + place->offset;
-    }
-    return NULL;
-}
-
-static fs_status_t copy(const fs_exec_t *exec, const fs_op_t *op)
-{
-    const fs_call_t *call = exec->call;
-    char            *src  = address(exec, &op->src);
-    char            *dst  = address(exec, &op->dst);
-
-    if (src == NULL) {
-        return call->pack(call->ctx, op->src.block, op->src.offset,
-                          op->len_bytes, dst);
-    }
-    if (dst == NULL) {
-        return call->unpack(call->ctx, op->dst.block, op->dst.offset,
-                            op->len_bytes, src);
-    }
-    memcpy(dst, src, op->len_bytes);
-    return FS_OK;
+    return fs_places_fit(&exec->places, call);
 }
 
 /* ---- posting ---- */
@@ -320,13 +275,31 @@ static void grant(fs_exec_t *exec, uint32_t peer, uint64_t count)
     }
 }
 
+static void copy(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t *op     = &exec->plan->ops[id];
+    fs_status_t    status = fs_places_copy(&exec->places, op, id);
+
+    if (status != FS_INPROGRESS) {
+        op_ended(&exec->ops[id].xfer, status, op->len_bytes);
+    }
+}
+
+static void copy_ended(void *arg, uint32_t id, fs_status_t status)
+{
+    fs_exec_t *exec = arg;
+
+    op_ended(&exec->ops[id].xfer, status, exec->plan->ops[id].len_bytes);
+}
+
 static bool post(fs_exec_t *exec, uint32_t id)
 {
-    const fs_op_t  *op     = &exec->plan->ops[id];
-    fs_transport_t *t      = exec->transport;
-    fs_xfer_t      *xfer   = &exec->ops[id].xfer;
-    uint32_t        key    = fs_key(op->channel, exec->call_seq, op->seq);
-    fs_status_t     status = FS_OK;
+    const fs_op_t     *op     = &exec->plan->ops[id];
+    const fs_places_t *places = &exec->places;
+    fs_transport_t    *t      = exec->transport;
+    fs_xfer_t         *xfer   = &exec->ops[id].xfer;
+    uint32_t           key    = fs_key(op->channel, exec->call_seq, op->seq);
+    fs_status_t        status = FS_OK;
 
     if (exec->trace != NULL) {
         fs_trace_post(exec->trace, id, number_of(exec, op));
@@ -335,15 +308,19 @@ static bool post(fs_exec_t *exec, uint32_t id)
     ++exec->n_in_flight;
     switch ((fs_op_kind_t)op->kind) {
     case FS_OP_COPY:
-        op_ended(xfer, copy(exec, op), op->len_bytes);
+        copy(exec, id);
         break;
     case FS_OP_SEND:
-        status = t->ops->send(t, op->peer, key, address(exec, &op->src),
-                              op->len_bytes, xfer);
+        xfer->mem = fs_places_kind(places, &op->src);
+        status    = t->ops->send(t, op->peer, key,
+                                 fs_places_address(places, &op->src),
+                                 op->len_bytes, xfer);
         break;
     case FS_OP_RECV:
-        status = t->ops->recv(t, op->peer, key, address(exec, &op->dst),
-                              op->len_bytes, xfer);
+        xfer->mem = fs_places_kind(places, &op->dst);
+        status    = t->ops->recv(t, op->peer, key,
+                                 fs_places_address(places, &op->dst),
+                                 op->len_bytes, xfer);
         break;
     }
     if (status != FS_OK) {
@@ -472,6 +449,7 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     if (exec->trace != NULL) {
         fs_trace_run(exec->trace, plan, call);
     }
+    fs_places_start(&exec->places, call);
     exec->state    = RUN;
     exec->status   = FS_OK;
     exec->plan     = plan;
@@ -574,6 +552,7 @@ static void close_books(fs_exec_t *exec)
 
 fs_status_t fs_exec_progress(fs_exec_t *exec)
 {
+    fs_places_progress(&exec->places, copy_ended, exec);
     /* What ends meanwhile, a chain of copies say, waits for the next turn:
      * the network comes first. */
     for (uint32_t n = exec->n_ended; exec->n_reaped < n; ++exec->n_reaped) {

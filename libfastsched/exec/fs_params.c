@@ -35,6 +35,9 @@ static const char *const decompose_words[] = {
     "auto",         "compact",   "openshop", "birkhoff",
     "hierarchical", "spreadout", NULL};
 
+static const char *const accel_direct_words[] = {"auto", "always", "never",
+                                                 NULL};
+
 #define KIB        UINT64_C(1024)
 #define GIB        (KIB * KIB * KIB)
 #define AT(_field) offsetof(fs_params_t, _field)
@@ -112,7 +115,8 @@ static const row_t rows[] = {
      NULL,
      false},
     {{"watchdog", "60", "0 to 86400",
-      "Seconds after which a call ends with an error if nothing moves any more; "
+      "Seconds after which a call ends with an error if nothing moves any "
+      "more; "
       "before all ranks have entered it that is only a warning; 0: never",
       FS_PARAM_USER},
      NUMBER,
@@ -152,7 +156,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"nics", "0", "0 to 16",
-      "NICs of a server; 0: those in UCX_NET_DEVICES, or the fastest that hwloc "
+      "NICs of a server; 0: those in UCX_NET_DEVICES, or the fastest that "
+      "hwloc "
       "sees (with parameter nodes: unknown)",
       FS_PARAM_TUNER},
      NUMBER,
@@ -186,7 +191,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"transport", "auto", "auto, ucx, mpi",
-      "What carries the bytes: ucx (an error where it cannot reach a peer), mpi "
+      "What carries the bytes: ucx (an error where it cannot reach a peer), "
+      "mpi "
       "(the host MPI's own messages), auto (ucx, or mpi where that fails)",
       FS_PARAM_TUNER},
      WORD,
@@ -215,9 +221,21 @@ static const row_t rows[] = {
      1,
      NULL,
      false},
+    {{"accel_direct", "auto", "auto, always, never",
+      "Does the network move such buffers from and to the accelerator's "
+      "memory? "
+      "always (if UCX is built for it), never (through pinned memory of the "
+      "host), auto (if it has RDMA, too)",
+      FS_PARAM_TUNER},
+     WORD,
+     AT(accel_direct),
+     0,
+     0,
+     accel_direct_words,
+     false},
     {{"accel_fallback", "1", "0 or 1",
-      "1: where the network cannot take such a buffer it is copied to the host "
-      "and back, which is slow; 0: that is an error",
+      "1: where the network does not, or the host MPI cannot, bytes go through "
+      "memory of the host; 0: that is an error",
       FS_PARAM_TUNER},
      NUMBER,
      AT(accel_fallback),
@@ -257,7 +275,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"skip", "64", "0 to 4096",
-      "Calls in a row that go to the host MPI's own algorithm unasked, at most, "
+      "Calls in a row that go to the host MPI's own algorithm unasked, at "
+      "most, "
       "when those before them did (a large call among them goes there, too); "
       "for algorithm auto; 0: ask at every call",
       FS_PARAM_TUNER},

@@ -1,48 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffers on a device, which neither the CPU nor an MPI that knows nothing of
- * it may touch: what is sent is copied to the host before the call, what has
- * arrived back after it.
+ * Shadows on the host, for buffers on a device that the MPI cannot use there:
+ * what it sends is copied to them before, what it has received back after.
  */
 #include "fastsched_wrapper.h"
 
 #include "accel/fs_accel.h"
+#include "exec/fs_buffers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* ---- where buffers are ---- */
-
-/* Of the first byte; the others are with it. */
-static fs_mem_t find_mem(const fs_accel_t *accel, uint32_t n,
-                         const void *const *block, const uint64_t *bytes)
-{
-    for (uint32_t r = 0; r < n; ++r) {
-        if (bytes[r] > 0) {
-            return fs_accel_query(accel, block[r]);
-        }
-    }
-    return (fs_mem_t){FS_MEM_HOST, 0};
-}
-
-static const void *const *to_const(void *const *block)
-{
-    return (const void *const *)block;
-}
-
-bool fs_shadows_needed(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
-                       const fs_blocks_t *blocks)
-{
-    if (!shadows->in_place) {
-        shadows->send.mem = find_mem(wrapper->accel, blocks->n_ranks,
-                                     blocks->send_block, blocks->send_bytes);
-    }
-    shadows->recv.mem = find_mem(wrapper->accel, blocks->n_ranks,
-                                 to_const(blocks->recv_block),
-                                 blocks->recv_bytes);
-    return fs_mem_is_device(shadows->send.mem) ||
-           fs_mem_is_device(shadows->recv.mem);
-}
 
 /* ---- one shadow ---- */
 
@@ -63,15 +30,13 @@ static void find_range(uint32_t n, const void *const *block,
     }
 }
 
-static fs_status_t make_shadow(fs_shadow_t *shadow, uint32_t n,
+static fs_status_t make_shadow(fs_shadow_t *shadow, fs_mem_t mem, uint32_t n,
                                const void *const *block, const uint64_t *bytes)
 {
     uintptr_t low, high;
 
-    if (!fs_mem_is_device(shadow->mem)) {
-        return FS_OK;
-    }
     find_range(n, block, bytes, &low, &high);
+    shadow->mem      = mem;
     shadow->segments = calloc(n, sizeof(*shadow->segments));
     shadow->memory   = malloc(high - low);
     if (shadow->segments == NULL || shadow->memory == NULL) {
@@ -116,52 +81,58 @@ static void free_shadow(fs_shadow_t *shadow, bool all_done)
         free(shadow->memory);
     }
     free(shadow->segments);
-    *shadow = (fs_shadow_t){.mem = {FS_MEM_HOST, 0}};
+    *shadow = (fs_shadow_t){.memory = NULL};
 }
 
 /* ---- those of a call ---- */
 
-/* What we cannot do. */
-static fs_status_t check(const fs_shadows_t *s, const fs_wrapper_t *wrapper,
-                         char *why, size_t why_len)
+/* On a device where the MPI is lost. */
+static bool needs_shadow(const fs_wrapper_t *wrapper, fs_mem_t mem)
 {
-    bool send_gaps = fs_mem_is_device(s->send.mem) && !s->send_contiguous;
-    bool recv_gaps = fs_mem_is_device(s->recv.mem) && !s->recv_contiguous;
-    bool gaps      = send_gaps || recv_gaps;
-    bool send      = send_gaps || (!recv_gaps && fs_mem_is_device(s->send.mem));
-
-    if (!gaps && wrapper->params.accel_fallback) {
-        return FS_OK;
-    }
-    snprintf(why, why_len, "the %s buffer is %s memory, %s",
-             send ? "send" : "receive",
-             fs_mem_name(send ? s->send.mem.kind : s->recv.mem.kind),
-             gaps ? "and its datatype is not contiguous: the MPI cannot pack "
-                    "there"
-                  : "which the network cannot take; parameter accel_fallback "
-                    "allows copies on the host");
-    return FS_ERR_UNSUPPORTED;
+    return fs_mem_is_device(mem) && !(wrapper->mem_kinds >> mem.kind & 1);
 }
 
-fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
+static fs_status_t make_both(fs_shadows_t *s, const fs_buffers_t *buffers,
+                             const fs_wrapper_t *wrapper,
+                             const fs_blocks_t  *blocks)
+{
+    uint32_t    n      = blocks->n_ranks;
+    fs_status_t status = FS_OK;
+
+    if (!buffers->in_place && needs_shadow(wrapper, buffers->send_mem)) {
+        status = make_shadow(&s->send, buffers->send_mem, n, blocks->send_block,
+                             blocks->send_bytes);
+    }
+    if (status == FS_OK && needs_shadow(wrapper, buffers->recv_mem)) {
+        status = make_shadow(&s->recv, buffers->recv_mem, n,
+                             (const void *const *)blocks->recv_block,
+                             blocks->recv_bytes);
+    }
+    return status;
+}
+
+fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_buffers_t *buffers,
+                             const fs_wrapper_t *wrapper,
                              const fs_blocks_t *blocks, char *why,
                              size_t why_len)
 {
-    uint32_t    n      = blocks->n_ranks;
-    fs_status_t status = check(shadows, wrapper, why, why_len);
+    fs_status_t status = FS_OK;
 
+    if (needs_shadow(wrapper, buffers->send_mem)) {
+        status = fs_buffers_check(buffers, wrapper, FS_SIDE_SEND, "the MPI",
+                                  why, why_len);
+    }
+    if (status == FS_OK && needs_shadow(wrapper, buffers->recv_mem)) {
+        status = fs_buffers_check(buffers, wrapper, FS_SIDE_RECV, "the MPI",
+                                  why, why_len);
+    }
     if (status != FS_OK) {
         return status;
     }
-    status =
-        make_shadow(&shadows->send, n, blocks->send_block, blocks->send_bytes);
+    status = make_both(shadows, buffers, wrapper, blocks);
     if (status == FS_OK) {
-        status = make_shadow(&shadows->recv, n, to_const(blocks->recv_block),
-                             blocks->recv_bytes);
-    }
-    if (status == FS_OK) {
-        status = copy_in(shadows->in_place ? &shadows->recv : &shadows->send,
-                         wrapper->accel, n);
+        status = copy_in(buffers->in_place ? &shadows->recv : &shadows->send,
+                         wrapper->accel, blocks->n_ranks);
     }
     if (status != FS_OK) {
         snprintf(why, why_len, "buffers on a device: %s", fs_strerror(status));

@@ -22,10 +22,11 @@
 typedef struct fs_xfer fs_xfer_t;
 struct fs_xfer {
     void (*done)(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes);
-    void    *request;   /* the rest is the transport's, while in flight */
-    uint64_t len_bytes; /* of a send */
-    uint8_t  reach;     /* of a receive, fs_reach_t */
-    bool     in_flight; /* of a receive */
+    fs_mem_kind_t mem;     /* that the message is in: one that the net takes */
+    void         *request; /* the rest is the transport's, while in flight */
+    uint64_t      len_bytes; /* of a send */
+    uint8_t       reach;     /* of a receive, fs_reach_t */
+    bool          in_flight; /* of a receive */
 };
 
 /* Which peers a rank talks to, and how. */
@@ -103,8 +104,12 @@ typedef struct fs_net_ops {
 struct fs_net {
     const fs_net_ops_t *ops;
     pthread_mutex_t     lock;
-    uint64_t            events; /* that fs_net_turn() has seen, ever */
-    uint32_t            idle;   /* turns since the last event */
+    /* Of devices that messages may be in: bits 1 << fs_mem_kind_t. */
+    unsigned    mem_kinds;
+    bool        rdma;   /* it reads and writes there itself, with no copies */
+    const char *name;   /* for people; NULL: none */
+    uint64_t    events; /* that fs_net_turn() has seen, ever */
+    uint32_t    idle;   /* turns since the last event */
 };
 
 /* All that drive a net do it by this call, under the lock. */

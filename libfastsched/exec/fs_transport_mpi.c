@@ -441,6 +441,9 @@ fs_status_t fs_mpi_create(const fs_host_t *host, fs_net_t **net_p)
         return FS_ERR_NOMEM;
     }
     net->super.ops         = &net_ops;
+    net->super.mem_kinds   = host->mem_kinds;
+    net->super.rdma        = true; /* as far as we know */
+    net->super.name        = "the MPI";
     net->host              = *host;
     net->transport.ops     = &transport_ops;
     net->transport.net     = &net->super;

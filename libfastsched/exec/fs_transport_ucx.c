@@ -36,6 +36,19 @@ fs_status_t fs_ucx_status(ucs_status_t status)
     }
 }
 
+ucs_memory_type_t fs_ucx_memory_type(fs_mem_kind_t kind)
+{
+    static const ucs_memory_type_t types[] = {
+        [FS_MEM_HOST]         = UCS_MEMORY_TYPE_HOST,
+        [FS_MEM_CUDA]         = UCS_MEMORY_TYPE_CUDA,
+        [FS_MEM_CUDA_MANAGED] = UCS_MEMORY_TYPE_CUDA_MANAGED,
+        [FS_MEM_ROCM]         = UCS_MEMORY_TYPE_ROCM,
+        [FS_MEM_ROCM_MANAGED] = UCS_MEMORY_TYPE_ROCM_MANAGED,
+    };
+
+    return types[kind];
+}
+
 static ucp_tag_t make_tag(uint32_t key, uint32_t group, uint32_t src)
 {
     return (ucp_tag_t)key << (UCX_GROUP_BITS + UCX_RANK_BITS) |
@@ -77,7 +90,7 @@ static fs_status_t ucx_send(fs_transport_t *transport, uint32_t peer,
                         UCP_OP_ATTR_FIELD_MEMORY_TYPE,
         .cb.send     = send_ended,
         .user_data   = xfer,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
+        .memory_type = fs_ucx_memory_type(xfer->mem),
     };
     ucs_status_ptr_t request;
 
@@ -118,7 +131,7 @@ static fs_status_t ucx_recv(fs_transport_t *transport, uint32_t peer,
             UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv     = recv_ended,
         .user_data   = xfer,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
+        .memory_type = fs_ucx_memory_type(xfer->mem),
     };
     ucs_status_ptr_t request;
 

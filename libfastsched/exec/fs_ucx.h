@@ -38,6 +38,7 @@ typedef struct ucx_net {
     ucx_context_t local;
     ucx_context_t wire;
     uint64_t      process[2];
+    char          name[256];
     char         *address; /* length of local, local, wire */
     size_t        address_len;
     ucx_peer_t  **peers; /* hash table, open addressing */
@@ -84,5 +85,7 @@ ucs_status_t fs_ucx_on_grant(void *arg, const void *header, size_t header_len,
 
 /* In our words. */
 fs_status_t fs_ucx_status(ucs_status_t status);
+/* In UCX's. */
+ucs_memory_type_t fs_ucx_memory_type(fs_mem_kind_t kind);
 
 #endif

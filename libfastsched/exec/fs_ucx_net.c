@@ -31,6 +31,7 @@
 
 #include "exec/fs_ucx.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,8 +147,8 @@ static fs_status_t open_contexts(ucx_net_t *net, uint64_t tcp_sndbuf,
     }
     status = open_context(&net->local, "fastsched-local", config, why);
     if (status == FS_OK) {
-        ucs = modify_for_wire(config, has_rdma(net->local.context), tcp_sndbuf,
-                              net_device);
+        net->super.rdma = has_rdma(net->local.context);
+        ucs = modify_for_wire(config, net->super.rdma, tcp_sndbuf, net_device);
         if (ucs != UCS_OK) {
             status = refuse(why, "ucp_config_modify", ucs);
         }
@@ -205,6 +206,35 @@ static const ucp_address_t *wire_address(const char *blob)
 
     memcpy(&local_len, blob, sizeof(local_len));
     return (const ucp_address_t *)(blob + sizeof(local_len) + local_len);
+}
+
+/* ---- what it takes, and who it is ---- */
+
+static unsigned mem_kinds_of(const ucx_context_t *c)
+{
+    ucp_context_attr_t attr  = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+    unsigned           kinds = 0;
+
+    if (ucp_context_query(c->context, &attr) == UCS_OK) {
+        for (int k = FS_MEM_CUDA; k <= FS_MEM_ROCM_MANAGED; ++k) {
+            if (attr.memory_types >> fs_ucx_memory_type((fs_mem_kind_t)k) & 1) {
+                kinds |= 1u << k;
+            }
+        }
+    }
+    return kinds;
+}
+
+/* "UCX 1.13.1 (/usr/lib/libucp.so.0)": there may be several. */
+static void introduce(ucx_net_t *net)
+{
+    Dl_info info = {.dli_fname = "?"};
+
+    (void)dladdr((const void *)(uintptr_t)ucp_get_version_string, &info);
+    snprintf(net->name, sizeof(net->name), "UCX %s (%s)",
+             ucp_get_version_string(), info.dli_fname);
+    net->super.name      = net->name;
+    net->super.mem_kinds = mem_kinds_of(&net->local) & mem_kinds_of(&net->wire);
 }
 
 /* ---- peers ---- */
@@ -469,6 +499,9 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
     }
     if (status == FS_OK) {
         status = make_address(net);
+    }
+    if (status == FS_OK) {
+        introduce(net);
     }
     if (status != FS_OK) {
         ucx_free(&net->super);

@@ -4,6 +4,7 @@
 #include "accel/fs_accel.h"
 #include "exec/fs_line.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -97,11 +98,42 @@ fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper)
     return wrapper->nics;
 }
 
+/* What the MPI says of itself, by the functions that Open MPI and MPICH have for
+ * it; under both of the names that they have for AMD's. */
+static unsigned find_mem_kinds(void)
+{
+    static const struct {
+        const char *name;
+        unsigned    mem_kinds;
+    } questions[] = {
+        {"MPIX_Query_cuda_support",
+         1u << FS_MEM_CUDA | 1u << FS_MEM_CUDA_MANAGED},
+        {"MPIX_Query_rocm_support",
+         1u << FS_MEM_ROCM | 1u << FS_MEM_ROCM_MANAGED},
+        {"MPIX_Query_hip_support",
+         1u << FS_MEM_ROCM | 1u << FS_MEM_ROCM_MANAGED},
+    };
+    unsigned mem_kinds = 0;
+
+    for (size_t k = 0; k < sizeof(questions) / sizeof(questions[0]); ++k) {
+        int (*is_supported)(void) = NULL;
+
+        *(void **)&is_supported = dlsym(RTLD_DEFAULT, questions[k].name);
+        if (is_supported != NULL && is_supported() == 1) {
+            mem_kinds |= questions[k].mem_kinds;
+        }
+    }
+    return mem_kinds;
+}
+
 void fs_wrapper_find_accel(fs_wrapper_t *wrapper)
 {
     pthread_mutex_lock(&wrapper->lock);
     if (wrapper->accel == NULL && wrapper->params.accel) {
         wrapper->accel = fs_accel_create();
+        if (wrapper->accel != NULL) {
+            wrapper->mem_kinds = find_mem_kinds();
+        }
     }
     pthread_mutex_unlock(&wrapper->lock);
 }

@@ -10,19 +10,24 @@
 
 /* As in cuda.h. */
 enum {
-    SUCCESS         = 0,
-    INVALID_VALUE   = 1,
-    OUT_OF_MEMORY   = 2,
-    INVALID_CONTEXT = 201,
-    MEMORY_TYPE     = 2,
-    IS_MANAGED      = 8,
-    DEVICE_ORDINAL  = 9,
-    TYPE_DEVICE     = 2
+    SUCCESS              = 0,
+    INVALID_VALUE        = 1,
+    OUT_OF_MEMORY        = 2,
+    INVALID_CONTEXT      = 201,
+    INVALID_PTX          = 218,
+    NOT_FOUND            = 500,
+    NOT_READY            = 600,
+    MEMORY_TYPE          = 2,
+    IS_MANAGED           = 8,
+    DEVICE_ORDINAL       = 9,
+    TYPE_DEVICE          = 2,
+    MULTIPROCESSOR_COUNT = 16
 };
 
-enum { N_DEVICES = 2, MAX_DEPTH = 8 };
+enum { N_DEVICES = 2, MAX_DEPTH = 8, N_MULTIPROCESSORS = 3 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock        = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- memory ---- */
 
@@ -32,6 +37,7 @@ struct block {
     char    *alias;
     size_t   len;
     int      device;
+    int      managed; /* a CPU may touch it */
     block_t *next;
 };
 
@@ -112,7 +118,8 @@ int cuPointerGetAttribute(void *value, int which, uint64_t address)
     }
     *(int *)value = which == MEMORY_TYPE      ? TYPE_DEVICE
                     : which == DEVICE_ORDINAL ? b->device
-                                              : 0; /* not managed */
+                    : which == IS_MANAGED     ? b->managed
+                                              : 0;
     return SUCCESS;
 }
 
@@ -152,53 +159,142 @@ int cuCtxPopCurrent_v2(void **context_p)
     return SUCCESS;
 }
 
+/* Of this thread; NULL: none. */
+static void *current(void)
+{
+    return depth == 0 ? NULL : stack[depth - 1];
+}
+
+int cuDeviceGetAttribute(int *value, int which, int device)
+{
+    *value = N_MULTIPROCESSORS;
+    return which == MULTIPROCESSOR_COUNT && device < N_DEVICES ? SUCCESS
+                                                               : INVALID_VALUE;
+}
+
+int cuMemAllocHost_v2(void **address_p, size_t len)
+{
+    *address_p = malloc(len);
+    return current() == NULL ? INVALID_CONTEXT : SUCCESS;
+}
+
+int cuMemFreeHost(void *address)
+{
+    free(address);
+    return current() == NULL ? INVALID_CONTEXT : SUCCESS;
+}
+
+/* ---- the kernel: its source, on this CPU ---- */
+
+static struct {
+    unsigned x;
+} threadIdx, blockIdx, blockDim, gridDim;
+
+typedef struct uint4 {
+    unsigned x, y, z, w;
+} __attribute__((aligned(16))) uint4;
+
+#define __device__
+#define KERNEL static void
+#include "../../libfastsched/accel/fs_copy.cu"
+
+static char module[] = "module", function[] = "function";
+
+/* FAKE_CUDA_NO_KERNEL: a driver that does not know our PTX. */
+int cuModuleLoadData(void **module_p, const void *image)
+{
+    *module_p = module;
+    return getenv("FAKE_CUDA_NO_KERNEL") != NULL ||
+                   strncmp(image, ".version", strlen(".version")) != 0
+               ? INVALID_PTX
+               : SUCCESS;
+}
+
+int cuModuleGetFunction(void **function_p, void *of, const char *name)
+{
+    *function_p = function;
+    return of == module && strcmp(name, "fs_copy_pieces") == 0 ? SUCCESS
+                                                               : NOT_FOUND;
+}
+
+int cuModuleUnload(void *what)
+{
+    return what == module && current() != NULL ? SUCCESS : INVALID_CONTEXT;
+}
+
 /* ---- streams ---- */
 
-typedef struct copy copy_t;
-struct copy {
-    uint64_t dst, src;
-    size_t   len;
-    copy_t  *next;
+typedef struct work work_t;
+struct work {
+    uint64_t dst, src; /* of a copy; of a kernel src: the pieces */
+    size_t   len;      /* and their number */
+    unsigned blocks;   /* of a kernel; 0: a copy */
+    unsigned threads;
+    work_t  *next;
 };
 
 typedef struct stream {
-    void   *context;
-    copy_t *copies; /* the last first: nobody may count on their order */
+    void    *context;
+    work_t  *first;
+    work_t **last;
 } stream_t;
 
 int cuStreamCreate(stream_t **stream_p, unsigned flags)
 {
+    stream_t *stream = calloc(1, sizeof(*stream));
+
     (void)flags;
-    if (depth == 0) {
-        return INVALID_CONTEXT;
-    }
-    *stream_p            = calloc(1, sizeof(**stream_p));
-    (*stream_p)->context = stack[depth - 1];
-    return SUCCESS;
+    stream->context = current();
+    stream->last    = &stream->first;
+    *stream_p       = stream;
+    return stream->context == NULL ? INVALID_CONTEXT : SUCCESS;
 }
 
 int cuStreamDestroy_v2(stream_t *stream)
 {
-    int error = depth == 0 || stream->copies != NULL ? INVALID_CONTEXT
-                                                     : SUCCESS;
+    int error = current() == NULL || stream->first != NULL ? INVALID_CONTEXT
+                                                           : SUCCESS;
 
     free(stream);
     return error;
 }
 
-int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t len, stream_t *stream)
+/* Later, when somebody asks whether it is done. */
+static int add(stream_t *stream, work_t work)
 {
-    copy_t *copy;
+    work_t *added;
 
-    if (depth == 0 || stack[depth - 1] != stream->context) {
+    if (current() == NULL || current() != stream->context) {
         return INVALID_CONTEXT;
     }
-    copy = malloc(sizeof(*copy));
+    added  = malloc(sizeof(*added));
+    *added = work;
     pthread_mutex_lock(&lock);
-    *copy          = (copy_t){dst, src, len, stream->copies};
-    stream->copies = copy;
+    *stream->last = added;
+    stream->last  = &added->next;
     pthread_mutex_unlock(&lock);
     return SUCCESS;
+}
+
+int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t len, stream_t *stream)
+{
+    return add(stream, (work_t){.dst = dst, .src = src, .len = len});
+}
+
+int cuLaunchKernel(void *what, unsigned blocks, unsigned y, unsigned z,
+                   unsigned threads, unsigned thread_y, unsigned thread_z,
+                   unsigned shared, stream_t *stream, void **params,
+                   void **extra)
+{
+    work_t work = {.blocks = blocks, .threads = threads};
+
+    if (what != function || blocks == 0 || threads == 0 ||
+        y * z * thread_y * thread_z != 1 || shared != 0 || extra != NULL) {
+        return INVALID_VALUE;
+    }
+    work.src = *(uint64_t *)params[0];
+    work.len = *(unsigned *)params[1];
+    return add(stream, work);
 }
 
 static char *reachable(uint64_t address)
@@ -208,20 +304,152 @@ static char *reachable(uint64_t address)
     return alias != NULL ? alias : (char *)(uintptr_t)address;
 }
 
+static unsigned n_kernels;
+
+unsigned fake_cuda_kernels(void)
+{
+    return n_kernels;
+}
+
+/* With kernel_lock: threadIdx and the like are there once. Both ends of a piece must
+ * be on a device, or the program ends as it would there. */
+static void run_kernel(const work_t *work)
+{
+    piece_t *pieces = malloc(work->len * sizeof(*pieces));
+
+    memcpy(pieces, fake_cuda_alias(work->src), work->len * sizeof(*pieces));
+    for (size_t k = 0; k < work->len; ++k) {
+        pieces[k].dst = fake_cuda_alias((uintptr_t)pieces[k].dst);
+        pieces[k].src = fake_cuda_alias((uintptr_t)pieces[k].src);
+    }
+    gridDim.x  = work->blocks;
+    blockDim.x = work->threads;
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
+        for (threadIdx.x = 0; threadIdx.x < blockDim.x; ++threadIdx.x) {
+            fs_copy_pieces(pieces, (unsigned)work->len);
+        }
+    }
+    ++n_kernels;
+    free(pieces);
+}
+
+static void run(const work_t *work)
+{
+    if (work->blocks > 0) {
+        pthread_mutex_lock(&kernel_lock);
+        run_kernel(work);
+        pthread_mutex_unlock(&kernel_lock);
+    } else {
+        memcpy(reachable(work->dst), reachable(work->src), work->len);
+    }
+}
+
 int cuStreamSynchronize(stream_t *stream)
 {
-    copy_t *copy;
+    work_t *work;
 
     pthread_mutex_lock(&lock);
-    copy           = stream->copies;
-    stream->copies = NULL;
+    work          = stream->first;
+    stream->first = NULL;
+    stream->last  = &stream->first;
     pthread_mutex_unlock(&lock);
-    while (copy != NULL) {
-        copy_t *next = copy->next;
+    while (work != NULL) {
+        work_t *next = work->next;
 
-        memcpy(reachable(copy->dst), reachable(copy->src), copy->len);
-        free(copy);
-        copy = next;
+        run(work);
+        free(work);
+        work = next;
     }
+    return SUCCESS;
+}
+
+/* ---- events ---- */
+
+typedef struct event {
+    stream_t *stream;
+    int       asked;
+} event_t;
+
+int cuEventCreate(event_t **event_p, unsigned flags)
+{
+    (void)flags;
+    *event_p = calloc(1, sizeof(**event_p));
+    return current() == NULL ? INVALID_CONTEXT : SUCCESS;
+}
+
+int cuEventDestroy_v2(event_t *event)
+{
+    free(event);
+    return current() == NULL ? INVALID_CONTEXT : SUCCESS;
+}
+
+int cuEventRecord(event_t *event, stream_t *stream)
+{
+    *event = (event_t){stream, 0};
+    return current() == stream->context ? SUCCESS : INVALID_CONTEXT;
+}
+
+/* The third time the answer is yes. */
+int cuEventQuery(event_t *event)
+{
+    if (event->asked++ < 2) {
+        return NOT_READY;
+    }
+    return event->stream == NULL ? SUCCESS : cuStreamSynchronize(event->stream);
+}
+
+/* ---- for programs: what is done at once ---- */
+
+int cuInit(unsigned flags)
+{
+    return flags == 0 ? SUCCESS : INVALID_VALUE;
+}
+
+int cuDeviceGetCount(int *n_p)
+{
+    *n_p = N_DEVICES;
+    return SUCCESS;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+    depth            = depth > 0 ? depth : 1;
+    stack[depth - 1] = context;
+    return SUCCESS;
+}
+
+int cuCtxSynchronize(void)
+{
+    return depth > 0 ? SUCCESS : INVALID_CONTEXT;
+}
+
+int cuMemAllocManaged(uint64_t *address_p, size_t len_bytes, unsigned flags)
+{
+    int      error = flags == 1 ? cuMemAlloc_v2(address_p, len_bytes)
+                                : INVALID_VALUE;
+    block_t *b     = error == SUCCESS ? find(*address_p) : NULL;
+
+    if (error == SUCCESS) {
+        b->managed = 1;
+        mprotect(b->address, b->len, PROT_READ | PROT_WRITE);
+    }
+    return error;
+}
+
+int cuMemcpy(uint64_t dst, uint64_t src, size_t len)
+{
+    if (depth == 0) {
+        return INVALID_CONTEXT;
+    }
+    memcpy(reachable(dst), reachable(src), len);
+    return SUCCESS;
+}
+
+int cuMemsetD8_v2(uint64_t dst, unsigned char value, size_t len)
+{
+    if (depth == 0 || find(dst) == NULL) {
+        return depth == 0 ? INVALID_CONTEXT : INVALID_VALUE;
+    }
+    memset(reachable(dst), value, len);
     return SUCCESS;
 }

@@ -4,8 +4,8 @@
  * memory of the host that no CPU may touch. What is "on the device" is mapped
  * twice: where the program is told it is, without any access, so that whoever
  * touches it ends with SIGSEGV; and at an alias, known to this library and to
- * the tests. Copies run when their stream is synchronized, not before, and only
- * with a context that is current.
+ * the tests. Copies and kernels run when somebody waits for their stream, not
+ * before, and only with a context that is current.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
@@ -18,5 +18,8 @@ int cuMemFree_v2(uint64_t address);
 
 /* Where a test may look at the memory at an address of the device. */
 void *fake_cuda_alias(uint64_t address);
+
+/* Kernels that have run. */
+unsigned fake_cuda_kernels(void);
 
 #endif

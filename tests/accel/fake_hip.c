@@ -5,7 +5,7 @@
 
 enum { VERSION = 60000000, MEMCPY_DEFAULT = 4 };
 
-static _Thread_local int current;
+static _Thread_local int current_device;
 
 int hipMalloc(void **address_p, size_t len_bytes)
 {
@@ -29,45 +29,121 @@ int hipRuntimeGetVersion(int *version_p)
 
 int hipGetDevice(int *device_p)
 {
-    *device_p = current;
+    *device_p = current_device;
     return SUCCESS;
 }
 
 int hipSetDevice(int device)
 {
-    current = device;
+    current_device = device;
     return device >= 0 && device < N_DEVICES ? SUCCESS : INVALID_VALUE;
+}
+
+int hipFree(void *address)
+{
+    return cuMemFree_v2((uintptr_t)address);
+}
+
+int hipHostMalloc(void **address_p, size_t len_bytes, unsigned flags)
+{
+    *address_p = malloc(len_bytes);
+    return flags == 0 ? SUCCESS : INVALID_VALUE;
+}
+
+int hipHostFree(void *address)
+{
+    free(address);
+    return SUCCESS;
+}
+
+/* The device of a thread is its context. */
+#define ON_DEVICE(call)                                                    \
+    (cuCtxPushCurrent_v2(&contexts[current_device]) == 0 ? on_device(call) \
+                                                         : OUT_OF_MEMORY)
+
+static int on_device(int error)
+{
+    --depth;
+    return error;
 }
 
 int hipStreamCreateWithFlags(stream_t **stream_p, unsigned flags)
 {
-    (void)flags;
-    *stream_p            = calloc(1, sizeof(**stream_p));
-    (*stream_p)->context = &contexts[current];
-    return SUCCESS;
+    return ON_DEVICE(cuStreamCreate(stream_p, flags));
 }
 
 int hipStreamDestroy(stream_t *stream)
 {
-    free(stream);
-    return SUCCESS;
+    return ON_DEVICE(cuStreamDestroy_v2(stream));
+}
+
+int hipEventCreateWithFlags(event_t **event_p, unsigned flags)
+{
+    return ON_DEVICE(cuEventCreate(event_p, flags));
+}
+
+int hipEventDestroy(event_t *event)
+{
+    return ON_DEVICE(cuEventDestroy_v2(event));
+}
+
+int hipEventRecord(event_t *event, stream_t *stream)
+{
+    return ON_DEVICE(cuEventRecord(event, stream));
+}
+
+int hipEventQuery(event_t *event)
+{
+    return cuEventQuery(event);
 }
 
 int hipMemcpyAsync(void *dst, const void *src, size_t len, int kind,
                    stream_t *stream)
 {
-    int error;
-
-    if (kind != MEMCPY_DEFAULT || stream->context != &contexts[current]) {
-        return INVALID_VALUE;
-    }
-    cuCtxPushCurrent_v2(stream->context);
-    error = cuMemcpyAsync((uintptr_t)dst, (uintptr_t)src, len, stream);
-    --depth;
-    return error;
+    return kind != MEMCPY_DEFAULT
+               ? INVALID_VALUE
+               : ON_DEVICE(cuMemcpyAsync((uintptr_t)dst, (uintptr_t)src, len,
+                                         stream));
 }
 
 int hipStreamSynchronize(stream_t *stream)
 {
     return cuStreamSynchronize(stream);
+}
+
+int hipGetDeviceCount(int *n_p)
+{
+    return cuDeviceGetCount(n_p);
+}
+
+int hipDeviceSynchronize(void)
+{
+    return SUCCESS;
+}
+
+int hipMallocManaged(void **address_p, size_t len_bytes, unsigned flags)
+{
+    uint64_t address = 0;
+    int      error   = cuMemAllocManaged(&address, len_bytes, flags);
+
+    *address_p = (void *)(uintptr_t)address;
+    return error;
+}
+
+int hipMemcpy(void *dst, const void *src, size_t len, int kind)
+{
+    if (kind != MEMCPY_DEFAULT) {
+        return INVALID_VALUE;
+    }
+    memcpy(reachable((uintptr_t)dst), reachable((uintptr_t)src), len);
+    return SUCCESS;
+}
+
+int hipMemset(void *dst, int value, size_t len)
+{
+    if (find((uintptr_t)dst) == NULL) {
+        return INVALID_VALUE;
+    }
+    memset(reachable((uintptr_t)dst), value, len);
+    return SUCCESS;
 }

@@ -18,17 +18,21 @@ _Static_assert((int)FS_HIP_TYPE_DEVICE == hipMemoryTypeDevice, "");
 #endif
 _Static_assert((int)FS_HIP_MEMCPY_DEFAULT == hipMemcpyDefault, "");
 _Static_assert((int)FS_HIP_STREAM_NON_BLOCKING == hipStreamNonBlocking, "");
+_Static_assert((int)FS_HIP_EVENT_DISABLE_TIMING == hipEventDisableTiming, "");
+_Static_assert((int)FS_HIP_NOT_READY == hipErrorNotReady, "");
 _Static_assert((int)hipSuccess == 0, "");
 _Static_assert(sizeof(hipError_t) == sizeof(int), "");
 _Static_assert(sizeof(hipPointer_attribute) == sizeof(int), "");
 _Static_assert(sizeof(hipMemcpyKind) == sizeof(int), "");
 _Static_assert(sizeof(hipDeviceptr_t) == sizeof(void *), "");
 _Static_assert(sizeof(hipStream_t) == sizeof(void *), "");
+_Static_assert(sizeof(hipEvent_t) == sizeof(void *), "");
 
 /* With the arguments that we pass. */
 int hip_abi(void *p, size_t n)
 {
     hipStream_t stream;
+    hipEvent_t  event;
     int         device;
 
     return (int)hipPointerGetAttribute(p, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -37,5 +41,10 @@ int hip_abi(void *p, size_t n)
            (int)hipSetDevice(device) +
            (int)hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) +
            (int)hipMemcpyAsync(p, p, n, hipMemcpyDefault, stream) +
-           (int)hipStreamSynchronize(stream) + (int)hipStreamDestroy(stream);
+           (int)hipMalloc((void **)p, n) + (int)hipFree(p) +
+           (int)hipHostMalloc((void **)p, n, 0) + (int)hipHostFree(p) +
+           (int)hipEventCreateWithFlags(&event, hipEventDisableTiming) +
+           (int)hipEventRecord(event, stream) + (int)hipEventQuery(event) +
+           (int)hipEventDestroy(event) + (int)hipStreamSynchronize(stream) +
+           (int)hipStreamDestroy(stream);
 }

@@ -68,6 +68,7 @@ wrong 4 window 0 '1 to 64'
 wrong 4 staging_limit 1k '64k to 16g'
 wrong 4 transport foo 'auto, ucx, mpi'
 wrong 4 accel 2 '0 or 1'
+wrong 4 accel_direct 1 'auto, always, never'
 wrong 4 accel_fallback yes '0 or 1'
 wrong 4 tcp_sndbuf 1 '4k to 64m'
 wrong 4 stage_cost 2g '0 to 1g'
@@ -220,5 +221,5 @@ case_of 'a datatype with gaps on a device: an error on every rank' on_device 4 \
     'the send buffer is cuda memory, and its datatype is not contiguous' \
     -- --gaps
 case_of 'accel_fallback=0: likewise' on_device 4 \
-    'which the network cannot take; parameter accel_fallback allows copies' \
+    'cannot use; parameter accel_fallback allows copies' \
     --mca coll_fast_accel_fallback 0 -- --plain

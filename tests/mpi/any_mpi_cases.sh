@@ -156,6 +156,41 @@ served_on_device() {
         --mca coll_fast_min_bytes 1k -- $touched
 }
 
+# ---- the same, and UCX takes them there ----
+
+direct="$device -x LD_PRELOAD=$build/tests/accel/libfake_ucx.so
+    -x FAKE_UCX_COUNT=$scratch/on_device --mca coll_fast_accel_direct always"
+
+# Every rank has had messages on a device. ALGORITHM NP NODES OPTION...
+straight() {
+    algorithm=$1 np=$2 nodes=$3
+    shift 3
+    : >"$scratch/on_device"
+    # shellcheck disable=SC2086
+    job "$np" "$nodes" "$algorithm" --mca coll fast $direct \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
+        "$@" -- $touched || return
+    [ "$(grep -c '^[1-9]' "$scratch/on_device")" = "$np" ] && return
+    echo "messages on a device, by rank: $(tr '\n' ' ' <"$scratch/on_device")"
+    return 1
+}
+
+straight_from_device() {
+    report "straight from a device, $1, np $2, $3" straight "$@"
+}
+
+# shellcheck disable=SC2086
+{
+    straight_from_device staged 4 2x2
+    straight_from_device staged 8 1+3+4 $tight --mca coll_fast_check 1
+    straight_from_device pipe2d 8 2x4
+    straight_from_device direct 8 @1,0,0,2,1,2,0,1
+    report 'straight from a device, two threads' job 4 2x2 any --mca coll fast \
+        $direct --mca coll_fast_min_bytes 0 -- --device --threads
+    report 'straight from a device, guard and skip' job 4 2x2 any \
+        --mca coll fast $direct --mca coll_fast_min_bytes 1k -- $touched
+}
+
 always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
 
 # ---- what is left to the MPI's own algorithm ----

@@ -42,13 +42,14 @@ variable() { parameter "$1"; }
 # A job with arguments as Open MPI has them: --mca coll fast loads the library
 # (if need be) and chooses it, --mca coll_fast_NAME VALUE is FASTSCHED_NAME, -x NAME=VALUE.
 any_run() {
-    mpich=
+    mpich= preload=
     while :; do
         case $1,${2-} in
         -np,*) mpich="$mpich -n $2" ;;
+        -x,LD_PRELOAD=*) preload=$preload:${2#*=} ;;
         -x,*) mpich="$mpich -genv ${2%%=*} ${2#*=}" ;;
         --mca,coll)
-            [ -n "$native" ] || mpich="$mpich -genv LD_PRELOAD $library"
+            [ -n "$native" ] || preload=$library$preload
             mpich="$mpich -genv MPICH_ALLTOALLV_INTRA_ALGORITHM $3"
             shift
             ;;
@@ -60,6 +61,7 @@ any_run() {
         esac
         shift 2
     done
+    [ -z "$preload" ] || mpich="$mpich -genv LD_PRELOAD ${preload#:}"
     # shellcheck disable=SC2086 # options have no blanks
     mpi_run $mpich "$@"
 }

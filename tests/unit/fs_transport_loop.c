@@ -7,6 +7,7 @@
  */
 #include "fs_transport_loop.h"
 
+#include "fs_test_device.h"
 #include "fs_test_util.h"
 
 #include <stdlib.h>
@@ -156,6 +157,14 @@ static void watch_wire_send(loop_transport_t *t, uint32_t peer)
              n_nonzero(t->wire_sends, t->n_ranks, &n_sends));
 }
 
+/* ---- messages on a device: they are looked at there if it was said ---- */
+
+static void *reach(fs_mem_kind_t mem, const void *buf)
+{
+    return mem == FS_MEM_HOST ? (void *)(uintptr_t)buf
+                              : fs_test_device_alias(buf);
+}
+
 /* ---- matching ---- */
 
 enum { NONE = UINT32_MAX };
@@ -288,6 +297,7 @@ static fs_status_t loop_send(fs_transport_t *transport, uint32_t peer,
         return FS_OK; /* and it never ends */
     }
     watch_message(t, peer, key);
+    buf             = reach(xfer->mem, buf);
     xfer->len_bytes = len_bytes;
     event           = (event_t){.kind         = MESSAGE,
                                 .group        = t->peer_group[peer],
@@ -326,7 +336,12 @@ static fs_status_t loop_recv(fs_transport_t *transport, uint32_t peer,
     loop_transport_t *t      = (loop_transport_t *)transport;
     rank_net_t       *net    = t->home;
     fs_loop_t        *loop   = net->loop;
-    posted_t          posted = {t->group, peer, key, buf, len_bytes, xfer};
+    posted_t          posted = {.group     = t->group,
+                                .src       = peer,
+                                .key       = key,
+                                .buf       = reach(xfer->mem, buf),
+                                .len_bytes = len_bytes,
+                                .xfer      = xfer};
     uint32_t          k;
 
     if (t->reach[peer] == FS_REACH_NONE) {
@@ -334,7 +349,7 @@ static fs_status_t loop_recv(fs_transport_t *transport, uint32_t peer,
     }
     pthread_mutex_lock(&loop->lock);
     if (len_bytes > 0) {
-        memset(buf, RUBBISH, len_bytes);
+        memset(posted.buf, RUBBISH, len_bytes);
     }
     loop->seen.twins += find_posted(net, t->group, peer, key) != NONE;
     if (is_wire(key)) {

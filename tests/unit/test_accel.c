@@ -2,11 +2,14 @@
 /* Memory of accelerators, with the drivers of tests/accel, which need no GPU and
  * whose memory ends a process that touches it; and shadows of such buffers. */
 #include "accel/fs_accel.h"
+#include "exec/fs_coll.h"
 #include "fastsched_wrapper.h"
+#include "fs_test_device.h"
 #include "fs_test_util.h"
 
-#include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,18 +27,12 @@ static const driver_t drivers[] = {
 enum { N_DRIVERS = sizeof(drivers) / sizeof(drivers[0]) };
 
 static fs_wrapper_t wrapper;
-static int (*alloc_memory)(uint64_t *address_p, size_t len_bytes);
-static char *(*find_alias)(uint64_t address);
 
 /* Each test is a process of its own: what it loads goes with it. */
 static void load(const driver_t *driver)
 {
-    void *library = dlopen(driver->library, RTLD_NOW);
-
-    ck_assert_msg(library != NULL, "%s", dlerror());
-    *(void **)&alloc_memory = dlsym(library, "cuMemAlloc_v2");
-    *(void **)&find_alias   = dlsym(library, "fake_cuda_alias");
-    wrapper.lock            = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    fs_test_device_load(driver->library);
+    wrapper.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     fs_params_init(&wrapper.params);
     fs_wrapper_find_accel(&wrapper);
     ck_assert_ptr_nonnull(wrapper.accel);
@@ -43,15 +40,12 @@ static void load(const driver_t *driver)
 
 static char *on_device(size_t len)
 {
-    uint64_t address = 0;
-
-    ck_assert_int_eq(alloc_memory(&address, len), 0);
-    return (char *)(uintptr_t)address;
+    return fs_test_device_alloc(len);
 }
 
 static char *alias_of(const char *address)
 {
-    return find_alias((uintptr_t)address);
+    return fs_test_device_alias(address);
 }
 
 /* ---- drivers ---- */
@@ -141,10 +135,105 @@ START_TEST(segments_are_copied_there_and_back)
 }
 END_TEST
 
-/* ---- shadows ---- */
+/* ---- batches ---- */
+
+enum { MANY = 40, APART = 70000 };
+
+/* Every alignment of both ends to 16, and lengths around words and pieces. */
+static size_t make_segments(fs_segment_t *segments, char *dst, const char *src)
+{
+    static const uint64_t lens[] = {0, 1, 15, 16, 17, 4096, 4099, 65536, 65551};
+
+    for (size_t k = 0; k < MANY; ++k) {
+        size_t at = k * APART;
+
+        segments[k] = (fs_segment_t){dst + at + k * 7 % 16,
+                                     src + at + k * 3 % 16 + k / 16 * 4,
+                                     lens[k % (sizeof(lens) / sizeof(*lens))]};
+    }
+    return MANY;
+}
+
+static void fill(char *bytes, size_t len)
+{
+    for (size_t k = 0; k < len; ++k) {
+        bytes[k] = (char)(k * 7 + k / 251);
+    }
+}
+
+/* What is between segments stays as it was. */
+static void check_segments(const fs_segment_t *segments, char *dst)
+{
+    char  *want = calloc(MANY, APART), *to = alias_of(dst);
+    size_t n = 0;
+
+    for (size_t k = 0; k < MANY; ++k) {
+        const fs_segment_t *s = &segments[k];
+
+        memcpy(want + ((char *)s->dst - dst), alias_of(s->src), s->len_bytes);
+    }
+    for (size_t k = 0; k < (size_t)MANY * APART; ++k) {
+        n += want[k] != to[k];
+    }
+    ck_assert_uint_eq(n, 0);
+    free(want);
+}
+
+/* Nothing has ended before somebody has asked. */
+static void copy_batch(fs_copier_t *copier, const fs_segment_t *segments,
+                       size_t n)
+{
+    unsigned    n_waits = 0;
+    fs_status_t status  = fs_copier_start(copier, segments, n, true);
+
+    ck_assert_int_eq(status, FS_OK);
+    while ((status = fs_copier_test(copier)) == FS_INPROGRESS) {
+        ++n_waits;
+    }
+    ck_assert_int_eq(status, FS_OK);
+    ck_assert_uint_gt(n_waits, 0);
+}
+
+/* The second time a driver that does not take the kernel. */
+START_TEST(a_batch_on_a_device_is_one_kernel)
+{
+    const driver_t *driver = &drivers[_i / 2];
+    bool            kernel = driver->kind == FS_MEM_CUDA && _i % 2 == 0;
+    fs_segment_t    segments[MANY];
+    fs_copier_t    *copier;
+    char           *dst, *src;
+    size_t          n;
+
+    if (_i % 2 == 1) {
+        setenv("FAKE_CUDA_NO_KERNEL", "1", 1);
+    }
+    load(driver);
+    dst = on_device((size_t)MANY * APART);
+    (void)on_device(1);
+    src = on_device((size_t)MANY * APART);
+    fill(alias_of(src), (size_t)MANY * APART);
+    copier =
+        fs_accel_get_copier(wrapper.accel, fs_accel_query(wrapper.accel, dst));
+    ck_assert_ptr_nonnull(copier);
+    n = make_segments(segments, dst, src);
+    copy_batch(copier, segments, n);
+    check_segments(segments, dst);
+    ck_assert_uint_eq(fs_test_device_kernels(), kernel);
+    copy_batch(copier, segments, 0);
+    copy_batch(copier, segments + 5, 1);
+    ck_assert_uint_eq(fs_test_device_kernels(), kernel);
+    fs_accel_put_copier(wrapper.accel, copier);
+    ck_assert_ptr_eq(fs_accel_get_copier(wrapper.accel, copier->mem), copier);
+    fs_accel_put_copier(wrapper.accel, copier);
+    fs_wrapper_close(&wrapper);
+}
+END_TEST
+
+/* ---- shadows, for an MPI that knows nothing of devices ---- */
 
 typedef struct fixture {
     fs_blocks_t  blocks;
+    fs_buffers_t buffers;
     fs_shadows_t shadows;
     char        *device; /* blocks of 100, 0 and 300 bytes, 500 apart */
     char         host[LEN];
@@ -165,13 +254,29 @@ static void describe(fixture_t *f)
         f->blocks.send_block[r]                           = f->host + 500 * r;
         f->blocks.recv_block[r]                           = f->device + 500 * r;
     }
-    f->shadows.send_contiguous = f->shadows.recv_contiguous = true;
+    f->buffers.send_contiguous = f->buffers.recv_contiguous = true;
+}
+
+static void forget(fixture_t *f)
+{
+    fs_blocks_fini(&f->blocks);
+    fs_wrapper_close(&wrapper);
+}
+
+static bool find(fixture_t *f)
+{
+    return fs_buffers_find(&f->buffers, &wrapper, &f->blocks);
 }
 
 static fs_status_t begin(fixture_t *f)
 {
-    return fs_shadows_begin(&f->shadows, &wrapper, &f->blocks, f->why,
-                            sizeof(f->why));
+    return fs_shadows_begin(&f->shadows, &f->buffers, &wrapper, &f->blocks,
+                            f->why, sizeof(f->why));
+}
+
+static fs_status_t end(fixture_t *f, bool moved)
+{
+    return fs_shadows_end(&f->shadows, &wrapper, &f->blocks, moved, true);
 }
 
 START_TEST(what_arrives_goes_back_to_the_device)
@@ -181,21 +286,19 @@ START_TEST(what_arrives_goes_back_to_the_device)
 
     describe(&f);
     memset(alias_of(f.device), 0x11, LEN);
-    ck_assert(fs_shadows_needed(&f.shadows, &wrapper, &f.blocks));
+    ck_assert(find(&f));
     ck_assert_int_eq(begin(&f), FS_OK);
     ck_assert_int_eq(f.shadows.send.shift, 0);
     shadow = f.device + f.shadows.recv.shift;
     memset(shadow, 0x22, 100);
     memset(shadow + 1000, 0x33, 300);
-    ck_assert_int_eq(
-        fs_shadows_end(&f.shadows, &wrapper, &f.blocks, true, true), FS_OK);
+    ck_assert_int_eq(end(&f, true), FS_OK);
     for (size_t k = 0; k < LEN; ++k) {
         char want = k < 100 ? 0x22 : k >= 1000 && k < 1300 ? 0x33 : 0x11;
 
         ck_assert_int_eq(alias_of(f.device)[k], want);
     }
-    fs_blocks_fini(&f.blocks);
-    fs_wrapper_close(&wrapper);
+    forget(&f);
 }
 END_TEST
 
@@ -204,33 +307,35 @@ START_TEST(in_place_the_receive_buffer_is_read)
     fixture_t f;
 
     describe(&f);
-    f.shadows.in_place = true;
+    f.buffers.in_place = true;
     memset(alias_of(f.device), 0x44, LEN);
-    ck_assert(fs_shadows_needed(&f.shadows, &wrapper, &f.blocks));
+    ck_assert(find(&f));
     ck_assert_int_eq(begin(&f), FS_OK);
     ck_assert_int_eq(f.device[f.shadows.recv.shift + 99], 0x44);
     ck_assert_int_eq(f.device[f.shadows.recv.shift + 1299], 0x44);
     /* Nothing has moved: the device is left alone. */
     f.device[f.shadows.recv.shift] = 0x66;
-    ck_assert_int_eq(
-        fs_shadows_end(&f.shadows, &wrapper, &f.blocks, false, true), FS_OK);
+    ck_assert_int_eq(end(&f, false), FS_OK);
     ck_assert_int_eq(alias_of(f.device)[0], 0x44);
-    fs_blocks_fini(&f.blocks);
-    fs_wrapper_close(&wrapper);
+    forget(&f);
 }
 END_TEST
 
-START_TEST(on_the_host_no_shadow_is_needed)
+START_TEST(no_shadow_where_none_is_needed)
 {
     fixture_t f;
 
     describe(&f);
+    wrapper.mem_kinds = 1u << FS_MEM_CUDA; /* the MPI can */
+    ck_assert(find(&f));
+    ck_assert_int_eq(begin(&f), FS_OK);
+    ck_assert_int_eq(f.shadows.recv.shift, 0);
+    ck_assert_int_eq(end(&f, true), FS_OK);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         f.blocks.recv_block[r] = f.host + 2000 + 500 * r;
     }
-    ck_assert(!fs_shadows_needed(&f.shadows, &wrapper, &f.blocks));
-    fs_blocks_fini(&f.blocks);
-    fs_wrapper_close(&wrapper);
+    ck_assert(!find(&f));
+    forget(&f);
 }
 END_TEST
 
@@ -239,24 +344,122 @@ START_TEST(what_cannot_be_done_is_said)
     fixture_t f;
 
     describe(&f);
-    f.shadows.recv_contiguous = false;
-    ck_assert(fs_shadows_needed(&f.shadows, &wrapper, &f.blocks));
+    f.buffers.recv_contiguous = false;
+    ck_assert(find(&f));
     ck_assert_int_eq(begin(&f), FS_ERR_UNSUPPORTED);
     ck_assert_str_eq(f.why, "the receive buffer is cuda memory, and its "
                             "datatype is not contiguous: the MPI cannot pack "
                             "there");
     /* Gaps on the host are the MPI's business. */
-    f.shadows.recv_contiguous = true;
-    f.shadows.send_contiguous = false;
+    f.buffers.recv_contiguous = true;
+    f.buffers.send_contiguous = false;
     ck_assert_int_eq(begin(&f), FS_OK);
-    (void)fs_shadows_end(&f.shadows, &wrapper, &f.blocks, false, true);
+    (void)end(&f, false);
     wrapper.params.accel_fallback = 0;
-    ck_assert(fs_shadows_needed(&f.shadows, &wrapper, &f.blocks));
     ck_assert_int_eq(begin(&f), FS_ERR_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(f.why, "parameter accel_fallback allows"));
-    (void)fs_shadows_end(&f.shadows, &wrapper, &f.blocks, false, true);
-    fs_blocks_fini(&f.blocks);
-    fs_wrapper_close(&wrapper);
+    ck_assert_ptr_nonnull(strstr(f.why, "the MPI cannot use; parameter "
+                                        "accel_fallback allows"));
+    (void)end(&f, false);
+    forget(&f);
+}
+END_TEST
+
+/* ---- our own turn ---- */
+
+static char     warning[400];
+static uint32_t n_warnings;
+
+static void warn(const char *line)
+{
+    snprintf(warning, sizeof(warning), "%s", line);
+    ++n_warnings;
+}
+
+/* A communicator with nothing but a network. */
+typedef struct turn {
+    fs_net_t         net;
+    fs_coll_t        coll;
+    fs_call_device_t device;
+} turn_t;
+
+static fs_status_t take_turn(turn_t *turn, fixture_t *f)
+{
+    turn->net.name          = "UCX 0.0";
+    turn->coll.net          = &turn->net;
+    turn->coll.params       = wrapper.params;
+    wrapper.say             = warn;
+    wrapper.on_world_rank_0 = true;
+    ck_assert(find(f));
+    return fs_buffers_for_coll(&f->buffers, &wrapper, &turn->coll,
+                               &turn->device, f->why, sizeof(f->why));
+}
+
+START_TEST(the_network_takes_what_it_can)
+{
+    turn_t    turn = {.net.mem_kinds = 1u << FS_MEM_CUDA, .net.rdma = true};
+    fixture_t f;
+
+    describe(&f);
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert_int_eq(turn.device.recv_mem.kind, FS_MEM_CUDA);
+    ck_assert_int_eq(turn.device.send_mem.kind, FS_MEM_HOST);
+    ck_assert(!turn.device.staged);
+    turn.net.rdma = false;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert(turn.device.staged);
+    wrapper.params.accel_direct = FS_ACCEL_DIRECT_ALWAYS;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert(!turn.device.staged);
+    f.buffers.send_contiguous = false; /* on the host, it has to be packed */
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert(turn.device.staged);
+    f.buffers.send_contiguous   = true;
+    turn.net.rdma               = true;
+    wrapper.params.accel_direct = FS_ACCEL_DIRECT_NEVER;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert(turn.device.staged);
+    ck_assert_uint_eq(n_warnings, 0);
+    forget(&f);
+}
+END_TEST
+
+START_TEST(a_network_without_cuda_is_told_once)
+{
+    turn_t    turn = {.net.rdma = true};
+    fixture_t f;
+
+    describe(&f);
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert(turn.device.staged);
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert_uint_eq(n_warnings, 1);
+    ck_assert_ptr_nonnull(strstr(warning, "UCX 0.0 is built without CUDA"));
+    forget(&f);
+}
+END_TEST
+
+START_TEST(what_is_for_the_mpi_alone)
+{
+    turn_t    turn = {.net.rdma = true};
+    fixture_t f;
+
+    describe(&f);
+    f.buffers.recv_contiguous = false;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_ERR_UNSUPPORTED);
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_NO);
+    ck_assert_ptr_nonnull(strstr(f.why, "not contiguous"));
+    wrapper.mem_kinds = 1u << FS_MEM_CUDA;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_HOST);
+    f.buffers.recv_contiguous     = true;
+    wrapper.params.accel_fallback = 0;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_HOST);
+    wrapper.mem_kinds = 0;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_ERR_UNSUPPORTED);
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_NO);
+    ck_assert_ptr_nonnull(strstr(f.why, "UCX 0.0 cannot use"));
+    forget(&f);
 }
 END_TEST
 
@@ -271,10 +474,15 @@ int main(void)
     tcase_add_test(tcase, a_cpu_may_not_touch_it);
     tcase_add_loop_test(tcase, segments_are_copied_there_and_back, 0,
                         N_DRIVERS);
+    tcase_add_loop_test(tcase, a_batch_on_a_device_is_one_kernel, 0,
+                        2 * N_DRIVERS);
     tcase_add_test(tcase, what_arrives_goes_back_to_the_device);
     tcase_add_test(tcase, in_place_the_receive_buffer_is_read);
-    tcase_add_test(tcase, on_the_host_no_shadow_is_needed);
+    tcase_add_test(tcase, no_shadow_where_none_is_needed);
     tcase_add_test(tcase, what_cannot_be_done_is_said);
+    tcase_add_test(tcase, the_network_takes_what_it_can);
+    tcase_add_test(tcase, a_network_without_cuda_is_told_once);
+    tcase_add_test(tcase, what_is_for_the_mpi_alone);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

@@ -21,16 +21,17 @@ typedef struct host {
 } host_t;
 
 typedef struct rank {
-    host_t     *host;
-    uint32_t    rank;
-    bool        no_net;
-    fs_params_t params;
-    uint32_t    server_label;
-    uint64_t    counts[N_RANKS][N_RANKS]; /* as this rank sees them */
-    bool        prepares;
-    bool        prepare_fails;
-    bool        packs; /* blocks are not contiguous */
-    int         n_calls;
+    host_t      *host;
+    uint32_t     rank;
+    bool         no_net;
+    fs_params_t  params;
+    uint32_t     server_label;
+    uint64_t     counts[N_RANKS][N_RANKS]; /* as this rank sees them */
+    bool         prepares;
+    bool         prepare_fails;
+    bool         packs; /* blocks are not contiguous */
+    fs_consent_t consent;
+    int          n_calls;
     void (*before)(struct rank *me, int k); /* call k; may be NULL */
     unsigned char *send[N_RANKS];
     unsigned char *recv[N_RANKS];
@@ -143,6 +144,7 @@ static void call_once(rank_t *me)
     uint64_t  sent = 0, recv_bytes[N_RANKS];
     fs_call_t call = {.send_bytes = me->counts[me->rank],
                       .recv_bytes = recv_bytes,
+                      .device     = {.consent = me->consent},
                       .ctx        = me,
                       .pack       = pack,
                       .unpack     = unpack,
@@ -444,6 +446,24 @@ START_TEST(check_names_the_pair)
 }
 END_TEST
 
+START_TEST(one_rank_has_what_only_the_mpi_can_read)
+{
+    ranks[2].consent = FS_CONSENT_HOST;
+    live_all();
+    all_came_out(FS_OK, FS_OK, false);
+    all_said("a rank's buffer is for the MPI alone");
+}
+END_TEST
+
+START_TEST(one_rank_has_what_nobody_can_read)
+{
+    ranks[2].consent = FS_CONSENT_NO;
+    live_all();
+    all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
+    all_said("a rank's buffers cannot be used, as that rank says");
+}
+END_TEST
+
 /* ---- call after call ---- */
 
 static void live_on(int n_calls, void (*before)(rank_t *me, int k))
@@ -556,6 +576,26 @@ static void prepares_and_fails(rank_t *me, int k)
     me->prepares      = me->rank == 1 && k > 0;
     me->prepare_fails = k == 2;
 }
+
+/* Then a refusal: the communicator goes on. */
+static void consents_again(rank_t *me, int k)
+{
+    ck_assert_int_eq(me->called, k == 3 ? FS_ERR_UNSUPPORTED : FS_OK);
+    me->consent = me->rank != 1 ? FS_CONSENT_YES
+                  : k == 1      ? FS_CONSENT_HOST
+                  : k == 2      ? FS_CONSENT_NO
+                                : FS_CONSENT_YES;
+}
+
+START_TEST(a_refusal_is_for_one_call)
+{
+    SET(guard, 0);
+    live_on(5, consents_again);
+    ck_assert_int_eq(ranks[0].algs[1], FS_ALG_HOST);
+    ck_assert_int_eq(ranks[0].algs[3], FS_ALG_STAGED);
+    ck_assert_int_eq(ranks[0].algs[4], FS_ALG_STAGED);
+}
+END_TEST
 
 START_TEST(cannot_prepare_a_known_call)
 {
@@ -749,6 +789,9 @@ int main(void)
     tcase_add_test(tcase, parameters_differ);
     tcase_add_test(tcase, counts_differ);
     tcase_add_test(tcase, check_names_the_pair);
+    tcase_add_test(tcase, one_rank_has_what_only_the_mpi_can_read);
+    tcase_add_test(tcase, one_rank_has_what_nobody_can_read);
+    tcase_add_test(tcase, a_refusal_is_for_one_call);
     tcase_add_test(tcase, same_counts_same_plan);
     tcase_add_test(tcase, two_plans_in_turn);
     tcase_add_test(tcase, no_cache);

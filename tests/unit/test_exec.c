@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The programs of all ranks, run with real bytes on a network that delivers in
  * any order: every byte of every block must land where MPI says, once. */
+#include "accel/fs_accel.h"
+#include "exec/fs_coll.h"
 #include "exec/fs_exec.h"
+#include "fs_test_device.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"
 #include "sched/fs_plan.h"
@@ -22,6 +25,8 @@ typedef struct actor {
     bool            recv_packed;
     unsigned char  *send; /* blocks, each between guards */
     unsigned char  *recv;
+    void           *send_device; /* where it is mapped; NULL: on the host */
+    void           *recv_device;
     size_t          send_len;
     size_t          recv_len;
     void          **send_block;
@@ -33,6 +38,7 @@ typedef struct stage_play {
     fs_test_case_t tc;
     fs_loop_t     *loop;
     actor_t       *actors;
+    fs_accel_t    *accel; /* NULL: all buffers are on the host */
     uint32_t       call_seq;
 } play_t;
 
@@ -74,8 +80,9 @@ static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset,
 
 /* ---- buffers ---- */
 
-/* Lay out blocks of bytes[0], bytes[step], ... behind each other. */
-static size_t lay_out(unsigned char **buf_p, void **block,
+/* Lay out blocks of bytes[0], bytes[step], ... behind each other; device_p: on a
+ * device. */
+static size_t lay_out(unsigned char **buf_p, void **device_p, void **block,
                       const uint64_t *bytes, size_t step, uint32_t n,
                       bool packed)
 {
@@ -84,13 +91,47 @@ static size_t lay_out(unsigned char **buf_p, void **block,
     for (uint32_t r = 0; r < n; ++r) {
         len += bytes[r * step] * stride + GUARD;
     }
-    *buf_p = fs_test_alloc(len, 1);
+    if (device_p != NULL) {
+        *device_p = fs_test_device_alloc(len);
+        *buf_p    = fs_test_device_alias(*device_p);
+    } else {
+        *buf_p = fs_test_alloc(len, 1);
+    }
     memset(*buf_p, GUARD_BYTE, len);
     for (uint32_t r = 0, at = GUARD; r < n; ++r) {
         block[r] = *buf_p + at;
         at += (uint32_t)(bytes[r * step] * stride) + GUARD;
     }
     return len;
+}
+
+/* Two of three, if there are devices. */
+static void **draw_device(play_t *play, bool packed, void **device_p)
+{
+    *device_p = NULL;
+    return packed && play->accel != NULL && fs_rng_below(&play->tc.rng, 3) != 0
+               ? device_p
+               : NULL;
+}
+
+/* What a wrapper would say of the buffers. */
+static fs_call_device_t device_of(play_t *play, const actor_t *a)
+{
+    return (fs_call_device_t){
+        .send_mem = fs_accel_query(play->accel, a->send_device),
+        .recv_mem = fs_accel_query(play->accel, a->recv_device),
+        .accel    = play->accel,
+        .staged   = !a->send_packed || !a->recv_packed ||
+                  fs_rng_below(&play->tc.rng, 2) == 0};
+}
+
+/* From the alias, by which we have filled them. */
+static void move_blocks(void **block, uint32_t n, const unsigned char *alias,
+                        void *device)
+{
+    for (uint32_t r = 0; r < n && device != NULL; ++r) {
+        block[r] = (char *)device + ((unsigned char *)block[r] - alias);
+    }
 }
 
 static void make_buffers(play_t *play, uint32_t me)
@@ -100,10 +141,12 @@ static void make_buffers(play_t *play, uint32_t me)
     uint32_t        n      = play->tc.n_ranks;
     size_t          stride = a->send_packed ? 1 : 2;
 
-    a->send_len = lay_out(&a->send, a->send_block, counts + (size_t)me * n, 1,
-                          n, a->send_packed);
-    a->recv_len =
-        lay_out(&a->recv, a->recv_block, counts + me, n, n, a->recv_packed);
+    a->send_len =
+        lay_out(&a->send, draw_device(play, a->send_packed, &a->send_device),
+                a->send_block, counts + (size_t)me * n, 1, n, a->send_packed);
+    a->recv_len = lay_out(&a->recv,
+                          draw_device(play, a->recv_packed, &a->recv_device),
+                          a->recv_block, counts + me, n, n, a->recv_packed);
     for (uint32_t r = 0; r < n; ++r) {
         unsigned char *p = a->send_block[r];
 
@@ -118,7 +161,10 @@ static void make_buffers(play_t *play, uint32_t me)
         .ctx        = a,
         .pack       = pack,
         .unpack     = unpack,
+        .device     = device_of(play, a),
     };
+    move_blocks(a->send_block, n, a->send, a->send_device);
+    move_blocks(a->recv_block, n, a->recv, a->recv_device);
 }
 
 /* Blocks hold what was sent, everything else is untouched. */
@@ -131,7 +177,9 @@ static void check_buffers(const play_t *play, uint32_t me)
 
     memset(want, GUARD_BYTE, a->recv_len);
     for (uint32_t r = 0; r < n; ++r) {
-        size_t at = (size_t)((unsigned char *)a->recv_block[r] - a->recv);
+        unsigned char *start = a->recv_device != NULL ? a->recv_device
+                                                      : a->recv;
+        size_t         at = (size_t)((unsigned char *)a->recv_block[r] - start);
 
         for (uint64_t k = 0; k < play->tc.counts[(size_t)r * n + me]; ++k) {
             want[at + stride * k] = byte_of(r, me, k, play->call_seq);
@@ -178,6 +226,7 @@ static void play_fini(play_t *play)
         free(a->send_block);
         free(a->recv_block);
     }
+    fs_accel_destroy(play->accel);
     free(play->actors);
     fs_loop_destroy(play->loop);
     fs_test_case_fini(&play->tc);
@@ -193,12 +242,14 @@ static void begin_call(play_t *play)
         a->recv_packed = fs_rng_below(&play->tc.rng, 3) != 0;
         a->status      = FS_INPROGRESS;
         make_buffers(play, r);
-        ck_assert_int_eq(fs_test_plan(&play->tc, r, a->send_packed,
-                                      a->recv_packed, &a->plan),
-                         FS_OK);
+        ck_assert_int_eq(
+            fs_test_plan(&play->tc, r, fs_call_sends_packed(&a->call),
+                         fs_call_receives_packed(&a->call), &a->plan),
+            FS_OK);
         ck_assert_uint_le(a->plan->staging_bytes,
                           play->tc.params.staging_limit);
-        ck_assert_int_eq(fs_exec_reserve(a->exec, a->plan), FS_OK);
+        ck_assert_int_eq(fs_exec_reserve(a->exec, a->plan, &a->call), FS_OK);
+        ck_assert(fs_exec_fits(a->exec, &a->call));
     }
 }
 
@@ -226,13 +277,22 @@ static bool turn(play_t *play, uint32_t r)
     return a->status == FS_INPROGRESS;
 }
 
+static void free_buffer(unsigned char *buffer, void *device)
+{
+    if (device != NULL) {
+        fs_test_device_free(device);
+    } else {
+        free(buffer);
+    }
+}
+
 static void end_call(play_t *play)
 {
     for (uint32_t r = 0; r < play->tc.n_ranks; ++r) {
         actor_t *a = &play->actors[r];
 
-        free(a->send);
-        free(a->recv);
+        free_buffer(a->send, a->send_device);
+        free_buffer(a->recv, a->recv_device);
         fs_plan_destroy(a->plan);
     }
 }
@@ -294,6 +354,26 @@ START_TEST(prop_every_byte_lands_once)
 
     play_init(&play, (uint64_t)_i);
     for (int call = 0; call < 3; ++call) {
+        run_call(&play);
+        check_seen(&play);
+        fs_test_case_redraw(&play.tc);
+    }
+    play_fini(&play);
+}
+END_TEST
+
+/* The same with buffers on devices, which no CPU may touch, nor the network if
+ * it has not been told: some go straight, some by way of the host. */
+START_TEST(prop_every_byte_lands_on_its_device)
+{
+    play_t play;
+
+    fs_test_device_load(_i % 3 == 2 ? "accel/libamdhip64.so.6"
+                                    : "accel/libcuda.so.1");
+    play_init(&play, 5000 + (uint64_t)_i);
+    play.accel = fs_accel_create();
+    ck_assert_ptr_nonnull(play.accel);
+    for (int call = 0; call < 4; ++call) {
         run_call(&play);
         check_seen(&play);
         fs_test_case_redraw(&play.tc);
@@ -448,7 +528,7 @@ START_TEST(nothing_is_posted_after_an_error)
     call.recv_block = block;
     ck_assert_int_eq(fs_test_plan(&tc, 0, true, true, &plan), FS_OK);
     ck_assert_int_eq(fs_exec_create(&t, tc.n_ranks, &exec), FS_OK);
-    ck_assert_int_eq(fs_exec_reserve(exec, plan), FS_OK);
+    ck_assert_int_eq(fs_exec_reserve(exec, plan, &call), FS_OK);
     mute.fail_at = 1 + (uint32_t)_i % 2;
     fs_exec_start(exec, plan, &call, 1);
     for (int k = 0; k < 100 && status == FS_INPROGRESS; ++k) {
@@ -495,7 +575,7 @@ static uint32_t count_senders(bool in_order)
     }
     ck_assert_int_eq(fs_program_seal(&program, &totals, &plan), FS_OK);
     ck_assert_int_eq(fs_exec_create(&t, N_RANKS, &exec), FS_OK);
-    ck_assert_int_eq(fs_exec_reserve(exec, plan), FS_OK);
+    ck_assert_int_eq(fs_exec_reserve(exec, plan, &call), FS_OK);
     mute.failed = false;
     fs_exec_start(exec, plan, &call, 1);
     n = fs_exec_peak_senders(exec);
@@ -574,6 +654,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, prop_every_byte_lands_once, 0, 260);
+    tcase_add_loop_test(tcase, prop_every_byte_lands_on_its_device, 0, 90);
     tcase_add_loop_test(tcase, prop_late_rank, 0, 60);
     tcase_add_loop_test(tcase, wrong_length_is_an_error, 0, 10);
     tcase_add_loop_test(tcase, refused_send_is_an_error, 0, 10);

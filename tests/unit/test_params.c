@@ -32,7 +32,7 @@ static const field_t fields[] = {
     FIELD(mtm_threshold),  FIELD(lanes),      FIELD(nics),
     FIELD(chunk),          FIELD(window),     FIELD(staging_limit),
     FIELD(transport),      FIELD(tcp_sndbuf), FIELD(accel),
-    FIELD(accel_fallback), FIELD(stage_cost), FIELD(calibrate),
+    FIELD(accel_direct),   FIELD(accel_fallback), FIELD(stage_cost), FIELD(calibrate),
     FIELD(guard),          FIELD(skip),       FIELD(plan_cache),
     FIELD(balance),        FIELD(decompose),
 };
@@ -562,6 +562,7 @@ static const struct {
     {"transport", true, "ucx"},
     {"tcp_sndbuf", false, "65537"},
     {"accel", false, "0"},
+    {"accel_direct", false, "always"},
     {"accel_fallback", false, "0"},
     {"stage_cost", true, "0"},
     {"calibrate", true, "0"},

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "exec/fs_places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const fs_mem_t on_host = {FS_MEM_HOST, 0};
+
+static bool same_mem(fs_mem_t a, fs_mem_t b)
+{
+    return a.kind == b.kind && a.device == b.device;
+}
+
+/* The device of a call; the host's memory if it has none. */
+static fs_mem_t device_of(const fs_call_t *call)
+{
+    const fs_call_device_t *d = &call->device;
+
+    return fs_mem_is_device(d->send_mem)   ? d->send_mem
+           : fs_mem_is_device(d->recv_mem) ? d->recv_mem
+                                           : on_host;
+}
+
+static fs_pool_kind_t pool_of(const fs_call_t *call)
+{
+    return !fs_mem_is_device(device_of(call)) ? FS_POOL_HOST
+           : call->device.staged              ? FS_POOL_PINNED
+                                              : FS_POOL_DEVICE;
+}
+
+/* ---- memory ---- */
+
+static char *alloc_staging(fs_pool_kind_t kind, fs_accel_t *accel,
+                           fs_mem_t device, uint64_t len_bytes)
+{
+    switch (kind) {
+    case FS_POOL_PINNED:
+        return fs_accel_alloc_pinned(accel, device, len_bytes);
+    case FS_POOL_DEVICE:
+        return fs_accel_alloc(accel, device, len_bytes);
+    default:
+        return malloc(len_bytes);
+    }
+}
+
+static void free_pool(fs_places_t *places, fs_pool_kind_t kind)
+{
+    fs_pool_t *pool = &places->pools[kind];
+
+    if (kind == FS_POOL_HOST) {
+        free(pool->memory);
+    } else if (pool->memory != NULL && kind == FS_POOL_PINNED) {
+        fs_accel_free_pinned(places->accel, pool->device, pool->memory);
+    } else if (pool->memory != NULL) {
+        fs_accel_free(places->accel, pool->device, pool->memory);
+    }
+    *pool = (fs_pool_t){.memory = NULL};
+}
+
+static bool pool_fits(const fs_pool_t *pool, fs_mem_t device,
+                      uint64_t len_bytes)
+{
+    return len_bytes <= pool->len_bytes &&
+           (len_bytes == 0 || same_mem(pool->device, device));
+}
+
+static fs_status_t reserve_pool(fs_places_t *places, fs_pool_kind_t kind,
+                                fs_mem_t device)
+{
+    uint64_t len_bytes = places->most_bytes;
+    char    *memory;
+
+    if (pool_fits(&places->pools[kind], device, len_bytes)) {
+        return FS_OK;
+    }
+    memory = alloc_staging(kind, places->accel, device, len_bytes);
+    if (memory == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    free_pool(places, kind);
+    places->pools[kind] = (fs_pool_t){device, memory, len_bytes};
+    return FS_OK;
+}
+
+/* Batches of up to all operations of a plan. */
+static fs_status_t reserve_copies(fs_places_t *places)
+{
+    uint32_t      n = places->most_ops;
+    fs_segment_t *segments;
+    uint32_t     *ids;
+
+    if (n <= places->max_copies) {
+        return FS_OK;
+    }
+    segments = malloc(n * sizeof(*segments));
+    ids      = malloc(n * sizeof(*ids));
+    if (segments == NULL || ids == NULL) {
+        free(segments);
+        free(ids);
+        return FS_ERR_NOMEM;
+    }
+    free(places->segments);
+    free(places->ids);
+    places->segments   = segments;
+    places->ids        = ids;
+    places->max_copies = n;
+    return FS_OK;
+}
+
+static void put_copier(fs_places_t *places)
+{
+    if (places->copier != NULL) {
+        fs_accel_put_copier(places->accel, places->copier);
+    }
+    places->copier = NULL;
+}
+
+static bool has_copier(const fs_places_t *places, fs_mem_t device)
+{
+    return places->copier != NULL && same_mem(places->copier->mem, device);
+}
+
+static fs_status_t reserve_copier(fs_places_t *places, fs_mem_t device)
+{
+    if (!has_copier(places, device)) {
+        put_copier(places);
+        places->copier = fs_accel_get_copier(places->accel, device);
+    }
+    return places->copier == NULL ? FS_ERR_ACCEL : FS_OK;
+}
+
+fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
+                              const fs_call_t *call)
+{
+    fs_pool_kind_t kind   = pool_of(call);
+    fs_mem_t       device = device_of(call);
+    fs_status_t    status = FS_OK;
+
+    places->most_bytes = plan->staging_bytes > places->most_bytes
+                             ? plan->staging_bytes
+                             : places->most_bytes;
+    places->most_ops   = plan->n_ops > places->most_ops ? plan->n_ops
+                                                        : places->most_ops;
+    if (kind != FS_POOL_HOST) {
+        places->accel = call->device.accel;
+        status        = reserve_copies(places);
+        if (status == FS_OK) {
+            status = reserve_copier(places, device);
+        }
+    }
+    return status == FS_OK ? reserve_pool(places, kind, device) : status;
+}
+
+bool fs_places_fit(const fs_places_t *places, const fs_call_t *call)
+{
+    fs_pool_kind_t kind   = pool_of(call);
+    fs_mem_t       device = device_of(call);
+
+    return pool_fits(&places->pools[kind], device, places->most_bytes) &&
+           (kind == FS_POOL_HOST || (places->max_copies >= places->most_ops &&
+                                     has_copier(places, device)));
+}
+
+void fs_places_fini(fs_places_t *places)
+{
+    for (int kind = 0; kind < FS_N_POOLS; ++kind) {
+        free_pool(places, (fs_pool_kind_t)kind);
+    }
+    put_copier(places);
+    free(places->segments);
+    free(places->ids);
+}
+
+/* ---- places ---- */
+
+void fs_places_start(fs_places_t *places, const fs_call_t *call)
+{
+    fs_pool_kind_t kind   = pool_of(call);
+    fs_mem_t       device = device_of(call);
+
+    places->call          = call;
+    places->pool          = &places->pools[kind];
+    places->staging_mem   = kind == FS_POOL_DEVICE ? device : on_host;
+    places->on_one_device = kind == FS_POOL_DEVICE &&
+                            same_mem(call->device.send_mem, device) &&
+                            same_mem(call->device.recv_mem, device);
+    places->n_gathered = places->n_begun = places->n_ended = 0;
+}
+
+char *fs_places_address(const fs_places_t *places, const fs_place_t *place)
+{
+    const fs_call_t *call = places->call;
+
+    switch ((fs_buffer_t)place->buffer) {
+    case FS_BUF_SEND:
+        /* Only ever read: sends and copies from it. */
+        return call->send_block == NULL
+                   ? NULL
+                   : (char *)(uintptr_t)call->send_block[place->block] +
+                         place->offset;
+    case FS_BUF_RECV:
+        return call->recv_block == NULL
+                   ? NULL
+                   : (char *)call->recv_block[place->block] + place->offset;
+    case FS_BUF_STAGING:
+        return places->pool->memory + place->offset;
+    }
+    return NULL;
+}
+
+static fs_mem_t mem_of(const fs_places_t *places, const fs_place_t *place)
+{
+    switch ((fs_buffer_t)place->buffer) {
+    case FS_BUF_SEND:
+        return places->call->device.send_mem;
+    case FS_BUF_RECV:
+        return places->call->device.recv_mem;
+    case FS_BUF_STAGING:
+        break;
+    }
+    return places->staging_mem;
+}
+
+fs_mem_kind_t fs_places_kind(const fs_places_t *places, const fs_place_t *place)
+{
+    return mem_of(places, place).kind;
+}
+
+/* ---- copies ---- */
+
+fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id)
+{
+    const fs_call_t *call = places->call;
+    char            *src  = fs_places_address(places, &op->src);
+    char            *dst  = fs_places_address(places, &op->dst);
+
+    if (fs_mem_is_device(mem_of(places, &op->src)) ||
+        fs_mem_is_device(mem_of(places, &op->dst))) {
+        places->segments[places->n_gathered] =
+            (fs_segment_t){dst, src, op->len_bytes};
+        places->ids[places->n_gathered++] = id;
+        return FS_INPROGRESS;
+    }
+    if (src == NULL) {
+        return call->pack(call->ctx, op->src.block, op->src.offset,
+                          op->len_bytes, dst);
+    }
+    if (dst == NULL) {
+        return call->unpack(call->ctx, op->dst.block, op->dst.offset,
+                            op->len_bytes, src);
+    }
+    memcpy(dst, src, op->len_bytes);
+    return FS_OK;
+}
+
+/* All that has been gathered is the next batch. */
+static fs_status_t begin_batch(fs_places_t *places)
+{
+    uint32_t first = places->n_begun;
+
+    places->n_begun = places->n_gathered;
+    return fs_copier_start(places->copier, &places->segments[first],
+                           places->n_begun - first, places->on_one_device);
+}
+
+void fs_places_progress(fs_places_t *places,
+                        void (*ended)(void *arg, uint32_t id,
+                                      fs_status_t status),
+                        void *arg)
+{
+    fs_status_t status = FS_INPROGRESS;
+
+    if (places->n_ended < places->n_begun) {
+        status = fs_copier_test(places->copier);
+    } else if (places->n_begun < places->n_gathered &&
+               begin_batch(places) != FS_OK) {
+        status = FS_ERR_ACCEL;
+    }
+    while (status != FS_INPROGRESS && places->n_ended < places->n_begun) {
+        ended(arg, places->ids[places->n_ended++], status);
+    }
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the places of a program are in memory, and copies between them.
+ *
+ * Staging is on the device if a buffer of the call is there, or on the host,
+ * pinned, if the network cannot take it there. Copies on the host are done at
+ * once; those that touch a device are gathered into batches: what becomes ready
+ * while one is running is the next one.
+ */
+#ifndef FS_PLACES_H
+#define FS_PLACES_H
+
+#include "accel/fs_accel.h"
+#include "fastsched_exec.h"
+
+typedef enum fs_pool_kind {
+    FS_POOL_HOST, /* no buffer is on a device */
+    FS_POOL_PINNED,
+    FS_POOL_DEVICE,
+    FS_N_POOLS
+} fs_pool_kind_t;
+
+/* Memory for staging, kept from call to call. */
+typedef struct fs_pool {
+    fs_mem_t device; /* whose it is, or who reads it fast */
+    char    *memory;
+    uint64_t len_bytes;
+} fs_pool_t;
+
+typedef struct fs_places {
+    const fs_call_t *call; /* in hand */
+    const fs_pool_t *pool; /* that it uses */
+    fs_mem_t         staging_mem;
+    bool             on_one_device;
+    fs_pool_t        pools[FS_N_POOLS];
+    uint64_t         most_bytes; /* of staging, of all plans ever reserved */
+    uint32_t         most_ops;   /* likewise */
+    /* Batches: copies are gathered, begun and ended in this order. */
+    fs_accel_t   *accel;
+    fs_copier_t  *copier;   /* NULL: no call has needed one */
+    fs_segment_t *segments; /* [max_copies] */
+    uint32_t     *ids;      /* [max_copies] */
+    uint32_t      max_copies;
+    uint32_t      n_gathered;
+    uint32_t      n_begun;
+    uint32_t      n_ended;
+} fs_places_t;
+
+/* Zeroed places are fine. */
+void fs_places_fini(fs_places_t *places);
+
+/* Get the memory for plans like this one, and for all reserved before, where the
+ * call needs it. FS_OK, FS_ERR_NOMEM; FS_ERR_ACCEL. */
+fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
+                              const fs_call_t *call);
+
+/* Can the call run every plan that has been reserved? */
+bool fs_places_fit(const fs_places_t *places, const fs_call_t *call);
+
+/* The call that comes, which is borrowed. */
+void fs_places_start(fs_places_t *places, const fs_call_t *call);
+
+/* Address of a place in contiguous memory; NULL if the MPI has to pack. */
+char *fs_places_address(const fs_places_t *places, const fs_place_t *place);
+
+/* The memory it is in. */
+fs_mem_kind_t fs_places_kind(const fs_places_t *places,
+                             const fs_place_t  *place);
+
+/* Do operation id, a copy. FS_OK and errors; FS_INPROGRESS: it will end in
+ * fs_places_progress(). */
+fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id);
+
+/* Go on with batches. ended() is called once for each copy that has ended. */
+void fs_places_progress(fs_places_t *places,
+                        void (*ended)(void *arg, uint32_t id,
+                                      fs_status_t status),
+                        void *arg);
+
+#endif

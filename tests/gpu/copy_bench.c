@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies of many segments inside one NVIDIA GPU: as one kernel, and one by one on a
+ * stream, against one large copy. CSV on stdout; bandwidths are bytes copied per
+ * second, so the memory moves twice as many. Every byte is checked.
+ *
+ *   copy_bench [MEGABYTES]   of memory on each side, default 512
+ */
+#include "accel/fs_accel.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RUNS = 7, GAP = 256 };
+
+typedef struct bench {
+    fs_accel_t   *accel;
+    fs_mem_t      mem;
+    fs_copier_t  *copier;
+    size_t        len; /* of each side */
+    char         *src, *dst;
+    char         *host;
+    fs_segment_t *segments;
+} bench_t;
+
+static void must(bool good, const char *what)
+{
+    if (!good) {
+        fprintf(stderr, "copy_bench: %s\n", what);
+        exit(1);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- memory ---- */
+
+static char byte_at(size_t k)
+{
+    return (char)(k * 0x9e3779b97f4a7c15ull >> 56);
+}
+
+static void transfer(bench_t *b, void *dst, const void *src)
+{
+    fs_segment_t all = {dst, src, b->len};
+
+    must(fs_accel_copy(b->accel, b->mem, &all, 1) == FS_OK, "cannot copy");
+}
+
+static void open_device(bench_t *b, size_t len)
+{
+    void *driver          = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*init)(unsigned) = NULL;
+
+    must(driver != NULL, "no libcuda.so.1");
+    *(void **)&init = dlsym(driver, "cuInit");
+    must(init != NULL && init(0) == 0, "cuInit fails");
+    b->accel = fs_accel_create();
+    must(b->accel != NULL, "the driver lacks a call");
+    b->mem    = (fs_mem_t){FS_MEM_CUDA, 0};
+    b->len    = len;
+    b->src    = fs_accel_alloc(b->accel, b->mem, len);
+    b->dst    = fs_accel_alloc(b->accel, b->mem, len);
+    b->host   = malloc(len);
+    b->copier = fs_accel_get_copier(b->accel, b->mem);
+    must(b->src != NULL && b->dst != NULL && b->host != NULL &&
+             b->copier != NULL,
+         "out of memory");
+    for (size_t k = 0; k < len; ++k) {
+        b->host[k] = byte_at(k);
+    }
+    transfer(b, b->src, b->host);
+}
+
+static void close_device(bench_t *b)
+{
+    fs_accel_put_copier(b->accel, b->copier);
+    fs_accel_free(b->accel, b->mem, b->src);
+    fs_accel_free(b->accel, b->mem, b->dst);
+    fs_accel_destroy(b->accel);
+    free(b->host);
+}
+
+/* ---- one line ---- */
+
+/* Segments of len bytes, GAP apart, which change places. */
+static void make_segments(bench_t *b, size_t n, size_t len)
+{
+    b->segments = malloc(n * sizeof(*b->segments));
+    must(b->segments != NULL, "out of memory");
+    for (size_t k = 0; k < n; ++k) {
+        size_t to = k * 7919 % n; /* a prime, and n is a power of ten */
+
+        b->segments[k] = (fs_segment_t){b->dst + to * (len + GAP),
+                                        b->src + k * (len + GAP), len};
+    }
+}
+
+static void check(bench_t *b, size_t n)
+{
+    transfer(b, b->host, b->dst);
+    for (size_t k = 0; k < n; ++k) {
+        const fs_segment_t *s   = &b->segments[k];
+        size_t              at  = (size_t)((const char *)s->src - b->src);
+        const char         *got = b->host + ((char *)s->dst - b->dst);
+
+        for (size_t i = 0; i < s->len_bytes; ++i) {
+            must(got[i] == byte_at(at + i), "a byte is wrong");
+        }
+    }
+}
+
+static double run_once(bench_t *b, size_t n, bool on_device)
+{
+    double      start = now();
+    fs_status_t status;
+
+    must(fs_copier_start(b->copier, b->segments, n, on_device) == FS_OK,
+         "cannot start a batch");
+    while ((status = fs_copier_test(b->copier)) == FS_INPROGRESS) {
+    }
+    must(status == FS_OK, "a batch has failed");
+    return now() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* GB/s, the median. */
+static double rate(bench_t *b, size_t n, size_t len, bool on_device)
+{
+    double times[RUNS];
+
+    run_once(b, n, on_device);
+    for (size_t k = 0; k < RUNS; ++k) {
+        times[k] = run_once(b, n, on_device);
+    }
+    qsort(times, RUNS, sizeof(*times), compare);
+    return (double)n * (double)len / times[RUNS / 2] * 1e-9;
+}
+
+static double rate_checked(bench_t *b, size_t n, size_t len, bool on_device)
+{
+    double result;
+
+    memset(b->host, 0, b->len);
+    transfer(b, b->dst, b->host);
+    make_segments(b, n, len);
+    result = rate(b, n, len, on_device);
+    check(b, n);
+    free(b->segments);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t lens[] = {256, 1024, 4096, 16384, 65536, 262144};
+    size_t  len = (argc > 1 ? strtoul(argv[1], NULL, 10) : 512) << 20;
+    bench_t b   = {.len = 0};
+    double  ceiling;
+
+    must(len > 0, "usage: copy_bench [MEGABYTES]");
+    open_device(&b, len);
+    ceiling = rate_checked(&b, 1, len - GAP, false);
+    puts("segments,len_bytes,kernel_GBps,batched_GBps,ceiling_GBps,"
+         "kernel_share");
+    for (size_t n = 100; n <= 100000; n *= 10) {
+        for (size_t k = 0; k < sizeof(lens) / sizeof(*lens); ++k) {
+            double kernel;
+
+            if (n * (lens[k] + GAP) > len) {
+                continue;
+            }
+            kernel = rate_checked(&b, n, lens[k], true);
+            printf("%zu,%zu,%.1f,%.1f,%.1f,%.2f\n", n, lens[k], kernel,
+                   rate_checked(&b, n, lens[k], false), ceiling,
+                   kernel / ceiling);
+        }
+    }
+    close_device(&b);
+    return 0;
+}

@@ -1,0 +1,304 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# MPI_Alltoallv with buffers on the GPU of this machine, which needs nothing but its
+# driver: the rest comes from an archive of tests/gpu/bundle. Ranks share the GPU
+# and play two servers. Prints and writes tables; every byte is checked.
+#
+#   tests/gpu/run.sh [--host] [-o FILE] [BUNDLE]
+#
+# BUNDLE is unpacked to /tmp/fastsched-gpu; without it what is there is used again.
+# --host is a dry run with host buffers. FILE, by default RESULTS.md in $OUT or here,
+# gets the report. CUDA_DRIVER may say where libcuda.so.1 is. At most 8 minutes.
+# Exit status: 0; 1 a job failed or a byte was wrong; 77 there is no GPU.
+set -u
+export LC_ALL=C
+
+prefix=/tmp/fastsched-gpu
+logs=$prefix/logs
+sizes='4096 16384 65536 262144 1048576 4194304' # bytes per pair, in the tables
+total=400                                       # seconds for all jobs
+limit=90                                        # for one
+ucx='--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any'
+fast='--mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
+straight='--mca coll_fast_accel_direct always'
+round='--mca coll_fast_accel_direct never' # by pinned memory of the host
+begin=$(date +%s)
+command="$0 $*"
+failed=0
+
+die() {
+    printf 'run.sh: %s\n' "$*" >&2
+    exit 2
+}
+
+# ---- arguments, archive ----
+
+host_only=0
+result=${OUT:-.}/RESULTS.md
+bundle=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --host) host_only=1 ;;
+    -o)
+        [ $# -gt 1 ] || die '-o needs a file'
+        result=$2
+        shift
+        ;;
+    -*) die "unknown option $1; allowed: --host, -o FILE" ;;
+    *) bundle=$1 ;;
+    esac
+    shift
+done
+
+if [ -n "$bundle" ]; then
+    [ -r "$bundle" ] || die "cannot read $bundle"
+    rm -rf "$prefix"
+    tar -C "${prefix%/*}" -xJf "$bundle" || die "cannot unpack $bundle; tar and xz are needed"
+fi
+[ -x "$prefix/bin/mpirun" ] || die "nothing in $prefix: name an archive of tests/gpu/bundle"
+mkdir -p "$logs" || exit 2
+
+# Where Open MPI has been moved to; and no settings or plugins of this machine's.
+export OPAL_PREFIX="$prefix/usr" OMPI_MCA_mca_base_param_files=none
+export PMIX_MCA_mca_base_component_disable_dlopen=1 PMIX_MCA_pcompress_base_silence_warning=1
+export HWLOC_PLUGINS_PATH="$prefix/none"
+
+# UCX 1.22 ends with SIGSEGV where /dev/shm is too small for it, as in many containers:
+# System V's shared memory instead.
+# shellcheck disable=SC2046 # fields
+set -- $(df -kP /dev/shm | tail -n 1)
+[ "${4:-0}" -ge 1048576 ] || export UCX_TLS='^posix'
+
+# ---- the driver ----
+
+# In the order of trust: as told, as the loader knows, where it usually is.
+find_driver() {
+    if [ -n "${CUDA_DRIVER-}" ]; then
+        echo "$CUDA_DRIVER"
+        return
+    fi
+    { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | while read -r name rest; do
+        case "$name $rest" in
+        'libcuda.so.1 '*x86-64*) echo "${rest##*=> }" && break ;;
+        esac
+    done
+    for dir in /usr/lib/x86_64-linux-gnu /usr/local/nvidia/lib64 /usr/lib64 /usr/local/cuda/compat /usr/lib/wsl/lib; do
+        [ ! -e "$dir/libcuda.so.1" ] || echo "$dir/libcuda.so.1"
+    done
+}
+
+# Beside our libraries, with its own: our loader looks there first.
+link_driver() {
+    driver=$(find_driver | head -n 1)
+    [ -n "$driver" ] || return
+    for file in "${driver%/*}"/libnvidia-*.so*; do
+        [ ! -e "$file" ] || ln -sf "$file" "$prefix/lib/"
+    done
+    ln -sf "$driver" "$prefix/lib/libcuda.so.1"
+}
+
+# ---- jobs ----
+
+# NP OPTION... -- BENCHMARK-OPTION...: never longer than what is left.
+mpi() {
+    np=$1 options=
+    shift
+    while [ "$1" != -- ]; do
+        options="$options $1"
+        shift
+    done
+    shift
+    left=$((begin + total - $(date +%s)))
+    [ $left -lt $limit ] || left=$limit
+    if [ $left -lt 5 ]; then
+        echo 'no time left'
+        return 124
+    fi
+    # shellcheck disable=SC2086 # options have no blanks
+    timeout -k 5 $left "$prefix/bin/mpirun" --allow-run-as-root --oversubscribe --bind-to none -np "$np" \
+        --mca plm isolated $ucx $options "$prefix/bin/osu_alltoallv_skew" "$@" </dev/null
+}
+
+# The rows of the benchmark's table in FILE: size, MB/s, algorithm, Pass or Fail.
+rows() {
+    while read -r size _ _ _ _ _ rate _ _ algorithm valid _; do
+        case $size,${valid-} in
+        [1-9]*,Pass | [1-9]*,Fail) echo "$size $rate $algorithm $valid" ;;
+        esac
+    done <"$1"
+}
+
+# STATUS FILE ALGORITHM: what is wrong with the job, nothing if all is well.
+verdict() {
+    n=0
+    rows "$2" >"$2.rows"
+    while read -r size _ algorithm valid; do
+        n=$((n + 1))
+        [ "$valid" = Pass ] || echo "wrong bytes at $size bytes per pair"
+        [ "$algorithm" = "$3" ] || echo "served by $algorithm, not $3, at $size bytes per pair"
+    done <"$2.rows"
+    [ "$1,$n" != 0,0 ] || echo 'no table'
+    [ "$1" != 124 ] || echo "no end in time after $n sizes"
+    [ "$1" = 0 ] || [ "$1" = 124 ] || echo "exit status $1 after $n sizes"
+}
+
+# NAME MUST|MAY NP PATTERN MEMORY ALGORITHM OPTION...: one cell of each row. What MAY
+# fail, and has, is not tried again.
+cell() {
+    name=$1 must=$2 np=$3 pattern=$4 memory=$5 served=$6
+    shift 6
+    file=$logs/$name.$np.$pattern
+    : >"$file.rows"
+    [ ! -e "$logs/$name.bad" ] || return
+    mpi "$np" "$@" -- -d "$memory" --nodes "2x$((np / 2))" -p "$pattern" -m 4k:4m -i 5 -x 2 -c >"$file" 2>&1
+    bad=$(verdict $? "$file" "$served" | head -n 3)
+    [ -n "$bad" ] || return
+    printf -- '- %s, %s ranks, %s: %s; see %s\n' "$name" "$np" "$pattern" "$bad" "$file" >>"$logs/notes"
+    if [ "$must" = MUST ]; then
+        failed=1
+    else
+        : >"$logs/$name.bad"
+    fi
+}
+
+run_jobs() {
+    for np in 4 8; do
+        for pattern in balanced zipf:0.8; do
+            echo "$np ranks, $pattern ..." >&2
+            nodes="--mca coll_fast_nodes 2x$((np / 2))"
+            # shellcheck disable=SC2086
+            {
+                cell host-mpi MUST $np $pattern host - --mca coll '^fast'
+                cell host-fast MUST $np $pattern host staged $fast $nodes
+                [ $host_only = 0 ] || continue
+                cell gpu-mpi MAY $np $pattern cuda - --mca coll '^fast'
+                cell gpu-fast MUST $np $pattern cuda staged $fast $straight $nodes
+                cell gpu-round MUST $np $pattern cuda staged $fast $round $nodes
+            }
+        done
+    done
+}
+
+# Two ranks get a device. What they do then is not the question: the benchmark's
+# exit status is 2 if they do not.
+has_gpu() {
+    link_driver
+    # shellcheck disable=SC2086
+    mpi 2 $fast --mca coll_fast_nodes 2x1 -- -d cuda -m 8:8 -i 1 -x 0 >"$logs/gpu" 2>&1
+    [ $? != 2 ]
+}
+
+# ---- report ----
+
+# NAME NP PATTERN SIZE
+rate_of() {
+    while read -r size rate _ valid; do
+        if [ "$size" = "$4" ] && [ "$valid" = Pass ]; then
+            printf ' %s |' "$rate"
+            return
+        fi
+    done 2>/dev/null <"$logs/$1.$2.$3.rows"
+    printf ' - |'
+}
+
+print_table() {
+    echo '| ranks | servers | pattern | KiB per pair | host: Open MPI | host: fast | GPU: Open MPI | GPU: fast | GPU: fast, by the host |'
+    echo '|---|---|---|---|---|---|---|---|---|'
+    for np in 4 8; do
+        for pattern in balanced zipf:0.8; do
+            for bytes in $sizes; do
+                printf '| %s | 2x%s | %s | %s |' $np $((np / 2)) $pattern $((bytes / 1024))
+                for name in host-mpi host-fast gpu-mpi gpu-fast gpu-round; do
+                    rate_of $name $np $pattern "$bytes"
+                done
+                echo
+            done
+        done
+    done
+}
+
+# CSV with a header to Markdown.
+print_csv() {
+    rule=
+    while IFS=, read -r first rest; do
+        old=$IFS
+        IFS=,
+        # shellcheck disable=SC2086 # fields
+        set -- "$first" $rest
+        IFS=$old
+        printf '|'
+        printf ' %s |' "$@"
+        echo
+        if [ -z "$rule" ]; then
+            rule=$(printf -- '---|%.0s' "$@")
+            echo "|$rule"
+        fi
+    done <"$1"
+}
+
+print_copies() {
+    [ $host_only = 0 ] && [ -x "$prefix/bin/copy_bench" ] || return
+    printf '\n## Copies on the GPU\n\n'
+    if timeout -k 5 45 "$prefix/bin/copy_bench" >"$logs/copies.csv" 2>"$logs/copies.err" </dev/null; then
+        print_csv "$logs/copies.csv"
+    else
+        echo "copy_bench: exit status $?"
+        head -n 5 "$logs/copies.err"
+        echo copy_bench >>"$logs/copies.failed"
+    fi
+}
+
+print_machine() {
+    if command -v nvidia-smi >/dev/null; then
+        nvidia-smi -L
+        nvidia-smi --query-gpu=driver_version,memory.total --format=csv,noheader
+    elif [ -r /proc/driver/nvidia/version ]; then
+        head -n 1 /proc/driver/nvidia/version
+    else
+        echo 'GPU: unknown'
+    fi
+    echo "CPUs: $(nproc)"
+    uname -sr
+    cat "$prefix/VERSIONS"
+}
+
+print_report() {
+    printf '# Buffers on a GPU\n\n    %s\n\n' "$command"
+    print_machine | while read -r line; do
+        printf -- '- %s\n' "$line"
+    done
+    cat <<'TEXT'
+
+MB/s: bytes of all pairs / (ranks * median time). All ranks share one host and one GPU and play two servers, so there
+is no slow link, and nothing to gain from a schedule: what counts is what each way to move the bytes costs. Every byte
+of every call was checked. "By the host": bytes go through pinned memory of the host, chunk by chunk; "GPU: fast" does so,
+too, where UCX does not know of the GPU. Open MPI's own algorithm copies what a rank sends to itself with the CPU, which
+ends the job if this Open MPI was built without CUDA. A dash: not run, or failed.
+
+TEXT
+    print_table
+    if [ -s "$logs/notes" ]; then
+        echo
+        cat "$logs/notes"
+    fi
+    print_copies
+}
+
+# ---- the run ----
+
+rm -rf "$logs"
+mkdir -p "$logs"
+# shellcheck disable=SC3045 # bash and dash have it
+ulimit -c 0
+if [ $host_only = 0 ] && ! has_gpu; then
+    echo "run.sh: no GPU that can be used (driver: ${driver:-no libcuda.so.1 found}); --host runs without" >&2
+    head -n 3 "$logs/gpu" >&2
+    exit 77
+fi
+run_jobs
+print_report >"$logs/report"
+[ ! -e "$logs/copies.failed" ] || failed=1
+cat "$logs/report"
+cp "$logs/report" "$result" || exit 2
+echo "run.sh: $(($(date +%s) - begin)) s, report in $result" >&2
+exit $failed
