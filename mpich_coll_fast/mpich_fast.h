@@ -154,31 +154,26 @@ int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p);
  * Returns the MPI error code. */
 int mpich_fast_raise(MPI_Comm comm, fs_status_t status);
 
-/* ---- mpich_fast_alltoallv.c: a call on a state with coll ---- */
+/* ---- mpich_fast_alltoallv.c ---- */
 
-/* It is left to the MPI without another look. */
-bool mpich_fast_skips(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
-/* Otherwise. Says what went wrong. */
-fs_status_t mpich_fast_run(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *ran);
-/* If it has not run, after the MPI has served it. */
-fs_status_t mpich_fast_host_done(mpich_fast_comm_t *state);
-/* At the end of both. */
-void mpich_fast_report(const mpich_fast_comm_t *state);
+/* A call on a state that counts; the arguments make sense. Returns an MPI error code, of which the
+ * error handler knows. */
+int mpich_fast_serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
 
 /* ---- mpich_fast_device.c: where there are accelerators ---- */
 
-/* Serve a call, or try to. moved: the receive blocks are written. Returns an MPI error code. */
-typedef int mpich_fast_next_t(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *moved);
+/* Serve a call. Returns an MPI error code. */
+typedef int mpich_fast_next_t(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
 
 /* Go on with next, which learns by args->device whether a buffer is on a device. */
 int mpich_fast_look_for_device(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
-                               mpich_fast_next_t *next, bool *moved);
+                               mpich_fast_next_t *next);
 /* Before our own turn: what goes into fs_call_t. */
 fs_call_device_t mpich_fast_on_device(const mpich_fast_comm_t *state,
                                       const mpich_fast_args_t *args);
 /* The MPI's turn, which gets memory that it can use. */
 int mpich_fast_by_host(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
-                       mpich_fast_next_t *next, bool *moved);
+                       mpich_fast_next_t *next);
 
 /* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
 

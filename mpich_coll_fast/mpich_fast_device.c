@@ -37,7 +37,7 @@ fs_call_device_t mpich_fast_on_device(const mpich_fast_comm_t *state, const mpic
 }
 
 static int run_with_shadows(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
-                            mpich_fast_next_t *next, bool *moved)
+                            mpich_fast_next_t *next)
 {
     const fs_wrapper_t *w = &mpich_fast_wrapper;
     struct mpich_fast_device *device = args->device;
@@ -48,7 +48,6 @@ static int run_with_shadows(mpich_fast_comm_t *state, const mpich_fast_args_t *a
         fs_shadows_begin(&shadows, &device->buffers, w, device->blocks, why, sizeof(why));
     int mpi_errno;
 
-    *moved = false;
     if (FS_OK != status) {
         (void) fs_shadows_end(&shadows, w, device->blocks, false, true);
         return complain(state, device, status, why);
@@ -57,21 +56,20 @@ static int run_with_shadows(mpich_fast_comm_t *state, const mpich_fast_args_t *a
         here.sendbuf = (const char *) here.sendbuf + shadows.send.shift;
     }
     here.recvbuf = (char *) here.recvbuf + shadows.recv.shift;
-    mpi_errno = next(state, &here, moved);
-    status = fs_shadows_end(&shadows, w, device->blocks, *moved && MPI_SUCCESS == mpi_errno,
+    mpi_errno = next(state, &here);
+    status = fs_shadows_end(&shadows, w, device->blocks, MPI_SUCCESS == mpi_errno,
                             MPI_SUCCESS == mpi_errno);
     return FS_OK == status ? mpi_errno : complain(state, device, status, fs_strerror(status));
 }
 
 int mpich_fast_by_host(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
-                       mpich_fast_next_t *next, bool *moved)
+                       mpich_fast_next_t *next)
 {
-    return NULL == args->device ? next(state, args, moved)
-                                : run_with_shadows(state, args, next, moved);
+    return NULL == args->device ? next(state, args) : run_with_shadows(state, args, next);
 }
 
 int mpich_fast_look_for_device(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
-                               mpich_fast_next_t *next, bool *moved)
+                               mpich_fast_next_t *next)
 {
     mpich_fast_call_t call = {.landing = NULL}; /* says only where the blocks are */
     struct mpich_fast_device device = {.blocks = &call.blocks};
@@ -88,7 +86,7 @@ int mpich_fast_look_for_device(mpich_fast_comm_t *state, const mpich_fast_args_t
     if (fs_buffers_find(&device.buffers, &mpich_fast_wrapper, &call.blocks)) {
         here.device = &device;
     }
-    mpi_errno = next(state, &here, moved);
+    mpi_errno = next(state, &here);
     fs_blocks_fini(&call.blocks);
     return mpi_errno;
 }

@@ -22,6 +22,8 @@ typedef struct mpich_fast_args {
     mpich_fast_word_t recvtype;
     mpich_fast_word_t comm;
     bool large; /* MPI_Alltoallv_c */
+    /* The MPI's own algorithm. Returns an MPI error code. */
+    int (*by_mpi)(const struct mpich_fast_args *args);
     struct mpich_fast_device *device; /* NULL: all on the host */
 } mpich_fast_args_t;
 

@@ -49,50 +49,26 @@ static void comm_free(void *state)
 
 /* ---- a call ---- */
 
-static int run(mpich_fast_comm_t *state, const mpich_fast_args_t *args, bool *ran)
+/* args->comm is what MPICH calls the call. */
+static int by_mpi(const mpich_fast_args_t *a)
 {
-    fs_status_t status;
-
-    *ran = false;
-    if (NULL == state->coll || mpich_fast_skips(state, args)) {
-        return MPI_SUCCESS;
-    }
-    status = mpich_fast_run(state, args, ran);
-    if (FS_OK != status) {
-        return mpich_fast_raise(state->comm, status);
-    }
-    if (*ran) {
-        mpich_fast_report(state);
-    }
-    return MPI_SUCCESS;
+    return mpich_fast_services->run((void *) a->comm, a->sendbuf, a->sendcounts, a->sdispls,
+                                    (int) a->sendtype, a->recvbuf, a->recvcounts, a->rdispls,
+                                    (int) a->recvtype);
 }
 
 static int alltoallv(void *state, const void *sendbuf, const ptrdiff_t *sendcounts,
                      const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
-                     const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype, bool *ran)
+                     const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype,
+                     void *call)
 {
-    mpich_fast_args_t args = {sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
-                              rdispls, recvtype,   0,       true,     NULL};
+    mpich_fast_args_t args = {sendbuf,  sendcounts, sdispls,
+                              sendtype, recvbuf,    recvcounts,
+                              rdispls,  recvtype,   (mpich_fast_word_t) call,
+                              true,     by_mpi,     NULL};
 
     fs_wrapper_enter(&mpich_fast_wrapper);
-    return NULL == mpich_fast_wrapper.accel ? run(state, &args, ran)
-                                            : mpich_fast_look_for_device(state, &args, run, ran);
-}
-
-static int host_done(void *handle)
-{
-    mpich_fast_comm_t *state = handle;
-    fs_status_t status;
-
-    if (NULL == state->coll) {
-        return MPI_SUCCESS;
-    }
-    status = mpich_fast_host_done(state);
-    if (FS_OK != status) {
-        return mpich_fast_raise(state->comm, status);
-    }
-    mpich_fast_report(state);
-    return MPI_SUCCESS;
+    return mpich_fast_serve(state, &args);
 }
 
 /* ---- the table ---- */
@@ -114,7 +90,6 @@ static const mpich_fast_native_t table = {
     .comm_create = comm_create,
     .comm_free = comm_free,
     .alltoallv = alltoallv,
-    .host_done = host_done,
     .finalize = mpich_fast_finish,
 };
 

@@ -43,6 +43,40 @@ static int fast_error(int error_class)
                                 __LINE__, error_class, text, 0);
 }
 
+/* ---- our own algorithms ---- */
+
+/* Not MPIR_Alltoallv_allcomm_auto, which may have chosen us. */
+static int fast_decline(const void *sendbuf, const MPI_Aint * sendcounts, const MPI_Aint * sdispls,
+                        MPI_Datatype sendtype, void *recvbuf, const MPI_Aint * recvcounts,
+                        const MPI_Aint * rdispls, MPI_Datatype recvtype, MPIR_Comm * comm_ptr,
+                        FAST_ERRFLAG errflag)
+{
+    if (sendbuf == MPI_IN_PLACE)
+        return MPIR_Alltoallv_intra_pairwise_sendrecv_replace(sendbuf, sendcounts, sdispls,
+                                                              sendtype, recvbuf, recvcounts,
+                                                              rdispls, recvtype, comm_ptr, errflag);
+    return MPIR_Alltoallv_intra_scattered(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                          recvcounts, rdispls, recvtype, comm_ptr, errflag);
+}
+
+/* A call that the library may hand back. */
+typedef struct {
+    MPIR_Comm *comm_ptr;
+    FAST_ERRFLAG errflag;
+    int mpi_errno;
+} fast_call_t;
+
+static int fast_run(void *arg, const void *sendbuf, const ptrdiff_t * sendcounts,
+                    const ptrdiff_t * sdispls, int sendtype, void *recvbuf,
+                    const ptrdiff_t * recvcounts, const ptrdiff_t * rdispls, int recvtype)
+{
+    fast_call_t *call = arg;
+
+    call->mpi_errno = fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                   rdispls, recvtype, call->comm_ptr, call->errflag);
+    return fast_class(call->mpi_errno);
+}
+
 /* ---- what we do for the library ---- */
 
 static int fast_allgather(void *comm, const void *in, ptrdiff_t len, void *out)
@@ -162,6 +196,7 @@ static const mpich_fast_services_t fast_services = {
     .describe = fast_describe,
     .pack = fast_pack,
     .unpack = fast_unpack,
+    .run = fast_run,
     .abort = fast_abort,
 };
 
@@ -260,20 +295,6 @@ int MPII_Alltoallv_fast_comm_cleanup(MPIR_Comm * comm_ptr)
 
 /* ---- a call ---- */
 
-/* Not MPIR_Alltoallv_allcomm_auto, which may have chosen us. */
-static int fast_decline(const void *sendbuf, const MPI_Aint * sendcounts, const MPI_Aint * sdispls,
-                        MPI_Datatype sendtype, void *recvbuf, const MPI_Aint * recvcounts,
-                        const MPI_Aint * rdispls, MPI_Datatype recvtype, MPIR_Comm * comm_ptr,
-                        FAST_ERRFLAG errflag)
-{
-    if (sendbuf == MPI_IN_PLACE)
-        return MPIR_Alltoallv_intra_pairwise_sendrecv_replace(sendbuf, sendcounts, sdispls,
-                                                              sendtype, recvbuf, recvcounts,
-                                                              rdispls, recvtype, comm_ptr, errflag);
-    return MPIR_Alltoallv_intra_scattered(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
-                                          recvcounts, rdispls, recvtype, comm_ptr, errflag);
-}
-
 static bool fast_can_serve(MPIR_Comm * comm_ptr)
 {
 #ifdef ENABLE_THREADCOMM
@@ -298,8 +319,8 @@ int MPIR_Alltoallv_intra_fast(const void *sendbuf, const MPI_Aint * sendcounts,
                               MPI_Datatype recvtype, MPIR_Comm * comm_ptr, FAST_ERRFLAG errflag)
 {
     int mpi_errno = MPI_SUCCESS, error_class;
+    fast_call_t call = {.comm_ptr = comm_ptr, .errflag = errflag };
     fast_comm_t *fast;
-    bool ran = false;
 
     if (!fast_can_serve(comm_ptr)) {
         return fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
@@ -311,21 +332,14 @@ int MPIR_Alltoallv_intra_fast(const void *sendbuf, const MPI_Aint * sendcounts,
         MPIR_ERR_CHECK(mpi_errno);
     }
     fast = comm_ptr->alltoallv_fast;
-    if (fast->state) {
-        error_class = fast_library->alltoallv(fast->state, sendbuf, sendcounts, sdispls, sendtype,
-                                              recvbuf, recvcounts, rdispls, recvtype, &ran);
-        if (error_class) {
-            mpi_errno = fast_error(error_class);
-            goto fn_fail;
-        }
+    if (!fast->state) {
+        return fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                            recvtype, comm_ptr, errflag);
     }
-    if (!ran) {
-        mpi_errno = fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
-                                 rdispls, recvtype, comm_ptr, errflag);
-        error_class = fast->state ? fast_library->host_done(fast->state) : MPI_SUCCESS;
-        if (!mpi_errno && error_class)
-            mpi_errno = fast_error(error_class);
-    }
+    error_class = fast_library->alltoallv(fast->state, sendbuf, sendcounts, sdispls, sendtype,
+                                          recvbuf, recvcounts, rdispls, recvtype, &call);
+    if (error_class)
+        mpi_errno = call.mpi_errno ? call.mpi_errno : fast_error(error_class);
 
   fn_exit:
     return mpi_errno;

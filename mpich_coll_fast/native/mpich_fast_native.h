@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /* Grows when anything below changes. */
-#define MPICH_FAST_NATIVE_VERSION 1
+#define MPICH_FAST_NATIVE_VERSION 2
 
 typedef struct mpich_fast_native_type {
     ptrdiff_t size, extent, true_lb;
@@ -41,6 +41,11 @@ typedef struct mpich_fast_services {
     int (*pack)(const void *from, ptrdiff_t n, int type, void *packed, ptrdiff_t len);
     int (*unpack)(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n, int type);
 
+    /* Serve the call by MPICH's own algorithm: what alltoallv() was given. */
+    int (*run)(void *call, const void *sendbuf, const ptrdiff_t *sendcounts,
+               const ptrdiff_t *sdispls, int sendtype, void *recvbuf, const ptrdiff_t *recvcounts,
+               const ptrdiff_t *rdispls, int recvtype);
+
     void (*abort)(int exit_status);
 } mpich_fast_services_t;
 
@@ -60,13 +65,12 @@ typedef struct mpich_fast_native {
     int (*comm_create)(const mpich_fast_native_comm_t *comm, void **state_p);
     /* Local; the last use of comm. */
     void (*comm_free)(void *state);
-    /* Collective; arguments as those of MPI_Alltoallv_c. *ran false: nothing was moved, on any rank;
-     * then MPICH's own algorithm runs, and host_done() says when it is through. */
+    /* Collective; arguments as those of MPI_Alltoallv_c. What is not for the library goes to run(),
+     * with call and perhaps other buffers. */
     int (*alltoallv)(void *state, const void *sendbuf, const ptrdiff_t *sendcounts,
                      const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
                      const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype,
-                     bool *ran);
-    int (*host_done)(void *state);
+                     void *call);
     /* MPI_Finalize. Communicators that are still there are freed. */
     void (*finalize)(void);
 } mpich_fast_native_t;
