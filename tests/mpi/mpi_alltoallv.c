@@ -14,6 +14,7 @@
  *     --large BYTES      the largest pair of case "large"
  *     --device           two buffers of three are on a device, as far as their
  *                        types are predefined; with the driver of tests/accel
+ *     --device-packs     whatever their types: the MPI can pack there
  *     --limit SECONDS    a case that takes longer has failed
  *     --verbose          rank 0 prints the time of each case
  */
@@ -70,6 +71,10 @@ static int read_option(options_t *o, const char *name, const char *value)
 {
     if (strcmp(name, "--threads") == 0) {
         o->threads = 1;
+        return 0;
+    }
+    if (strcmp(name, "--device-packs") == 0) {
+        test.device = test.device_packs = 1;
         return 0;
     }
     if (strcmp(name, "--device") == 0) {

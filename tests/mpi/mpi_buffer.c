@@ -82,13 +82,15 @@ static void allocate_on_device(buffer_t *b)
     b->address = (unsigned char *)(uintptr_t)b->device + b->origin;
 }
 
-/* Two buffers of three, and only of types that a CPU need not pack. */
+/* Two buffers of three, and only of types that a CPU need not pack, unless told. */
 static int is_for_device(const buffer_t *b, uint32_t round)
 {
     static uint32_t n_buffers;
 
-    return test.device && b->layout.predefined && b->layout.n_runs == 1 &&
-           (ptrdiff_t)b->layout.size == b->layout.extent &&
+    return test.device &&
+           (test.device_packs ||
+            (b->layout.predefined && b->layout.n_runs == 1 &&
+             (ptrdiff_t)b->layout.size == b->layout.extent)) &&
            draw((uint32_t)test.rank, ++n_buffers, round) % 3 != 0;
 }
 

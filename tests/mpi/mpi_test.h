@@ -23,9 +23,10 @@ typedef struct test {
     const char *name;   /* of the case that runs */
     int        *server; /* [size], from --nodes; all 0 without */
     expect_t    expect;
-    const char *algorithm;   /* of EXPECT_SERVED; otherwise any */
-    size_t      large_bytes; /* of the largest pair of case "large" */
-    int         device;      /* --device */
+    const char *algorithm;    /* of EXPECT_SERVED; otherwise any */
+    size_t      large_bytes;  /* of the largest pair of case "large" */
+    int         device;       /* --device */
+    int         device_packs; /* --device-packs */
 } test_t;
 
 extern test_t test;

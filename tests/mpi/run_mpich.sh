@@ -47,6 +47,19 @@ job() {
 staged 4 2x2 -- --threads
 staged 8 2x4 -- --threads
 
+# ---- buffers on a device, and an MPICH that knows what to do with them ----
+
+aware=-x\ LD_PRELOAD=$build/tests/accel/libfake_aware.so
+# shellcheck disable=SC2086
+[ -n "$native" ] || {
+    packs="--device-packs $some structs wide-types columns planes in-place self dup same-counts isend"
+    report 'on a device, for an MPI that packs there' job 4 2x2 any \
+        --mca coll fast $device $aware --mca coll_fast_min_bytes 0 -- $packs
+    report 'on a device, for an MPI that packs there, no fallback' job 4 2x2 \
+        any --mca coll fast $device $aware --mca coll_fast_min_bytes 0 \
+        --mca coll_fast_accel_fallback 0 -- $packs
+}
+
 # ---- how it is chosen; an MPICH that knows "fast" is test_native.sh's ----
 
 [ -z "$native" ] || {
