@@ -15,11 +15,7 @@
  *             that is left: a NIC that serves two receivers at once makes both
  *             of them late for everyone else.
  *
- * Grants count messages over the life of the communicator, so a grant that
- * comes early, before this rank has even entered the call, is simply kept.
- * After the last message of a call the receiver grants one more: the sender
- * then knows that everything has arrived and may leave, although a "sent"
- * message may sit in a buffer of the network until the next progress.
+ * Grants are counted in fs_wire.h.
  *
  *   IDLE    start()                -> RUN
  *   RUN     all done, all arrived  -> IDLE   (FS_OK)
@@ -33,6 +29,7 @@
 
 #include "base/fs_assert.h"
 #include "exec/fs_places.h"
+#include "exec/fs_wire.h"
 
 #include <stdlib.h>
 
@@ -51,23 +48,9 @@ typedef struct op_state {
     uint64_t    len_bytes; /* as done() said */
 } op_state_t;
 
-/* Wire traffic with one peer. Counts of messages since creation. */
-typedef struct wire {
-    uint64_t granted_to_us; /* we may send messages numbered below */
-    uint64_t granted_by_us;
-    uint64_t sent_before; /* in earlier calls, arrival words included */
-    uint64_t received_before;
-    uint32_t n_sends; /* in this call */
-    uint32_t n_recvs;
-    uint32_t n_recvd;
-    uint64_t awaited_bytes; /* granted, and not here yet */
-    bool     is_mate;       /* of this server, with messages in this call */
-} wire_t;
-
 struct fs_exec {
     fs_transport_t  *transport;
-    uint32_t         n_ranks;
-    wire_t          *wire; /* [n_ranks] */
+    fs_wires_t       wires;
     state_t          state;
     fs_status_t      status;
     const fs_plan_t *plan;
@@ -81,21 +64,18 @@ struct fs_exec {
     fs_places_t      places;
     uint32_t         n_done;
     uint32_t         n_in_flight;
-    uint32_t         n_unconfirmed; /* peers whose arrival word is due */
-    uint32_t         next_recv;     /* wire receive whose turn it is, or NONE */
+    uint32_t         next_recv; /* wire receive whose turn it is, or NONE */
     uint32_t         last_recv;
     uint32_t         next_send; /* wire send whose turn it is, or NONE */
     uint32_t         last_send;
     uint32_t         n_receiving; /* wire receives in flight */
     uint32_t         n_sending;   /* wire sends in flight */
     uint32_t         receiver;    /* of the newest of them */
-    uint32_t n_senders; /* peers that have more to send than the look-ahead */
-    uint32_t peak_senders;
-    uint32_t n_beaten;   /* n_done at the last beat */
-    bool     heard_beat; /* of another server, since then */
-    uint32_t culprit;    /* first operation that failed, or NONE */
-    bool     new_grants; /* since the last look at push_sends() */
-    fs_trace_t *trace;   /* NULL: off */
+    uint32_t         n_beaten;    /* n_done at the last beat */
+    bool             heard_beat;  /* of another server, since then */
+    uint32_t         culprit;     /* first operation that failed, or NONE */
+    bool             new_grants;  /* since the last look at push_sends() */
+    fs_trace_t      *trace;       /* NULL: off */
 };
 
 /* ---- what the network tells us: notes only ---- */
@@ -117,13 +97,8 @@ static void granted(void *arg, uint32_t peer, uint64_t count)
 {
     fs_exec_t *exec = arg;
 
-    if (count > exec->wire[peer].granted_to_us) {
-        exec->n_unconfirmed -= !fs_exec_is_confirmed(exec, peer);
-        exec->wire[peer].granted_to_us = count;
-        exec->n_unconfirmed += !fs_exec_is_confirmed(exec, peer);
-        exec->new_grants = true;
-    }
-    exec->heard_beat |= !exec->wire[peer].is_mate;
+    exec->new_grants |= fs_wires_granted(&exec->wires, peer, count);
+    exec->heard_beat |= !exec->wires.peer[peer].is_mate;
     if (exec->trace != NULL) {
         fs_trace_grant(exec->trace, false, peer, count);
     }
@@ -139,13 +114,11 @@ fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
     if (exec == NULL) {
         return FS_ERR_NOMEM;
     }
-    exec->wire = calloc(n_ranks, sizeof(*exec->wire));
-    if (exec->wire == NULL) {
+    if (fs_wires_init(&exec->wires, n_ranks) != FS_OK) {
         free(exec);
         return FS_ERR_NOMEM;
     }
     exec->transport        = transport;
-    exec->n_ranks          = n_ranks;
     transport->granted     = granted;
     transport->granted_arg = exec;
     *exec_p                = exec;
@@ -155,7 +128,7 @@ fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
 void fs_exec_destroy(fs_exec_t *exec)
 {
     if (exec != NULL) {
-        free(exec->wire);
+        fs_wires_fini(&exec->wires);
         free(exec->ops);
         free(exec->ended);
         fs_places_fini(&exec->places);
@@ -249,7 +222,7 @@ static void fail(fs_exec_t *exec, fs_status_t status)
 /* For the trace: which message of its channel, over all calls on the wire. */
 static uint64_t number_of(const fs_exec_t *exec, const fs_op_t *op)
 {
-    const wire_t *wire = &exec->wire[op->peer];
+    const fs_wire_t *wire = &exec->wires.peer[op->peer];
 
     if (op->kind == FS_OP_COPY || op->channel != FS_CH_WIRE) {
         return op->seq;
@@ -268,8 +241,8 @@ static void grant(fs_exec_t *exec, uint32_t peer, uint64_t count)
     if (exec->trace != NULL) {
         fs_trace_grant(exec->trace, true, peer, count);
     }
-    status                         = t->ops->grant(t, peer, count);
-    exec->wire[peer].granted_by_us = count;
+    status                               = t->ops->grant(t, peer, count);
+    exec->wires.peer[peer].granted_by_us = count;
     if (status != FS_OK) {
         fail(exec, status);
     }
@@ -337,8 +310,8 @@ static bool post(fs_exec_t *exec, uint32_t id)
 /* May the next wire send go out? */
 static bool may_send(const fs_exec_t *exec)
 {
-    const fs_op_t *op   = &exec->plan->ops[exec->next_send];
-    const wire_t  *wire = &exec->wire[op->peer];
+    const fs_op_t   *op   = &exec->plan->ops[exec->next_send];
+    const fs_wire_t *wire = &exec->wires.peer[op->peer];
 
     return exec->ops[exec->next_send].ready &&
            wire->sent_before + op->seq < wire->granted_to_us &&
@@ -357,29 +330,6 @@ static void push_sends(fs_exec_t *exec)
     }
 }
 
-/* Who has little left to send is as good as done: the next sender may begin. */
-static bool counts(const fs_exec_t *exec, const wire_t *wire)
-{
-    return wire->awaited_bytes > exec->plan->look_ahead;
-}
-
-static void await(fs_exec_t *exec, wire_t *wire, uint64_t len_bytes)
-{
-    exec->n_senders -= counts(exec, wire);
-    wire->awaited_bytes += len_bytes;
-    exec->n_senders += counts(exec, wire);
-    if (exec->n_senders > exec->peak_senders) {
-        exec->peak_senders = exec->n_senders;
-    }
-}
-
-static void arrived(fs_exec_t *exec, wire_t *wire, uint64_t len_bytes)
-{
-    exec->n_senders -= counts(exec, wire);
-    wire->awaited_bytes -= len_bytes;
-    exec->n_senders += counts(exec, wire);
-}
-
 /* Post wire receives that are ready, in plan order, and grant them. */
 static void pull_recvs(fs_exec_t *exec)
 {
@@ -395,8 +345,8 @@ static void pull_recvs(fs_exec_t *exec)
             return;
         }
         grant(exec, op->peer,
-              exec->wire[op->peer].received_before + op->seq + 1);
-        await(exec, &exec->wire[op->peer], op->len_bytes);
+              exec->wires.peer[op->peer].received_before + op->seq + 1);
+        fs_wires_await(&exec->wires, op->peer, op->len_bytes);
     }
 }
 
@@ -421,16 +371,15 @@ static void make_ready(fs_exec_t *exec, uint32_t id)
 
 static void queue_wire_op(fs_exec_t *exec, uint32_t id)
 {
-    const fs_op_t *op   = &exec->plan->ops[id];
-    wire_t        *wire = &exec->wire[op->peer];
+    const fs_op_t *op = &exec->plan->ops[id];
     uint32_t      *first, *last;
 
     if (op->kind == FS_OP_SEND) {
-        exec->n_unconfirmed += wire->n_sends++ == 0;
+        fs_wires_add_send(&exec->wires, op->peer);
         first = &exec->next_send;
         last  = &exec->last_send;
     } else {
-        ++wire->n_recvs;
+        fs_wires_add_recv(&exec->wires, op->peer);
         first = &exec->next_recv;
         last  = &exec->last_recv;
     }
@@ -459,14 +408,9 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     exec->n_done = exec->n_in_flight = 0;
     exec->next_recv = exec->next_send = NONE;
     exec->n_sending = exec->n_receiving = 0;
-    exec->n_unconfirmed = exec->n_beaten = exec->n_senders = 0;
-    exec->culprit                                          = NONE;
-    for (uint32_t r = 0; r < exec->n_ranks; ++r) {
-        exec->wire[r].n_sends = exec->wire[r].n_recvs = 0;
-        exec->wire[r].n_recvd                         = 0;
-        exec->wire[r].awaited_bytes                   = 0;
-        exec->wire[r].is_mate                         = false;
-    }
+    exec->n_beaten                      = 0;
+    exec->culprit                       = NONE;
+    fs_wires_begin(&exec->wires, plan->look_ahead);
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         exec->ops[k] = (op_state_t){.xfer.done = op_ended,
                                     .exec      = exec,
@@ -478,7 +422,7 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
         if (plan->ops[k].channel == FS_CH_WIRE) {
             queue_wire_op(exec, k);
         } else {
-            exec->wire[plan->ops[k].peer].is_mate = true;
+            exec->wires.peer[plan->ops[k].peer].is_mate = true;
         }
     }
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
@@ -493,11 +437,9 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
 /* After a peer's last message of the call: tell it that all have arrived. */
 static void confirm_arrival(fs_exec_t *exec, uint32_t peer)
 {
-    wire_t *wire = &exec->wire[peer];
+    const fs_wire_t *wire = &exec->wires.peer[peer];
 
-    if (++wire->n_recvd == wire->n_recvs) {
-        grant(exec, peer, wire->received_before + wire->n_recvs + 1);
-    }
+    grant(exec, peer, wire->received_before + wire->n_recvs + 1);
 }
 
 static void finish_op(fs_exec_t *exec, uint32_t id)
@@ -520,8 +462,9 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
     }
     if (op->kind == FS_OP_RECV && op->channel == FS_CH_WIRE) {
         --exec->n_receiving;
-        arrived(exec, &exec->wire[op->peer], op->len_bytes);
-        confirm_arrival(exec, op->peer);
+        if (fs_wires_arrived(&exec->wires, op->peer, op->len_bytes)) {
+            confirm_arrival(exec, op->peer);
+        }
         pull_recvs(exec);
     } else if (op->kind == FS_OP_SEND && op->channel == FS_CH_WIRE) {
         --exec->n_sending;
@@ -539,17 +482,6 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
     }
 }
 
-/* The counts of this call become those of earlier calls. */
-static void close_books(fs_exec_t *exec)
-{
-    for (uint32_t r = 0; r < exec->n_ranks; ++r) {
-        wire_t *wire = &exec->wire[r];
-
-        wire->sent_before += wire->n_sends > 0 ? wire->n_sends + 1 : 0;
-        wire->received_before += wire->n_recvs > 0 ? wire->n_recvs + 1 : 0;
-    }
-}
-
 fs_status_t fs_exec_progress(fs_exec_t *exec)
 {
     fs_places_progress(&exec->places, copy_ended, exec);
@@ -563,11 +495,11 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
             exec->new_grants = false;
             push_sends(exec);
         }
-        if (exec->n_done < exec->plan->n_ops || exec->n_unconfirmed > 0 ||
+        if (exec->n_done < exec->plan->n_ops || exec->wires.n_unconfirmed > 0 ||
             exec->transport->n_grants_out > 0) {
             return FS_INPROGRESS;
         }
-        close_books(exec);
+        fs_wires_end(&exec->wires);
     } else if (exec->n_in_flight > 0) {
         return FS_INPROGRESS;
     }
@@ -598,9 +530,9 @@ void fs_exec_beat(fs_exec_t *exec)
     }
     exec->n_beaten   = exec->n_done;
     exec->heard_beat = false;
-    for (uint32_t r = 0; r < exec->n_ranks && status == FS_OK; ++r) {
-        const wire_t *wire    = &exec->wire[r];
-        bool          on_wire = wire->n_sends + wire->n_recvs > 0;
+    for (uint32_t r = 0; r < exec->wires.n_ranks && status == FS_OK; ++r) {
+        const fs_wire_t *wire    = &exec->wires.peer[r];
+        bool             on_wire = wire->n_sends + wire->n_recvs > 0;
 
         if ((wire->is_mate && pass_on) || (on_wire && moved)) {
             status = t->ops->grant(t, r, wire->granted_by_us);
@@ -613,7 +545,7 @@ void fs_exec_beat(fs_exec_t *exec)
 
 uint32_t fs_exec_peak_senders(const fs_exec_t *exec)
 {
-    return exec->peak_senders;
+    return exec->wires.peak_senders;
 }
 
 /* ---- where the program stands ---- */
@@ -641,10 +573,7 @@ bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t id)
 
 bool fs_exec_is_confirmed(const fs_exec_t *exec, uint32_t peer)
 {
-    const wire_t *wire = &exec->wire[peer];
-
-    return wire->n_sends == 0 ||
-           wire->granted_to_us > wire->sent_before + wire->n_sends;
+    return fs_wires_is_confirmed(&exec->wires, peer);
 }
 
 uint32_t fs_exec_culprit(const fs_exec_t *exec)
