@@ -28,6 +28,8 @@ typedef enum fs_mem_kind {
 typedef struct fs_mem {
     fs_mem_kind_t kind;
     int           device; /**< as its driver counts; 0 on the host */
+    bool foreign; /**< CUDA: of a context that is not the runtime's, where our
+                       kernel cannot go */
 } fs_mem_t;
 
 /** Bytes from one place to another. */

@@ -255,6 +255,7 @@ bool fs_coll_active(const fs_coll_t *coll);
 typedef enum fs_consent {
     FS_CONSENT_YES,
     FS_CONSENT_HOST, /**< only the host's algorithm can read its buffers */
+    FS_CONSENT_OURS, /**< the host's algorithm cannot */
     FS_CONSENT_NO    /**< nobody can */
 } fs_consent_t;
 
@@ -297,8 +298,8 @@ typedef struct fs_call {
  * @param[out] ran  False: nothing was moved, on any rank; the caller runs the
  *                  host's own algorithm.
  * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_coll_error() names the
- *         pair); FS_ERR_UNSUPPORTED (FS_CONSENT_NO on some rank: nothing was
- *         moved); an error of the transport, or FS_ERR_STALLED (parameter
+ *         pair); FS_ERR_UNSUPPORTED (nobody can serve the call, see
+ *         fs_consent_t: nothing was moved); an error of the transport, or FS_ERR_STALLED (parameter
  *         watchdog), after which the communicator is unusable and the network
  *         may still write into the receive blocks.
  */

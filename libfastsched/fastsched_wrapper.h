@@ -82,6 +82,12 @@ fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper);
  */
 void fs_wrapper_find_accel(fs_wrapper_t *wrapper);
 
+/** Are there any? What goes with them is there then, too. Any thread. */
+static inline bool fs_wrapper_has_accel(const fs_wrapper_t *wrapper)
+{
+    return __atomic_load_n(&wrapper->accel, __ATOMIC_ACQUIRE) != NULL;
+}
+
 /** Free all that the process holds, see fs_net_destroy(). */
 void fs_wrapper_close(fs_wrapper_t *wrapper);
 
@@ -112,6 +118,9 @@ typedef struct fs_blocks {
     const void **send_block;
     void       **recv_block;
     void        *copy; /**< of the send blocks, see fs_blocks_copy() */
+    uint64_t     copy_len;
+    fs_mem_t     copy_mem;
+    fs_accel_t  *accel; /**< of copy_mem */
     fs_call_t    call;
 } fs_blocks_t;
 
@@ -190,7 +199,8 @@ typedef struct fs_shadows {
  * and copy to them what it reads. Local; the other ranks need not know.
  *
  * @param[out] why  On an error: one line for people.
- * @return FS_OK; FS_ERR_UNSUPPORTED as above; FS_ERR_NOMEM; FS_ERR_ACCEL
+ * @return FS_OK; FS_ERR_UNSUPPORTED as above, and no other rank hears of it;
+ *         FS_ERR_NOMEM; FS_ERR_ACCEL
  */
 fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_buffers_t *buffers,
                              const fs_wrapper_t *wrapper,

@@ -128,6 +128,7 @@ struct mpich_fast_comm {
     bool counts;     /* its calls: it has other ranks, all in one group */
     fs_coll_t *coll; /* NULL: every call is left to the MPI */
     mpich_fast_call_t call;
+    mpich_fast_call_t looked; /* where there are accelerators: says only where the blocks are */
     mpich_fast_comm_t *next;
 };
 

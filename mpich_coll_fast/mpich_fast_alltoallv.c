@@ -75,8 +75,8 @@ int mpich_fast_serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
     mpich_fast_next_t *next = NULL == state->coll ? leave : try;
 
-    return NULL == mpich_fast_wrapper.accel ? next(state, args)
-                                            : mpich_fast_look_for_device(state, args, next);
+    return fs_wrapper_has_accel(&mpich_fast_wrapper) ? mpich_fast_look_for_device(state, args, next)
+                                                     : next(state, args);
 }
 
 int mpich_fast_alltoallv(const mpich_fast_args_t *args)
@@ -94,7 +94,8 @@ int mpich_fast_alltoallv(const mpich_fast_args_t *args)
     if (NULL != state && state->counts) {
         fs_wrapper_enter(&mpich_fast_wrapper);
     }
-    if (NULL == state || !state->counts || (NULL == state->coll && NULL == mpich_fast_wrapper.accel)
+    if (NULL == state || !state->counts
+        || (NULL == state->coll && !fs_wrapper_has_accel(&mpich_fast_wrapper))
         || !mpich_fast_args_are_plain(args, state->size)) {
         return args->by_mpi(args);
     }

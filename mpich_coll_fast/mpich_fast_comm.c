@@ -70,6 +70,7 @@ static void teardown(mpich_fast_comm_t *state)
     fs_coll_destroy(state->coll);
     state->coll = NULL;
     fs_blocks_fini(&state->call.blocks);
+    fs_blocks_fini(&state->looked.blocks);
     if (MPI_COMM_NULL != state->own) {
         mpi.Comm_free(&state->own);
     }

@@ -8,30 +8,32 @@ struct mpich_fast_device {
     bool complained;
 };
 
-static int complain(const mpich_fast_comm_t *state, struct mpich_fast_device *device,
-                    fs_status_t status, const char *why)
+static void say(const mpich_fast_comm_t *state, struct mpich_fast_device *device, const char *why)
 {
     if (!device->complained) {
         mpich_fast_say_last("MPI_Alltoallv fails on %s: rank %d: %s", state->name, state->rank,
                             why);
     }
     device->complained = true;
+}
+
+static int complain(const mpich_fast_comm_t *state, struct mpich_fast_device *device,
+                    fs_status_t status, const char *why)
+{
+    say(state, device, why);
     return mpich_fast_raise(state->comm, status);
 }
 
 fs_call_device_t mpich_fast_on_device(const mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
-    struct mpich_fast_device *device = args->device;
     fs_call_device_t for_call = {.staged = false};
     char why[256];
 
-    if (NULL != device
+    if (NULL != args->device
         && FS_OK
-               != fs_buffers_for_coll(&device->buffers, &mpich_fast_wrapper, state->coll, &for_call,
-                                      why, sizeof(why))) {
-        mpich_fast_say_last("MPI_Alltoallv fails on %s: rank %d: %s", state->name, state->rank,
-                            why);
-        device->complained = true;
+               != fs_buffers_for_coll(&args->device->buffers, &mpich_fast_wrapper, state->coll,
+                                      &for_call, why, sizeof(why))) {
+        say(state, args->device, why);
     }
     return for_call;
 }
@@ -71,22 +73,20 @@ int mpich_fast_by_host(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
 int mpich_fast_look_for_device(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
                                mpich_fast_next_t *next)
 {
-    mpich_fast_call_t call = {.landing = NULL}; /* says only where the blocks are */
-    struct mpich_fast_device device = {.blocks = &call.blocks};
+    mpich_fast_call_t *call = &state->looked;
+    struct mpich_fast_device device = {.blocks = &call->blocks};
     mpich_fast_args_t here = *args;
-    int mpi_errno;
 
-    if (FS_OK != fs_blocks_init(&call.blocks, (uint32_t) state->size)) {
+    if (0 == call->blocks.n_ranks
+        && FS_OK != fs_blocks_init(&call->blocks, (uint32_t) state->size)) {
         return complain(state, &device, FS_ERR_NOMEM, fs_strerror(FS_ERR_NOMEM));
     }
-    (void) mpich_fast_call_begin(&call, args, (fs_call_device_t){.staged = false});
+    (void) mpich_fast_call_begin(call, args, (fs_call_device_t){.staged = false});
     device.buffers.in_place = MPI_IN_PLACE == args->sendbuf;
-    device.buffers.send_contiguous = call.send.contiguous;
-    device.buffers.recv_contiguous = call.recv.contiguous;
-    if (fs_buffers_find(&device.buffers, &mpich_fast_wrapper, &call.blocks)) {
+    device.buffers.send_contiguous = call->send.contiguous;
+    device.buffers.recv_contiguous = call->recv.contiguous;
+    if (fs_buffers_find(&device.buffers, &mpich_fast_wrapper, &call->blocks)) {
         here.device = &device;
     }
-    mpi_errno = next(state, &here);
-    fs_blocks_fini(&call.blocks);
-    return mpi_errno;
+    return next(state, &here);
 }

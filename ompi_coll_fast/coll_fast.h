@@ -68,6 +68,7 @@ typedef struct mca_coll_fast_module_t {
     int first_tag; /* of coll_fast_p2p.c */
     fs_coll_t *coll;
     struct fast_scratch *scratch;
+    struct fast_scratch *looked; /* where there are accelerators: says only where the blocks are */
     mca_coll_base_module_allgather_fn_t previous_allgather;
     mca_coll_base_module_t *previous_allgather_module;
     mca_coll_base_module_alltoallv_fn_t previous_alltoallv;

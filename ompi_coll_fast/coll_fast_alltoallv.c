@@ -107,7 +107,7 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
         }
     }
     next = FAST_READY == module->state ? serve : forward;
-    return NULL == mca_coll_fast_component.wrapper.accel
-               ? next(module, &args)
-               : mca_coll_fast_look_for_device(module, &args, next);
+    return fs_wrapper_has_accel(&mca_coll_fast_component.wrapper)
+               ? mca_coll_fast_look_for_device(module, &args, next)
+               : next(module, &args);
 }

@@ -69,20 +69,18 @@ int mca_coll_fast_by_host(mca_coll_fast_module_t *module, const fast_args_t *arg
 int mca_coll_fast_look_for_device(mca_coll_fast_module_t *module, const fast_args_t *args,
                                   mca_coll_fast_next_fn_t *next)
 {
-    /* Says only where the blocks are. */
-    struct fast_scratch *scratch = mca_coll_fast_scratch_new(ompi_comm_size(module->comm));
     struct fast_device device = {.complained = false};
     fast_args_t here = *args;
-    int rc;
 
-    if (NULL == scratch) {
+    if (NULL == module->looked) {
+        module->looked = mca_coll_fast_scratch_new(ompi_comm_size(module->comm));
+    }
+    if (NULL == module->looked) {
         return complain(module, &device, FS_ERR_NOMEM, fs_strerror(FS_ERR_NOMEM));
     }
-    device.blocks = mca_coll_fast_describe(scratch, args, &device.buffers);
+    device.blocks = mca_coll_fast_describe(module->looked, args, &device.buffers);
     if (fs_buffers_find(&device.buffers, &mca_coll_fast_component.wrapper, device.blocks)) {
         here.device = &device;
     }
-    rc = next(module, &here);
-    mca_coll_fast_scratch_free(scratch);
-    return rc;
+    return next(module, &here);
 }

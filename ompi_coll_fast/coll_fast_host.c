@@ -200,7 +200,9 @@ void mca_coll_fast_teardown(mca_coll_fast_module_t *module)
     }
     fs_coll_destroy(module->coll);
     mca_coll_fast_scratch_free(module->scratch);
+    mca_coll_fast_scratch_free(module->looked);
     module->coll = NULL;
     module->scratch = NULL;
+    module->looked = NULL;
     module->state = FAST_OFF;
 }

@@ -16,6 +16,7 @@ static void construct(mca_coll_fast_module_t *module)
     module->state = FAST_UNTRIED;
     module->coll = NULL;
     module->scratch = NULL;
+    module->looked = NULL;
     module->previous_allgather = NULL;
     module->previous_allgather_module = NULL;
     module->previous_alltoallv = NULL;

@@ -69,7 +69,7 @@ void fs_accel_destroy(fs_accel_t *accel)
 
 fs_mem_t fs_accel_query(const fs_accel_t *accel, const void *address)
 {
-    fs_mem_t mem = {FS_MEM_HOST, 0};
+    fs_mem_t mem = {.kind = FS_MEM_HOST};
 
     for (size_t k = 0; accel != NULL && k < accel->n_backends; ++k) {
         if (accel->backends[k]->query(accel->backends[k], address, &mem)) {
@@ -128,8 +128,8 @@ static fs_copier_t *take_idle(fs_accel_t *accel, fs_mem_t mem)
     fs_copier_t **at, *copier;
 
     pthread_mutex_lock(&accel->lock);
-    for (at = &accel->idle; *at != NULL && ((*at)->mem.kind != mem.kind ||
-                                            (*at)->mem.device != mem.device);) {
+    at = &accel->idle;
+    while (*at != NULL && !fs_mem_equal((*at)->mem, mem)) {
         at = &(*at)->next;
     }
     copier = *at;
@@ -162,6 +162,14 @@ void fs_accel_put_copier(fs_accel_t *accel, fs_copier_t *copier)
     pthread_mutex_unlock(&accel->lock);
 }
 
+fs_status_t fs_copier_reserve(fs_copier_t *copier, size_t n_segments,
+                              uint64_t len_bytes)
+{
+    return copier->reserve == NULL
+               ? FS_OK
+               : copier->reserve(copier, n_segments, len_bytes);
+}
+
 fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
                             size_t n_segments, bool on_device)
 {
@@ -173,14 +181,29 @@ fs_status_t fs_copier_test(fs_copier_t *copier)
     return copier->test(copier, false);
 }
 
+static uint64_t sum_of(const fs_segment_t *segments, size_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t k = 0; k < n; ++k) {
+        sum += segments[k].len_bytes;
+    }
+    return sum;
+}
+
 fs_status_t fs_accel_copy(fs_accel_t *accel, fs_mem_t mem,
-                          const fs_segment_t *segments, size_t n_segments)
+                          const fs_segment_t *segments, size_t n_segments,
+                          bool on_device)
 {
     fs_copier_t *copier = fs_accel_get_copier(accel, mem);
     fs_status_t  status = FS_ERR_ACCEL;
 
     if (copier != NULL) {
-        status = copier->start(copier, segments, n_segments, false);
+        if (on_device) {
+            (void)fs_copier_reserve(copier, n_segments,
+                                    sum_of(segments, n_segments));
+        }
+        status = copier->start(copier, segments, n_segments, on_device);
         if (status == FS_OK) {
             status = copier->test(copier, true);
         }

@@ -20,6 +20,11 @@ static inline bool fs_mem_is_device(fs_mem_t mem)
     return mem.kind == FS_MEM_CUDA || mem.kind == FS_MEM_ROCM;
 }
 
+static inline bool fs_mem_equal(fs_mem_t a, fs_mem_t b)
+{
+    return a.kind == b.kind && a.device == b.device && a.foreign == b.foreign;
+}
+
 /* "cuda", for people. */
 const char *fs_mem_name(fs_mem_kind_t kind);
 
@@ -42,6 +47,11 @@ typedef struct fs_copier fs_copier_t;
 fs_copier_t *fs_accel_get_copier(fs_accel_t *accel, fs_mem_t mem);
 void         fs_accel_put_copier(fs_accel_t *accel, fs_copier_t *copier);
 
+/* Room for batches of so many segments and bytes that lie on the device: only
+ * then they may be one kernel. Nothing is in flight. FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_copier_reserve(fs_copier_t *copier, size_t n_segments,
+                              uint64_t len_bytes);
+
 /* Begin to copy a batch of segments that do not overlap; they are borrowed until
  * the return. on_device: all of them lie there, at both ends. FS_OK,
  * FS_ERR_ACCEL; then nothing is in flight. */
@@ -51,21 +61,26 @@ fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
 /* Has the batch ended? FS_INPROGRESS, FS_OK, FS_ERR_ACCEL. */
 fs_status_t fs_copier_test(fs_copier_t *copier);
 
-/* Both in one: complete on return. Any thread. FS_OK, FS_ERR_ACCEL. */
+/* All in one: complete on return. Any thread. FS_OK, FS_ERR_ACCEL. */
 fs_status_t fs_accel_copy(fs_accel_t *accel, fs_mem_t mem,
-                          const fs_segment_t *segments, size_t n_segments);
+                          const fs_segment_t *segments, size_t n_segments,
+                          bool on_device);
 
 /* ---- back ends ---- */
 
 struct fs_copier {
+    /* NULL: never needed. */
+    fs_status_t (*reserve)(fs_copier_t *copier, size_t n_segments,
+                           uint64_t len_bytes);
     /* FS_OK, FS_ERR_ACCEL */
     fs_status_t (*start)(fs_copier_t *copier, const fs_segment_t *segments,
                          size_t n_segments, bool on_device);
     /* wait: until it has ended. */
     fs_status_t (*test)(fs_copier_t *copier, bool wait);
     void (*destroy)(fs_copier_t *copier);
-    fs_mem_t     mem;  /* set by fs_accel_get_copier() */
-    fs_copier_t *next; /* idle ones */
+    bool         has_kernel; /* batches on the device are one kernel */
+    fs_mem_t     mem;        /* set by fs_accel_get_copier() */
+    fs_copier_t *next;       /* idle ones */
 };
 
 typedef struct fs_backend fs_backend_t;

@@ -55,8 +55,8 @@ static bool open_device(const fs_cu_calls_t *cu, fs_cuda_device_t *device,
     return true;
 }
 
-/* With its context current: close with CtxPopCurrent_v2(). NULL: it cannot. */
-static const fs_cuda_device_t *enter(cuda_t *cuda, int ordinal)
+/* NULL: it cannot be used. */
+static const fs_cuda_device_t *get_device(cuda_t *cuda, int ordinal)
 {
     fs_cuda_device_t *device = NULL;
 
@@ -69,6 +69,14 @@ static const fs_cuda_device_t *enter(cuda_t *cuda, int ordinal)
         }
         pthread_mutex_unlock(&cuda->lock);
     }
+    return device;
+}
+
+/* With its context current: close with leave(). NULL: it cannot. */
+static const fs_cuda_device_t *enter(cuda_t *cuda, int ordinal)
+{
+    const fs_cuda_device_t *device = get_device(cuda, ordinal);
+
     return device != NULL && cuda->cu.CtxPushCurrent_v2(device->context) == 0
                ? device
                : NULL;
@@ -92,18 +100,31 @@ static int attribute(const cuda_t *cuda, int which, const void *address)
                : 0;
 }
 
+/* Memory of no context is of all of them. */
+static bool is_foreign(cuda_t *cuda, int ordinal, const void *address)
+{
+    const fs_cuda_device_t *device  = get_device(cuda, ordinal);
+    fs_cu_context_t         context = NULL;
+
+    return device != NULL &&
+           cuda->cu.PointerGetAttribute(&context, FS_CU_CONTEXT,
+                                        (uintptr_t)address) == 0 &&
+           context != NULL && context != device->context;
+}
+
 static bool cuda_query(fs_backend_t *backend, const void *address,
                        fs_mem_t *mem_p)
 {
-    const cuda_t *cuda    = (const cuda_t *)backend;
-    int           type    = attribute(cuda, FS_CU_MEMORY_TYPE, address);
-    bool          managed = attribute(cuda, FS_CU_IS_MANAGED, address) != 0;
+    cuda_t *cuda    = (cuda_t *)backend;
+    int     type    = attribute(cuda, FS_CU_MEMORY_TYPE, address);
+    bool    managed = attribute(cuda, FS_CU_IS_MANAGED, address) != 0;
 
     if (!managed && type != FS_CU_TYPE_DEVICE) {
         return false; /* plain, or pinned */
     }
-    mem_p->kind   = managed ? FS_MEM_CUDA_MANAGED : FS_MEM_CUDA;
-    mem_p->device = attribute(cuda, FS_CU_DEVICE_ORDINAL, address);
+    mem_p->kind    = managed ? FS_MEM_CUDA_MANAGED : FS_MEM_CUDA;
+    mem_p->device  = attribute(cuda, FS_CU_DEVICE_ORDINAL, address);
+    mem_p->foreign = !managed && is_foreign(cuda, mem_p->device, address);
     return true;
 }
 

@@ -32,14 +32,17 @@ bool fs_hip_leave(const fs_hip_calls_t *hip, int before)
 
 /* ---- memory ---- */
 
+/* -1: it has none. The program need not hear of that, by hipGetLastError. */
 static int attribute(const hip_t *hip, int which, const void *address)
 {
     int value = 0;
 
-    return hip->hip.PointerGetAttribute(&value, which,
-                                        (void *)(uintptr_t)address) == 0
-               ? value
-               : -1;
+    if (hip->hip.PointerGetAttribute(&value, which,
+                                     (void *)(uintptr_t)address) != 0) {
+        (void)hip->hip.GetLastError();
+        return -1;
+    }
+    return value;
 }
 
 static bool hip_query(fs_backend_t *backend, const void *address,

@@ -16,7 +16,8 @@ typedef void    *fs_cu_function_t;
 typedef uint64_t fs_cu_address_t;
 
 enum {
-    FS_CU_MEMORY_TYPE          = 2, /* CU_POINTER_ATTRIBUTE_... */
+    FS_CU_CONTEXT              = 1, /* CU_POINTER_ATTRIBUTE_... */
+    FS_CU_MEMORY_TYPE          = 2,
     FS_CU_IS_MANAGED           = 8,
     FS_CU_DEVICE_ORDINAL       = 9,
     FS_CU_TYPE_DEVICE          = 2,  /* CU_MEMORYTYPE_DEVICE */

@@ -2,8 +2,8 @@
 /*
  * Copies on one device of CUDA. A batch that stays on the device is cut into
  * pieces and goes as one kernel, see fs_copy.cu: copies one by one cost a few
- * microseconds each. Other batches, and all where the driver does not take the
- * kernel, are copies in a row.
+ * microseconds each. Other batches, those for which there is no room, and all
+ * where the driver does not take the kernel, are copies in a row.
  */
 #include "accel/fs_cuda.h"
 
@@ -12,9 +12,10 @@
 enum {
     PIECE_BYTES      = 65536,
     THREADS          = 256,
-    BLOCKS_PER_MULTI = 8, /* as many threads as fit */
-    FIRST_PIECES     = 1024
+    BLOCKS_PER_MULTI = 8 /* as many threads as fit */
 };
+
+_Static_assert(sizeof(fs_segment_t) == 24, "piece_t of fs_copy.cu");
 
 typedef struct copier {
     fs_copier_t             super; /* first */
@@ -42,29 +43,42 @@ static void free_pieces(copier_t *c)
     c->max_pieces    = 0;
 }
 
-static bool reserve_pieces(copier_t *c, size_t n)
+static bool alloc_pieces(copier_t *c, size_t n)
 {
-    size_t max = c->max_pieces == 0 ? FIRST_PIECES : c->max_pieces;
-    void  *pieces;
+    void *pieces;
 
-    if (n <= c->max_pieces) {
-        return true;
-    }
-    while (max < n) {
-        max *= 2;
-    }
-    free_pieces(c);
-    if (c->cu->MemAllocHost_v2(&pieces, max * sizeof(*c->pieces)) != 0) {
+    if (c->cu->MemAllocHost_v2(&pieces, n * sizeof(*c->pieces)) != 0) {
         return false;
     }
     c->pieces = pieces;
-    if (c->cu->MemAlloc_v2(&c->device_pieces, max * sizeof(*c->pieces)) != 0) {
+    if (c->cu->MemAlloc_v2(&c->device_pieces, n * sizeof(*c->pieces)) != 0) {
         c->device_pieces = 0;
         free_pieces(c);
         return false;
     }
-    c->max_pieces = max;
+    c->max_pieces = n;
     return true;
+}
+
+/* At most so many. */
+static fs_status_t reserve(fs_copier_t *super, size_t n_segments,
+                           uint64_t len_bytes)
+{
+    copier_t       *c = (copier_t *)super;
+    size_t          n = n_segments + len_bytes / PIECE_BYTES;
+    fs_cu_context_t popped;
+    bool            good;
+
+    if (n <= c->max_pieces || c->device->module == NULL) {
+        return FS_OK;
+    }
+    if (c->cu->CtxPushCurrent_v2(c->device->context) != 0) {
+        return FS_ERR_NOMEM;
+    }
+    free_pieces(c);
+    good = alloc_pieces(c, n);
+    c->cu->CtxPopCurrent_v2(&popped);
+    return good ? FS_OK : FS_ERR_NOMEM;
 }
 
 static size_t count_pieces(const fs_segment_t *segments, size_t n_segments)
@@ -136,8 +150,8 @@ static fs_status_t start(fs_copier_t *super, const fs_segment_t *segments,
     if (c->cu->CtxPushCurrent_v2(c->device->context) != 0) {
         return FS_ERR_ACCEL;
     }
-    kernel = on_device && n_segments > 1 && n > 0 && n <= UINT32_MAX &&
-             c->device->module != NULL && reserve_pieces(c, n);
+    kernel = on_device && n_segments > 1 && n > 0 && n <= c->max_pieces &&
+             n <= UINT32_MAX;
     good = kernel ? launch(c, segments, n_segments, (unsigned)n)
                   : copy_in_a_row(c, segments, n_segments);
     good = good && c->cu->EventRecord(c->event, c->stream) == 0;
@@ -197,8 +211,10 @@ fs_copier_t *fs_cuda_copier_create(const fs_cu_calls_t    *cu,
         free(c);
         return NULL;
     }
-    c->super  = (fs_copier_t){.start = start, .test = test, .destroy = destroy};
-    c->cu     = cu;
-    c->device = device;
+    c->super = (fs_copier_t){
+        .reserve = reserve, .start = start, .test = test, .destroy = destroy};
+    c->super.has_kernel = device->module != NULL;
+    c->cu               = cu;
+    c->device           = device;
     return &c->super;
 }

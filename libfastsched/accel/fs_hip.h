@@ -21,6 +21,7 @@ enum {
 /* DO(name without "hip", type). All return 0 for success. */
 #define FS_HIP_CALLS(DO)                                  \
     DO(PointerGetAttribute, int (*)(void *, int, void *)) \
+    DO(GetLastError, int (*)(void))                       \
     DO(RuntimeGetVersion, int (*)(int *))                 \
     DO(GetDevice, int (*)(int *))                         \
     DO(SetDevice, int (*)(int))                           \

@@ -25,13 +25,12 @@ fs_status_t fs_blocks_init(fs_blocks_t *blocks, uint32_t n_ranks)
 
 static void free_copy(fs_blocks_t *blocks)
 {
-    const fs_call_device_t *device = &blocks->call.device;
-
-    if (blocks->copy != NULL && fs_mem_is_device(device->send_mem)) {
-        fs_accel_free(device->accel, device->send_mem, blocks->copy);
+    if (blocks->copy != NULL && fs_mem_is_device(blocks->copy_mem)) {
+        fs_accel_free(blocks->accel, blocks->copy_mem, blocks->copy);
     } else {
         free(blocks->copy);
     }
+    blocks->copy = NULL;
 }
 
 void fs_blocks_fini(fs_blocks_t *blocks)
@@ -56,10 +55,10 @@ static uint64_t total_of(const uint64_t *bytes, uint32_t n)
     return total;
 }
 
-static fs_status_t copy_on_host(const fs_blocks_t *blocks, bool contiguous,
-                                char *copy)
+static fs_status_t copy_on_host(fs_blocks_t *blocks, bool contiguous)
 {
     const fs_call_t *call   = &blocks->call;
+    char            *copy   = blocks->copy;
     fs_status_t      status = FS_OK;
 
     for (uint32_t r = 0; r < blocks->n_ranks && status == FS_OK; ++r) {
@@ -75,10 +74,10 @@ static fs_status_t copy_on_host(const fs_blocks_t *blocks, bool contiguous,
     return status;
 }
 
-static fs_status_t copy_on_device(const fs_blocks_t *blocks, char *copy)
+static fs_status_t copy_on_device(fs_blocks_t *blocks)
 {
-    const fs_call_device_t *device = &blocks->call.device;
-    fs_segment_t *segments         = calloc(blocks->n_ranks, sizeof(*segments));
+    char         *copy     = blocks->copy;
+    fs_segment_t *segments = calloc(blocks->n_ranks, sizeof(*segments));
     fs_status_t   status;
 
     if (segments == NULL) {
@@ -89,30 +88,46 @@ static fs_status_t copy_on_device(const fs_blocks_t *blocks, char *copy)
             (fs_segment_t){copy, blocks->send_block[r], blocks->send_bytes[r]};
         copy += blocks->send_bytes[r];
     }
-    status = fs_accel_copy(device->accel, device->send_mem, segments,
-                           blocks->n_ranks);
+    status = fs_accel_copy(blocks->accel, blocks->copy_mem, segments,
+                           blocks->n_ranks, !blocks->copy_mem.foreign);
     free(segments);
     return status;
 }
 
+/* Memory of a device is kept from call to call: its drivers are slow at it. */
+static bool alloc_copy(fs_blocks_t *blocks, fs_mem_t mem, uint64_t len_bytes)
+{
+    if (blocks->copy != NULL && len_bytes <= blocks->copy_len &&
+        fs_mem_equal(blocks->copy_mem, mem)) {
+        return true;
+    }
+    free_copy(blocks);
+    blocks->accel    = blocks->call.device.accel;
+    blocks->copy_mem = mem;
+    blocks->copy_len = len_bytes;
+    blocks->copy     = fs_mem_is_device(mem)
+                           ? fs_accel_alloc(blocks->accel, mem, len_bytes)
+                           : malloc(len_bytes);
+    return blocks->copy != NULL;
+}
+
 fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous)
 {
-    const fs_call_device_t *device    = &blocks->call.device;
-    bool                    on_device = fs_mem_is_device(device->send_mem);
-    uint64_t    total = total_of(blocks->send_bytes, blocks->n_ranks);
-    char       *at;
-    fs_status_t status;
+    fs_call_device_t *device = &blocks->call.device;
+    uint64_t          total  = total_of(blocks->send_bytes, blocks->n_ranks);
+    fs_status_t       status;
+    char             *at;
 
-    total        = total > 0 ? total : 1;
-    blocks->copy = on_device
-                       ? fs_accel_alloc(device->accel, device->send_mem, total)
-                       : malloc(total);
-    if (blocks->copy == NULL) {
+    if (!fs_mem_is_device(device->send_mem)) {
+        device->send_mem = (fs_mem_t){.kind = FS_MEM_HOST}; /* not managed */
+    }
+    if (!alloc_copy(blocks, device->send_mem, total > 0 ? total : 1)) {
         return FS_ERR_NOMEM;
     }
+    status = fs_mem_is_device(device->send_mem)
+                 ? copy_on_device(blocks)
+                 : copy_on_host(blocks, contiguous);
     at     = blocks->copy;
-    status = on_device ? copy_on_device(blocks, at)
-                       : copy_on_host(blocks, contiguous, at);
     for (uint32_t r = 0; r < blocks->n_ranks; ++r) {
         blocks->send_block[r] = at;
         at += blocks->send_bytes[r];
@@ -122,8 +137,9 @@ fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous)
 
 void fs_blocks_end(fs_blocks_t *blocks, bool all_done)
 {
-    if (all_done) {
+    if (!all_done) {
+        blocks->copy = NULL;
+    } else if (!fs_mem_is_device(blocks->copy_mem)) {
         free_copy(blocks);
     }
-    blocks->copy = NULL;
 }

@@ -2,7 +2,7 @@
 /*
  * In which memory the buffers of a call are, and what that means for it: the
  * network takes them there, or their bytes go through staging on the host, or
- * the call is for the MPI alone.
+ * the call is for the MPI alone, or not for the MPI.
  */
 #include "exec/fs_buffers.h"
 
@@ -12,30 +12,54 @@
 
 #include <stdio.h>
 
-/* Of the first byte; the others are with it. */
-static fs_mem_t find_mem(const fs_accel_t *accel, uint32_t n,
-                         const void *const *block, const uint64_t *bytes)
+/* ---- where they are ---- */
+
+/* Of the first byte; the others are with it. False: there is none. */
+static bool find_mem(const fs_accel_t *accel, uint32_t n,
+                     const void *const *block, const uint64_t *bytes,
+                     fs_mem_t *mem_p)
 {
     for (uint32_t r = 0; r < n; ++r) {
         if (bytes[r] > 0) {
-            return fs_accel_query(accel, block[r]);
+            *mem_p = fs_accel_query(accel, block[r]);
+            return true;
         }
     }
-    return (fs_mem_t){FS_MEM_HOST, 0};
+    return false;
 }
 
-bool fs_buffers_find(fs_buffers_t *buffers, const fs_wrapper_t *wrapper,
+/* A side without a byte is like the other. */
+bool fs_buffers_find(fs_buffers_t *b, const fs_wrapper_t *wrapper,
                      const fs_blocks_t *blocks)
 {
-    buffers->recv_mem = find_mem(wrapper->accel, blocks->n_ranks,
-                                 (const void *const *)blocks->recv_block,
-                                 blocks->recv_bytes);
-    buffers->send_mem = buffers->in_place
-                            ? buffers->recv_mem
-                            : find_mem(wrapper->accel, blocks->n_ranks,
-                                       blocks->send_block, blocks->send_bytes);
-    return buffers->send_mem.kind != FS_MEM_HOST ||
-           buffers->recv_mem.kind != FS_MEM_HOST;
+    bool send, recv;
+
+    b->send_mem = b->recv_mem = (fs_mem_t){.kind = FS_MEM_HOST};
+    recv                      = find_mem(wrapper->accel, blocks->n_ranks,
+                                         (const void *const *)blocks->recv_block, blocks->recv_bytes,
+                                         &b->recv_mem);
+    send                      = !b->in_place &&
+           find_mem(wrapper->accel, blocks->n_ranks, blocks->send_block,
+                    blocks->send_bytes, &b->send_mem);
+    if (!send) {
+        b->send_mem        = b->recv_mem;
+        b->send_contiguous = b->in_place ? b->recv_contiguous : true;
+    }
+    if (!recv) {
+        b->recv_mem        = b->send_mem;
+        b->recv_contiguous = b->in_place ? b->send_contiguous : true;
+    }
+    return b->send_mem.kind != FS_MEM_HOST || b->recv_mem.kind != FS_MEM_HOST;
+}
+
+static bool is_in(unsigned mem_kinds, fs_mem_t mem)
+{
+    return mem_kinds >> mem.kind & 1;
+}
+
+bool fs_buffers_need_shadow(const fs_wrapper_t *wrapper, fs_mem_t mem)
+{
+    return fs_mem_is_device(mem) && !is_in(wrapper->mem_kinds, mem);
 }
 
 fs_status_t fs_buffers_check(const fs_buffers_t *buffers,
@@ -59,25 +83,15 @@ fs_status_t fs_buffers_check(const fs_buffers_t *buffers,
                  name, kind);
     } else {
         snprintf(why, why_len,
-                 "the %s buffer is %s memory, which %s cannot use; parameter "
-                 "accel_fallback allows copies on the host",
+                 "the %s buffer is %s memory, which %s does not use here; "
+                 "parameter accel_fallback allows to go through the host, see "
+                 "accel_direct, too",
                  name, kind, server);
     }
     return FS_ERR_UNSUPPORTED;
 }
 
 /* ---- served by the network ---- */
-
-static bool is_in(unsigned mem_kinds, fs_mem_t mem)
-{
-    return mem_kinds >> mem.kind & 1;
-}
-
-/* The network only moves bytes: nothing may have to be packed. */
-static bool is_direct(const fs_buffers_t *b, unsigned mem_kinds, fs_mem_t mem)
-{
-    return b->send_contiguous && b->recv_contiguous && is_in(mem_kinds, mem);
-}
 
 static const char *net_name(const fs_coll_t *coll)
 {
@@ -92,16 +106,25 @@ static void explain(fs_wrapper_t *wrapper, const fs_coll_t *coll, fs_mem_t mem)
     fs_line_t line = {text, sizeof(text), 0};
 
     if (coll->net == NULL || is_in(coll->net->mem_kinds, mem) ||
-        wrapper->warned ||
-        (!wrapper->on_world_rank_0 && wrapper->params.verbose == 0)) {
+        (!wrapper->on_world_rank_0 && wrapper->params.verbose == 0) ||
+        __atomic_exchange_n(&wrapper->warned, true, __ATOMIC_RELAXED)) {
         return;
     }
-    wrapper->warned = true;
     fs_line_say(&line,
-                "%s is built without %s: buffers there go through memory of "
-                "the host; install a UCX that is built with it",
+                "%s takes no %s memory (not built for it, or not allowed to): "
+                "such buffers go through memory of the host",
                 net_name(coll), mem.kind == FS_MEM_CUDA ? "CUDA" : "ROCm");
     wrapper->say(text);
+}
+
+/* What the network may be told; managed memory, which any CPU may touch, is the
+ * host's for one that does not know it. */
+static fs_mem_t told(const fs_coll_t *coll, fs_mem_t mem)
+{
+    bool known = coll->net != NULL && is_in(coll->net->mem_kinds, mem);
+
+    return known || fs_mem_is_device(mem) ? mem
+                                          : (fs_mem_t){.kind = FS_MEM_HOST};
 }
 
 /* One side on a device that the network does not take as it is. */
@@ -129,24 +152,25 @@ fs_status_t fs_buffers_for_coll(const fs_buffers_t *b, fs_wrapper_t *wrapper,
                                 const fs_coll_t *coll, fs_call_device_t *device,
                                 char *why, size_t why_len)
 {
-    static const fs_mem_t host      = {FS_MEM_HOST, 0};
-    unsigned              mem_kinds = fs_coll_mem_kinds(coll);
-    bool                  send      = is_direct(b, mem_kinds, b->send_mem);
-    bool                  recv      = is_direct(b, mem_kinds, b->recv_mem);
-    fs_status_t           status    = FS_OK;
+    /* The network only moves bytes: nothing may have to be packed. */
+    unsigned direct =
+        b->send_contiguous && b->recv_contiguous ? fs_coll_mem_kinds(coll) : 0;
+    fs_status_t status = FS_OK;
 
-    /* A network that does not know managed memory takes it for the host's. */
-    *device = (fs_call_device_t){
-        .accel    = wrapper->accel,
-        .send_mem = send || fs_mem_is_device(b->send_mem) ? b->send_mem : host,
-        .recv_mem = recv || fs_mem_is_device(b->recv_mem) ? b->recv_mem : host,
-    };
-    if (fs_mem_is_device(b->send_mem) && !send) {
+    *device = (fs_call_device_t){.accel    = wrapper->accel,
+                                 .send_mem = told(coll, b->send_mem),
+                                 .recv_mem = told(coll, b->recv_mem)};
+    if (fs_mem_is_device(b->send_mem) && !is_in(direct, b->send_mem)) {
         status = go_round(device, b, wrapper, coll, FS_SIDE_SEND, why, why_len);
     }
-    if (fs_mem_is_device(b->recv_mem) && !recv &&
+    if (fs_mem_is_device(b->recv_mem) && !is_in(direct, b->recv_mem) &&
         device->consent == FS_CONSENT_YES) {
         status = go_round(device, b, wrapper, coll, FS_SIDE_RECV, why, why_len);
+    }
+    if (device->consent == FS_CONSENT_YES && !wrapper->params.accel_fallback &&
+        (fs_buffers_need_shadow(wrapper, b->send_mem) ||
+         fs_buffers_need_shadow(wrapper, b->recv_mem))) {
+        device->consent = FS_CONSENT_OURS;
     }
     return status;
 }

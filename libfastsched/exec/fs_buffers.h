@@ -13,4 +13,7 @@ fs_status_t fs_buffers_check(const fs_buffers_t *buffers,
                              const fs_wrapper_t *wrapper, fs_side_t side,
                              const char *server, char *why, size_t why_len);
 
+/* Memory of a device where the MPI's own algorithm is lost. */
+bool fs_buffers_need_shadow(const fs_wrapper_t *wrapper, fs_mem_t mem);
+
 #endif

@@ -341,13 +341,15 @@ static fs_status_t serve(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 static fs_status_t refuse(fs_coll_t *coll)
 {
     snprintf(coll->error, sizeof(coll->error),
-             "a rank's buffers cannot be used, as that rank says");
+             "a rank's buffers are on a device, and what serves this call "
+             "cannot use them there");
     return FS_ERR_UNSUPPORTED;
 }
 
 static fs_status_t alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 {
     fs_status_t status;
+    uint64_t    flags;
 
     *ran = false;
     if (coll->dead) {
@@ -373,7 +375,8 @@ static fs_status_t alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
     if (status != FS_OK) {
         return die(coll, status, "summary exchange");
     }
-    if (fs_meta_word(coll->meta)->flags & FS_FLAG_REFUSES) {
+    flags = fs_meta_word(coll->meta)->flags;
+    if (flags & FS_FLAG_REFUSES) {
         return refuse(coll);
     }
     enter(coll, FS_TRACE_PLAN);
@@ -385,6 +388,9 @@ static fs_status_t alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
     }
     if (coll->choice.alg != FS_ALG_HOST) {
         status = serve(coll, call, ran);
+    }
+    if (status == FS_OK && !*ran && flags & FS_FLAG_NO_HOST) {
+        return refuse(coll);
     }
     if (status == FS_OK && *ran && coll->params.verbose > 0) {
         enter(coll, FS_TRACE_REPORT);

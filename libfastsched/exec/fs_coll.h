@@ -60,7 +60,8 @@ enum {
     FS_FLAG_DECLINE  = 1, /* this rank cannot run the call */
     FS_FLAG_PREPARES = 2, /* it has to prepare the call, which may fail */
     FS_FLAG_MISSED   = 4, /* it has seen a large call go without a summary */
-    FS_FLAG_REFUSES  = 8  /* nobody can run the call, see FS_CONSENT_NO */
+    FS_FLAG_REFUSES  = 8, /* nobody can run the call, see FS_CONSENT_NO */
+    FS_FLAG_NO_HOST  = 16 /* the host cannot, see FS_CONSENT_OURS */
 };
 
 /* Kinds of device memory that messages of this communicator may be in, as the

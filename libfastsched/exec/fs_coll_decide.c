@@ -23,6 +23,13 @@ fs_choice_t fs_coll_leave(const char *reason)
     return (fs_choice_t){FS_ALG_HOST, false, reason};
 }
 
+static const uint64_t consent_flags[] = {
+    [FS_CONSENT_YES]  = 0,
+    [FS_CONSENT_HOST] = FS_FLAG_DECLINE,
+    [FS_CONSENT_OURS] = FS_FLAG_NO_HOST,
+    [FS_CONSENT_NO]   = FS_FLAG_REFUSES,
+};
+
 /* What this rank has to say about its counts, and about the call before. */
 fs_meta_word_t fs_coll_word(const fs_coll_t *coll, const fs_call_t *call)
 {
@@ -51,8 +58,7 @@ fs_meta_word_t fs_coll_word(const fs_coll_t *coll, const fs_call_t *call)
     word.flags |= call->prepare != NULL || !fs_exec_fits(coll->exec, call)
                       ? FS_FLAG_PREPARES
                       : 0;
-    word.flags |= call->device.consent == FS_CONSENT_HOST ? FS_FLAG_DECLINE : 0;
-    word.flags |= call->device.consent == FS_CONSENT_NO ? FS_FLAG_REFUSES : 0;
+    word.flags |= consent_flags[call->device.consent];
     word.flags |= coll->quiet.missed ? FS_FLAG_MISSED : 0;
     return word;
 }
@@ -154,7 +160,9 @@ void fs_coll_decide(fs_coll_t *coll, const fs_call_t *call)
     if (word->flags & FS_FLAG_DECLINE) {
         coll->choice = fs_coll_leave("a rank's buffer is for the MPI alone");
     }
-    heed_guard(coll);
+    if (!(word->flags & FS_FLAG_NO_HOST)) {
+        heed_guard(coll);
+    }
     for (uint32_t r = 0; r < coll->topo->n_ranks; ++r) {
         seen.sent_bytes += call->send_bytes[r];
     }

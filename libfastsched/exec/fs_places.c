@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "exec/fs_places.h"
 
+#include "base/fs_arith.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static const fs_mem_t on_host = {FS_MEM_HOST, 0};
-
-static bool same_mem(fs_mem_t a, fs_mem_t b)
-{
-    return a.kind == b.kind && a.device == b.device;
-}
+static const fs_mem_t on_host = {.kind = FS_MEM_HOST};
 
 /* The device of a call; the host's memory if it has none. */
 static fs_mem_t device_of(const fs_call_t *call)
@@ -61,19 +58,23 @@ static bool pool_fits(const fs_pool_t *pool, fs_mem_t device,
                       uint64_t len_bytes)
 {
     return len_bytes <= pool->len_bytes &&
-           (len_bytes == 0 || same_mem(pool->device, device));
+           (len_bytes == 0 || fs_mem_equal(pool->device, device));
 }
 
+/* If there is no room for both, the old one goes first. */
 static fs_status_t reserve_pool(fs_places_t *places, fs_pool_kind_t kind,
-                                fs_mem_t device)
+                                fs_mem_t device, uint64_t len_bytes)
 {
-    uint64_t len_bytes = places->most_bytes;
-    char    *memory;
+    char *memory;
 
     if (pool_fits(&places->pools[kind], device, len_bytes)) {
         return FS_OK;
     }
     memory = alloc_staging(kind, places->accel, device, len_bytes);
+    if (memory == NULL && places->pools[kind].memory != NULL) {
+        free_pool(places, kind);
+        memory = alloc_staging(kind, places->accel, device, len_bytes);
+    }
     if (memory == NULL) {
         return FS_ERR_NOMEM;
     }
@@ -82,10 +83,25 @@ static fs_status_t reserve_pool(fs_places_t *places, fs_pool_kind_t kind,
     return FS_OK;
 }
 
-/* Batches of up to all operations of a plan. */
-static fs_status_t reserve_copies(fs_places_t *places)
+/* What plans need, the largest of each. */
+static fs_needs_t needs_of(const fs_places_t *places, const fs_plan_t *plan)
 {
-    uint32_t      n = places->most_ops;
+    fs_needs_t needs = {.staging_bytes = plan->staging_bytes};
+
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        if (plan->ops[k].kind == FS_OP_COPY) {
+            ++needs.n_copies;
+            needs.copied_bytes += plan->ops[k].len_bytes;
+        }
+    }
+    return (fs_needs_t){
+        fs_u64_max(needs.staging_bytes, places->most.staging_bytes),
+        fs_u64_max(needs.copied_bytes, places->most.copied_bytes),
+        fs_u64_max(needs.n_copies, places->most.n_copies)};
+}
+
+static fs_status_t reserve_batch(fs_places_t *places, uint64_t n)
+{
     fs_segment_t *segments;
     uint32_t     *ids;
 
@@ -117,16 +133,26 @@ static void put_copier(fs_places_t *places)
 
 static bool has_copier(const fs_places_t *places, fs_mem_t device)
 {
-    return places->copier != NULL && same_mem(places->copier->mem, device);
+    return places->copier != NULL && fs_mem_equal(places->copier->mem, device);
 }
 
-static fs_status_t reserve_copier(fs_places_t *places, fs_mem_t device)
+/* Without room for a kernel copies go one by one. */
+static fs_status_t reserve_copies(fs_places_t *places, fs_accel_t *accel,
+                                  fs_mem_t device, const fs_needs_t *needs)
 {
-    if (!has_copier(places, device)) {
+    fs_status_t status = reserve_batch(places, needs->n_copies);
+
+    places->accel = accel;
+    if (status == FS_OK && !has_copier(places, device)) {
         put_copier(places);
-        places->copier = fs_accel_get_copier(places->accel, device);
+        places->copier = fs_accel_get_copier(accel, device);
+        status         = places->copier == NULL ? FS_ERR_ACCEL : FS_OK;
     }
-    return places->copier == NULL ? FS_ERR_ACCEL : FS_OK;
+    if (status == FS_OK) {
+        (void)fs_copier_reserve(places->copier, needs->n_copies,
+                                needs->copied_bytes);
+    }
+    return status;
 }
 
 fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
@@ -134,21 +160,19 @@ fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
 {
     fs_pool_kind_t kind   = pool_of(call);
     fs_mem_t       device = device_of(call);
+    fs_needs_t     needs  = needs_of(places, plan);
     fs_status_t    status = FS_OK;
 
-    places->most_bytes = plan->staging_bytes > places->most_bytes
-                             ? plan->staging_bytes
-                             : places->most_bytes;
-    places->most_ops   = plan->n_ops > places->most_ops ? plan->n_ops
-                                                        : places->most_ops;
     if (kind != FS_POOL_HOST) {
-        places->accel = call->device.accel;
-        status        = reserve_copies(places);
-        if (status == FS_OK) {
-            status = reserve_copier(places, device);
-        }
+        status = reserve_copies(places, call->device.accel, device, &needs);
     }
-    return status == FS_OK ? reserve_pool(places, kind, device) : status;
+    if (status == FS_OK) {
+        status = reserve_pool(places, kind, device, needs.staging_bytes);
+    }
+    if (status == FS_OK) {
+        places->most = needs;
+    }
+    return status;
 }
 
 bool fs_places_fit(const fs_places_t *places, const fs_call_t *call)
@@ -156,9 +180,11 @@ bool fs_places_fit(const fs_places_t *places, const fs_call_t *call)
     fs_pool_kind_t kind   = pool_of(call);
     fs_mem_t       device = device_of(call);
 
-    return pool_fits(&places->pools[kind], device, places->most_bytes) &&
-           (kind == FS_POOL_HOST || (places->max_copies >= places->most_ops &&
-                                     has_copier(places, device)));
+    return pool_fits(&places->pools[kind], device,
+                     places->most.staging_bytes) &&
+           (kind == FS_POOL_HOST ||
+            (places->max_copies >= places->most.n_copies &&
+             has_copier(places, device)));
 }
 
 void fs_places_fini(fs_places_t *places)
@@ -181,9 +207,9 @@ void fs_places_start(fs_places_t *places, const fs_call_t *call)
     places->call          = call;
     places->pool          = &places->pools[kind];
     places->staging_mem   = kind == FS_POOL_DEVICE ? device : on_host;
-    places->on_one_device = kind == FS_POOL_DEVICE &&
-                            same_mem(call->device.send_mem, device) &&
-                            same_mem(call->device.recv_mem, device);
+    places->on_one_device = kind == FS_POOL_DEVICE && !device.foreign &&
+                            fs_mem_equal(call->device.send_mem, device) &&
+                            fs_mem_equal(call->device.recv_mem, device);
     places->n_gathered = places->n_begun = places->n_ended = 0;
 }
 

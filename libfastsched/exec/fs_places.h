@@ -27,20 +27,26 @@ typedef struct fs_pool {
     uint64_t len_bytes;
 } fs_pool_t;
 
+/* Of a plan. */
+typedef struct fs_needs {
+    uint64_t staging_bytes;
+    uint64_t copied_bytes;
+    uint64_t n_copies;
+} fs_needs_t;
+
 typedef struct fs_places {
     const fs_call_t *call; /* in hand */
     const fs_pool_t *pool; /* that it uses */
     fs_mem_t         staging_mem;
     bool             on_one_device;
     fs_pool_t        pools[FS_N_POOLS];
-    uint64_t         most_bytes; /* of staging, of all plans ever reserved */
-    uint32_t         most_ops;   /* likewise */
+    fs_needs_t       most; /* of all plans ever reserved */
     /* Batches: copies are gathered, begun and ended in this order. */
     fs_accel_t   *accel;
     fs_copier_t  *copier;   /* NULL: no call has needed one */
     fs_segment_t *segments; /* [max_copies] */
     uint32_t     *ids;      /* [max_copies] */
-    uint32_t      max_copies;
+    uint64_t      max_copies;
     uint32_t      n_gathered;
     uint32_t      n_begun;
     uint32_t      n_ended;

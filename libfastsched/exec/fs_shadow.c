@@ -58,7 +58,7 @@ static fs_status_t copy_in(const fs_shadow_t *shadow, fs_accel_t *accel,
 {
     return shadow->segments == NULL
                ? FS_OK
-               : fs_accel_copy(accel, shadow->mem, shadow->segments, n);
+               : fs_accel_copy(accel, shadow->mem, shadow->segments, n, false);
 }
 
 static fs_status_t copy_out(const fs_shadow_t *shadow, fs_accel_t *accel,
@@ -72,7 +72,7 @@ static fs_status_t copy_out(const fs_shadow_t *shadow, fs_accel_t *accel,
 
         *s = (fs_segment_t){(void *)(uintptr_t)s->src, s->dst, s->len_bytes};
     }
-    return fs_accel_copy(accel, shadow->mem, shadow->segments, n);
+    return fs_accel_copy(accel, shadow->mem, shadow->segments, n, false);
 }
 
 static void free_shadow(fs_shadow_t *shadow, bool all_done)
@@ -86,12 +86,6 @@ static void free_shadow(fs_shadow_t *shadow, bool all_done)
 
 /* ---- those of a call ---- */
 
-/* On a device where the MPI is lost. */
-static bool needs_shadow(const fs_wrapper_t *wrapper, fs_mem_t mem)
-{
-    return fs_mem_is_device(mem) && !(wrapper->mem_kinds >> mem.kind & 1);
-}
-
 static fs_status_t make_both(fs_shadows_t *s, const fs_buffers_t *buffers,
                              const fs_wrapper_t *wrapper,
                              const fs_blocks_t  *blocks)
@@ -99,11 +93,12 @@ static fs_status_t make_both(fs_shadows_t *s, const fs_buffers_t *buffers,
     uint32_t    n      = blocks->n_ranks;
     fs_status_t status = FS_OK;
 
-    if (!buffers->in_place && needs_shadow(wrapper, buffers->send_mem)) {
+    if (!buffers->in_place &&
+        fs_buffers_need_shadow(wrapper, buffers->send_mem)) {
         status = make_shadow(&s->send, buffers->send_mem, n, blocks->send_block,
                              blocks->send_bytes);
     }
-    if (status == FS_OK && needs_shadow(wrapper, buffers->recv_mem)) {
+    if (status == FS_OK && fs_buffers_need_shadow(wrapper, buffers->recv_mem)) {
         status = make_shadow(&s->recv, buffers->recv_mem, n,
                              (const void *const *)blocks->recv_block,
                              blocks->recv_bytes);
@@ -118,11 +113,11 @@ fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_buffers_t *buffers,
 {
     fs_status_t status = FS_OK;
 
-    if (needs_shadow(wrapper, buffers->send_mem)) {
+    if (fs_buffers_need_shadow(wrapper, buffers->send_mem)) {
         status = fs_buffers_check(buffers, wrapper, FS_SIDE_SEND, "the MPI",
                                   why, why_len);
     }
-    if (status == FS_OK && needs_shadow(wrapper, buffers->recv_mem)) {
+    if (status == FS_OK && fs_buffers_need_shadow(wrapper, buffers->recv_mem)) {
         status = fs_buffers_check(buffers, wrapper, FS_SIDE_RECV, "the MPI",
                                   why, why_len);
     }

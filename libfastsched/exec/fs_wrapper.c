@@ -130,10 +130,9 @@ void fs_wrapper_find_accel(fs_wrapper_t *wrapper)
 {
     pthread_mutex_lock(&wrapper->lock);
     if (wrapper->accel == NULL && wrapper->params.accel) {
-        wrapper->accel = fs_accel_create();
-        if (wrapper->accel != NULL) {
-            wrapper->mem_kinds = find_mem_kinds();
-        }
+        wrapper->mem_kinds = find_mem_kinds();
+        /* Other threads look at it without the lock, see fs_wrapper_has_accel(). */
+        __atomic_store_n(&wrapper->accel, fs_accel_create(), __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&wrapper->lock);
 }

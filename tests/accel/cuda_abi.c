@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <stddef.h>
 
+_Static_assert((int)FS_CU_CONTEXT == CU_POINTER_ATTRIBUTE_CONTEXT, "");
 _Static_assert((int)FS_CU_MEMORY_TYPE == CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "");
 _Static_assert((int)FS_CU_IS_MANAGED == CU_POINTER_ATTRIBUTE_IS_MANAGED, "");
 _Static_assert((int)FS_CU_DEVICE_ORDINAL == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,

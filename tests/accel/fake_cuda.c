@@ -17,6 +17,7 @@ enum {
     INVALID_PTX          = 218,
     NOT_FOUND            = 500,
     NOT_READY            = 600,
+    CONTEXT              = 1,
     MEMORY_TYPE          = 2,
     IS_MANAGED           = 8,
     DEVICE_ORDINAL       = 9,
@@ -28,6 +29,35 @@ enum { N_DEVICES = 2, MAX_DEPTH = 8, N_MULTIPROCESSORS = 3 };
 
 static pthread_mutex_t lock        = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static char contexts[N_DEVICES]; /* their addresses count */
+
+/* ---- faults ---- */
+
+static const char *failing;
+static unsigned    fails_at;
+
+void fake_cuda_fail(const char *name, unsigned n)
+{
+    failing  = name;
+    fails_at = n;
+}
+
+int fake_cuda_has_failed(void)
+{
+    return failing != NULL && fails_at == 0;
+}
+
+static int fails(const char *name)
+{
+    int bad;
+
+    pthread_mutex_lock(&lock);
+    bad = failing != NULL && fails_at > 0 && strcmp(failing, name) == 0 &&
+          --fails_at == 0;
+    pthread_mutex_unlock(&lock);
+    return bad;
+}
 
 /* ---- memory ---- */
 
@@ -42,7 +72,6 @@ struct block {
 };
 
 static block_t *blocks;
-static int      n_allocated;
 
 static block_t *find(uint64_t address)
 {
@@ -58,7 +87,7 @@ static block_t *find(uint64_t address)
     return b;
 }
 
-int cuMemAlloc_v2(uint64_t *address_p, size_t len_bytes)
+int fake_cuda_alloc(uint64_t *address_p, size_t len_bytes, int device)
 {
     int      fd  = memfd_create("fake-device", 0);
     block_t *b   = calloc(1, sizeof(*b));
@@ -75,7 +104,7 @@ int cuMemAlloc_v2(uint64_t *address_p, size_t len_bytes)
         return OUT_OF_MEMORY;
     }
     pthread_mutex_lock(&lock);
-    b->device = n_allocated++ % N_DEVICES;
+    b->device = device % N_DEVICES;
     b->next   = blocks;
     blocks    = b;
     pthread_mutex_unlock(&lock);
@@ -83,7 +112,7 @@ int cuMemAlloc_v2(uint64_t *address_p, size_t len_bytes)
     return SUCCESS;
 }
 
-int cuMemFree_v2(uint64_t address)
+int fake_cuda_free(uint64_t address)
 {
     block_t *b = find(address), **at = &blocks;
 
@@ -116,6 +145,10 @@ int cuPointerGetAttribute(void *value, int which, uint64_t address)
     if (b == NULL) {
         return INVALID_VALUE;
     }
+    if (which == CONTEXT) {
+        *(void **)value = &contexts[b->device];
+        return SUCCESS;
+    }
     *(int *)value = which == MEMORY_TYPE      ? TYPE_DEVICE
                     : which == DEVICE_ORDINAL ? b->device
                     : which == IS_MANAGED     ? b->managed
@@ -125,7 +158,6 @@ int cuPointerGetAttribute(void *value, int which, uint64_t address)
 
 /* ---- contexts ---- */
 
-static char                contexts[N_DEVICES]; /* their addresses count */
 static _Thread_local void *stack[MAX_DEPTH];
 static _Thread_local int   depth;
 
@@ -165,6 +197,25 @@ static void *current(void)
     return depth == 0 ? NULL : stack[depth - 1];
 }
 
+/* Its device. */
+static int current_ordinal(void)
+{
+    return (int)((char *)current() - contexts);
+}
+
+int cuMemAlloc_v2(uint64_t *address_p, size_t len_bytes)
+{
+    return current() == NULL ? INVALID_CONTEXT
+           : fails("cuMemAlloc_v2")
+               ? OUT_OF_MEMORY
+               : fake_cuda_alloc(address_p, len_bytes, current_ordinal());
+}
+
+int cuMemFree_v2(uint64_t address)
+{
+    return current() == NULL ? INVALID_CONTEXT : fake_cuda_free(address);
+}
+
 int cuDeviceGetAttribute(int *value, int which, int device)
 {
     *value = N_MULTIPROCESSORS;
@@ -174,8 +225,11 @@ int cuDeviceGetAttribute(int *value, int which, int device)
 
 int cuMemAllocHost_v2(void **address_p, size_t len)
 {
+    if (current() == NULL || fails("cuMemAllocHost_v2")) {
+        return current() == NULL ? INVALID_CONTEXT : OUT_OF_MEMORY;
+    }
     *address_p = malloc(len);
-    return current() == NULL ? INVALID_CONTEXT : SUCCESS;
+    return SUCCESS;
 }
 
 int cuMemFreeHost(void *address)
@@ -228,7 +282,8 @@ typedef struct work work_t;
 struct work {
     uint64_t dst, src; /* of a copy; of a kernel src: the pieces */
     size_t   len;      /* and their number */
-    unsigned blocks;   /* of a kernel; 0: a copy */
+    int      device;   /* of a kernel, like what follows */
+    unsigned blocks;   /* 0: a copy */
     unsigned threads;
     work_t  *next;
 };
@@ -278,6 +333,9 @@ static int add(stream_t *stream, work_t work)
 
 int cuMemcpyAsync(uint64_t dst, uint64_t src, size_t len, stream_t *stream)
 {
+    if (fails("cuMemcpyAsync")) {
+        return INVALID_VALUE;
+    }
     return add(stream, (work_t){.dst = dst, .src = src, .len = len});
 }
 
@@ -288,12 +346,14 @@ int cuLaunchKernel(void *what, unsigned blocks, unsigned y, unsigned z,
 {
     work_t work = {.blocks = blocks, .threads = threads};
 
-    if (what != function || blocks == 0 || threads == 0 ||
-        y * z * thread_y * thread_z != 1 || shared != 0 || extra != NULL) {
+    if (fails("cuLaunchKernel") || what != function || blocks == 0 ||
+        threads == 0 || y * z * thread_y * thread_z != 1 || shared != 0 ||
+        extra != NULL) {
         return INVALID_VALUE;
     }
-    work.src = *(uint64_t *)params[0];
-    work.len = *(unsigned *)params[1];
+    work.device = current_ordinal();
+    work.src    = *(uint64_t *)params[0];
+    work.len    = *(unsigned *)params[1];
     return add(stream, work);
 }
 
@@ -311,16 +371,26 @@ unsigned fake_cuda_kernels(void)
     return n_kernels;
 }
 
-/* With kernel_lock: threadIdx and the like are there once. Both ends of a piece must
- * be on a device, or the program ends as it would there. */
+/* Or the program ends, as it would there. */
+static char *on(int device, const char *address)
+{
+    const block_t *b = find((uintptr_t)address);
+
+    if (b == NULL || b->device != device) {
+        abort();
+    }
+    return fake_cuda_alias((uintptr_t)address);
+}
+
+/* With kernel_lock: threadIdx and the like are there once. */
 static void run_kernel(const work_t *work)
 {
     piece_t *pieces = malloc(work->len * sizeof(*pieces));
 
     memcpy(pieces, fake_cuda_alias(work->src), work->len * sizeof(*pieces));
     for (size_t k = 0; k < work->len; ++k) {
-        pieces[k].dst = fake_cuda_alias((uintptr_t)pieces[k].dst);
-        pieces[k].src = fake_cuda_alias((uintptr_t)pieces[k].src);
+        pieces[k].dst = on(work->device, pieces[k].dst);
+        pieces[k].src = on(work->device, pieces[k].src);
     }
     gridDim.x  = work->blocks;
     blockDim.x = work->threads;
@@ -394,6 +464,9 @@ int cuEventQuery(event_t *event)
 {
     if (event->asked++ < 2) {
         return NOT_READY;
+    }
+    if (fails("cuEventQuery")) {
+        return INVALID_VALUE;
     }
     return event->stream == NULL ? SUCCESS : cuStreamSynchronize(event->stream);
 }

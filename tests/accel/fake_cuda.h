@@ -13,8 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-int cuMemAlloc_v2(uint64_t *address_p, size_t len_bytes);
-int cuMemFree_v2(uint64_t address);
+/* For tests, without a context. */
+int fake_cuda_alloc(uint64_t *address_p, size_t len_bytes, int device);
+int fake_cuda_free(uint64_t address);
+
+/* From now on the n-th call of the function of that name fails; NULL: none. The
+ * name stays. */
+void fake_cuda_fail(const char *name, unsigned n);
+/* It has. */
+int fake_cuda_has_failed(void);
 
 /* Where a test may look at the memory at an address of the device. */
 void *fake_cuda_alias(uint64_t address);

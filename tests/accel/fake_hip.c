@@ -7,18 +7,15 @@ enum { VERSION = 60000000, MEMCPY_DEFAULT = 4 };
 
 static _Thread_local int current_device;
 
-int hipMalloc(void **address_p, size_t len_bytes)
-{
-    uint64_t address = 0;
-    int      error   = cuMemAlloc_v2(&address, len_bytes);
-
-    *address_p = (void *)(uintptr_t)address;
-    return error;
-}
+/* Of this thread: HIP keeps it until somebody asks. */
+static _Thread_local int last_error;
 
 int hipPointerGetAttribute(void *value, int which, void *address)
 {
-    return cuPointerGetAttribute(value, which, (uintptr_t)address);
+    int error = cuPointerGetAttribute(value, which, (uintptr_t)address);
+
+    last_error = error != SUCCESS ? error : last_error;
+    return error;
 }
 
 int hipRuntimeGetVersion(int *version_p)
@@ -41,7 +38,15 @@ int hipSetDevice(int device)
 
 int hipFree(void *address)
 {
-    return cuMemFree_v2((uintptr_t)address);
+    return fake_cuda_free((uintptr_t)address);
+}
+
+int hipGetLastError(void)
+{
+    int error = last_error;
+
+    last_error = SUCCESS;
+    return error;
 }
 
 int hipHostMalloc(void **address_p, size_t len_bytes, unsigned flags)
@@ -64,6 +69,15 @@ int hipHostFree(void *address)
 static int on_device(int error)
 {
     --depth;
+    return error;
+}
+
+int hipMalloc(void **address_p, size_t len_bytes)
+{
+    uint64_t address = 0;
+    int      error   = ON_DEVICE(cuMemAlloc_v2(&address, len_bytes));
+
+    *address_p = (void *)(uintptr_t)address;
     return error;
 }
 
@@ -94,7 +108,10 @@ int hipEventRecord(event_t *event, stream_t *stream)
 
 int hipEventQuery(event_t *event)
 {
-    return cuEventQuery(event);
+    int error = cuEventQuery(event);
+
+    last_error = error != SUCCESS ? error : last_error;
+    return error;
 }
 
 int hipMemcpyAsync(void *dst, const void *src, size_t len, int kind,
@@ -124,7 +141,7 @@ int hipDeviceSynchronize(void)
 int hipMallocManaged(void **address_p, size_t len_bytes, unsigned flags)
 {
     uint64_t address = 0;
-    int      error   = cuMemAllocManaged(&address, len_bytes, flags);
+    int      error   = ON_DEVICE(cuMemAllocManaged(&address, len_bytes, flags));
 
     *address_p = (void *)(uintptr_t)address;
     return error;

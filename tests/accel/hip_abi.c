@@ -41,8 +41,9 @@ int hip_abi(void *p, size_t n)
            (int)hipSetDevice(device) +
            (int)hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) +
            (int)hipMemcpyAsync(p, p, n, hipMemcpyDefault, stream) +
-           (int)hipMalloc((void **)p, n) + (int)hipFree(p) +
-           (int)hipHostMalloc((void **)p, n, 0) + (int)hipHostFree(p) +
+           (int)hipGetLastError() + (int)hipMalloc((void **)p, n) +
+           (int)hipFree(p) + (int)hipHostMalloc((void **)p, n, 0) +
+           (int)hipHostFree(p) +
            (int)hipEventCreateWithFlags(&event, hipEventDisableTiming) +
            (int)hipEventRecord(event, stream) + (int)hipEventQuery(event) +
            (int)hipEventDestroy(event) + (int)hipStreamSynchronize(stream) +

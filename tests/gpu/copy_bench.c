@@ -53,7 +53,8 @@ static void transfer(bench_t *b, void *dst, const void *src)
 {
     fs_segment_t all = {dst, src, b->len};
 
-    must(fs_accel_copy(b->accel, b->mem, &all, 1) == FS_OK, "cannot copy");
+    must(fs_accel_copy(b->accel, b->mem, &all, 1, false) == FS_OK,
+         "cannot copy");
 }
 
 static void open_device(bench_t *b, size_t len)
@@ -66,7 +67,7 @@ static void open_device(bench_t *b, size_t len)
     must(init != NULL && init(0) == 0, "cuInit fails");
     b->accel = fs_accel_create();
     must(b->accel != NULL, "the driver lacks a call");
-    b->mem    = (fs_mem_t){FS_MEM_CUDA, 0};
+    b->mem    = (fs_mem_t){.kind = FS_MEM_CUDA};
     b->len    = len;
     b->src    = fs_accel_alloc(b->accel, b->mem, len);
     b->dst    = fs_accel_alloc(b->accel, b->mem, len);
@@ -75,6 +76,7 @@ static void open_device(bench_t *b, size_t len)
     must(b->src != NULL && b->dst != NULL && b->host != NULL &&
              b->copier != NULL,
          "out of memory");
+    must(b->copier->has_kernel, "the driver does not take the kernel");
     for (size_t k = 0; k < len; ++k) {
         b->host[k] = byte_at(k);
     }
@@ -96,7 +98,9 @@ static void close_device(bench_t *b)
 static void make_segments(bench_t *b, size_t n, size_t len)
 {
     b->segments = malloc(n * sizeof(*b->segments));
-    must(b->segments != NULL, "out of memory");
+    must(b->segments != NULL &&
+             fs_copier_reserve(b->copier, n, n * len) == FS_OK,
+         "out of memory");
     for (size_t k = 0; k < n; ++k) {
         size_t to = k * 7919 % n; /* a prime, and n is a power of ten */
 

@@ -152,6 +152,7 @@ cell() {
     [ ! -e "$logs/$name.bad" ] || return
     mpi "$np" "$@" -- -d "$memory" --nodes "2x$((np / 2))" -p "$pattern" -m 4k:4m -i 5 -x 2 -c >"$file" 2>&1
     bad=$(verdict $? "$file" "$served" | head -n 3)
+    grep -h 'takes no .* memory' "$file" | sort -u | sed "s/^/- $name: /" >>"$logs/notes"
     [ -n "$bad" ] || return
     printf -- '- %s, %s ranks, %s: %s; see %s\n' "$name" "$np" "$pattern" "$bad" "$file" >>"$logs/notes"
     if [ "$must" = MUST ]; then

@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-static int (*alloc_memory)(uint64_t *address_p, size_t len_bytes);
+static int (*alloc_memory)(uint64_t *address_p, size_t len_bytes, int device);
 static int (*free_memory)(uint64_t address);
 static void *(*find_alias)(uint64_t address);
 
@@ -14,8 +14,8 @@ void device_open(void)
     if (driver == NULL) {
         fail("--device: %s", dlerror());
     }
-    *(void **)&alloc_memory = dlsym(driver, "cuMemAlloc_v2");
-    *(void **)&free_memory  = dlsym(driver, "cuMemFree_v2");
+    *(void **)&alloc_memory = dlsym(driver, "fake_cuda_alloc");
+    *(void **)&free_memory  = dlsym(driver, "fake_cuda_free");
     *(void **)&find_alias   = dlsym(driver, "fake_cuda_alias");
     if (find_alias == NULL) {
         fail("--device is for the driver of tests/accel");
@@ -24,7 +24,9 @@ void device_open(void)
 
 void device_alloc(size_t len, uint64_t *address_p, unsigned char **alias_p)
 {
-    if (alloc_memory(address_p, len) != 0) {
+    static int n_allocated;
+
+    if (alloc_memory(address_p, len, n_allocated++ % 3 == 0) != 0) {
         fail("no memory on the device");
     }
     *alias_p = find_alias(*address_p);

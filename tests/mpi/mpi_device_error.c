@@ -3,7 +3,7 @@
  * One MPI_Alltoallv that sends from a device, with the driver of tests/accel.
  * Plain MPI-3. Errors come back, and every rank prints one line.
  *
- *   mpi_device_error --gaps | --plain     the send type has gaps, or not
+ *   mpi_device_error --gaps | --plain     rank 1's send type has gaps, or none
  */
 #include "mpi_test.h"
 
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     device_open();
     device_alloc(sizeof(recv_buf) * 2, &device, &alias);
     memset(alias, test.rank, sizeof(recv_buf) * 2);
-    type = make_type(gaps);
+    type = make_type(gaps && test.rank == 1);
     for (int r = 0; r < test.size; ++r) {
         counts[r] = LEN;
         displs[r] = r * LEN;

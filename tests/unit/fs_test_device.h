@@ -8,9 +8,15 @@
 /* "accel/libcuda.so.1", say. It stays. */
 void fs_test_device_load(const char *library);
 
-void *fs_test_device_alloc(size_t len);
+/* Two devices, 0 and 1. */
+void *fs_test_device_alloc(size_t len, int device);
 void  fs_test_device_free(void *address);
 void *fs_test_device_alias(const void *address);
+
+/* The n-th call of that name from now on fails. */
+void fs_test_device_fail(const char *name, unsigned n);
+/* How many have: 1 or 0. */
+unsigned fs_test_device_has_failed(void);
 
 /* Kernels that have run. */
 unsigned fs_test_device_kernels(void);

@@ -38,9 +38,9 @@ static void load(const driver_t *driver)
     ck_assert_ptr_nonnull(wrapper.accel);
 }
 
-static char *on_device(size_t len)
+static char *on_device(size_t len, int device)
 {
-    return fs_test_device_alloc(len);
+    return fs_test_device_alloc(len, device);
 }
 
 static char *alias_of(const char *address)
@@ -75,8 +75,8 @@ START_TEST(memory_is_what_the_driver_says)
     fs_mem_t mem;
 
     load(&drivers[_i]);
-    first  = on_device(LEN);
-    second = on_device(LEN);
+    first  = on_device(LEN, 0);
+    second = on_device(LEN, 1);
     mem    = fs_accel_query(wrapper.accel, first + LEN - 1);
     ck_assert_int_eq(mem.kind, drivers[_i].kind);
     ck_assert_int_eq(mem.device, 0);
@@ -96,7 +96,7 @@ START_TEST(a_cpu_may_not_touch_it)
 
     load(&drivers[0]);
     ck_assert_int_eq(pipe(fds), 0);
-    ck_assert_int_eq(write(fds[1], on_device(LEN), 1), -1);
+    ck_assert_int_eq(write(fds[1], on_device(LEN, 0), 1), -1);
     ck_assert_int_eq(errno, EFAULT);
     fs_wrapper_close(&wrapper);
 }
@@ -109,8 +109,7 @@ START_TEST(segments_are_copied_there_and_back)
     fs_mem_t     mem;
 
     load(&drivers[_i]);
-    (void)on_device(1); /* so that it is the second device */
-    device = on_device(LEN);
+    device = on_device(LEN, 1);
     mem    = fs_accel_query(wrapper.accel, device);
     for (size_t k = 0; k < LEN; ++k) {
         out[k] = (char)(k * 7 + k / 256);
@@ -122,15 +121,16 @@ START_TEST(segments_are_copied_there_and_back)
         back[k]  = (fs_segment_t){in + at, device + at, len};
     }
     memset(alias_of(device), 0x55, LEN);
-    ck_assert_int_eq(fs_accel_copy(wrapper.accel, mem, there, 3), FS_OK);
+    ck_assert_int_eq(fs_accel_copy(wrapper.accel, mem, there, 3, false), FS_OK);
     ck_assert_mem_eq(alias_of(device), out, 1000);
     ck_assert_int_eq(alias_of(device)[1000], 0x55);
-    ck_assert_int_eq(fs_accel_copy(wrapper.accel, mem, back, 3), FS_OK);
+    ck_assert_int_eq(fs_accel_copy(wrapper.accel, mem, back, 3, false), FS_OK);
     ck_assert_mem_eq(in, out, 1000);
     ck_assert_mem_eq(in + 2 * LEN / 3, out + 2 * LEN / 3, 1002);
     ck_assert_int_eq(in[1000], 0);
     mem.device = 99;
-    ck_assert_int_eq(fs_accel_copy(wrapper.accel, mem, back, 3), FS_ERR_ACCEL);
+    ck_assert_int_eq(fs_accel_copy(wrapper.accel, mem, back, 3, false),
+                     FS_ERR_ACCEL);
     fs_wrapper_close(&wrapper);
 }
 END_TEST
@@ -208,14 +208,16 @@ START_TEST(a_batch_on_a_device_is_one_kernel)
         setenv("FAKE_CUDA_NO_KERNEL", "1", 1);
     }
     load(driver);
-    dst = on_device((size_t)MANY * APART);
-    (void)on_device(1);
-    src = on_device((size_t)MANY * APART);
+    dst = on_device((size_t)MANY * APART, 1);
+    src = on_device((size_t)MANY * APART, 1);
     fill(alias_of(src), (size_t)MANY * APART);
     copier =
         fs_accel_get_copier(wrapper.accel, fs_accel_query(wrapper.accel, dst));
     ck_assert_ptr_nonnull(copier);
     n = make_segments(segments, dst, src);
+    ck_assert_int_eq(fs_copier_reserve(copier, n, (uint64_t)MANY * APART),
+                     FS_OK);
+    ck_assert_int_eq(copier->has_kernel, kernel);
     copy_batch(copier, segments, n);
     check_segments(segments, dst);
     ck_assert_uint_eq(fs_test_device_kernels(), kernel);
@@ -224,6 +226,41 @@ START_TEST(a_batch_on_a_device_is_one_kernel)
     ck_assert_uint_eq(fs_test_device_kernels(), kernel);
     fs_accel_put_copier(wrapper.accel, copier);
     ck_assert_ptr_eq(fs_accel_get_copier(wrapper.accel, copier->mem), copier);
+    fs_accel_put_copier(wrapper.accel, copier);
+    fs_wrapper_close(&wrapper);
+}
+END_TEST
+
+/* A driver that fails: an error, and nothing of ours is in flight. */
+START_TEST(a_failing_driver_is_an_error)
+{
+    static const char *const names[] = {"cuMemcpyAsync", "cuLaunchKernel",
+                                        "cuEventQuery"};
+    fs_segment_t             segments[MANY];
+    fs_copier_t             *copier;
+    fs_mem_t                 mem;
+    char                    *dst, *src;
+    fs_status_t              status;
+
+    load(&drivers[0]);
+    dst    = on_device((size_t)MANY * APART, 0);
+    src    = on_device((size_t)MANY * APART, 0);
+    mem    = fs_accel_query(wrapper.accel, dst);
+    copier = fs_accel_get_copier(wrapper.accel, mem);
+    make_segments(segments, dst, src);
+    fs_test_device_fail("cuMemAllocHost_v2", 1);
+    ck_assert_int_eq(fs_copier_reserve(copier, MANY, 1), FS_ERR_NOMEM);
+    ck_assert_int_eq(fs_copier_reserve(copier, MANY, (uint64_t)MANY * APART),
+                     FS_OK);
+    fs_test_device_fail(names[_i], 1);
+    status = fs_copier_start(copier, segments, MANY, true);
+    while (status == FS_OK &&
+           (status = fs_copier_test(copier)) == FS_INPROGRESS) {
+        status = FS_OK;
+    }
+    ck_assert_int_eq(status, FS_ERR_ACCEL);
+    fs_test_device_fail("cuMemAlloc_v2", 1);
+    ck_assert_ptr_null(fs_accel_alloc(wrapper.accel, mem, LEN));
     fs_accel_put_copier(wrapper.accel, copier);
     fs_wrapper_close(&wrapper);
 }
@@ -248,7 +285,7 @@ static void describe(fixture_t *f)
     load(&drivers[0]);
     memset(f, 0, sizeof(*f));
     ck_assert_int_eq(fs_blocks_init(&f->blocks, N_RANKS), FS_OK);
-    f->device = on_device(LEN);
+    f->device = on_device(LEN, 0);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         f->blocks.send_bytes[r] = f->blocks.recv_bytes[r] = bytes[r];
         f->blocks.send_block[r]                           = f->host + 500 * r;
@@ -357,7 +394,7 @@ START_TEST(what_cannot_be_done_is_said)
     (void)end(&f, false);
     wrapper.params.accel_fallback = 0;
     ck_assert_int_eq(begin(&f), FS_ERR_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(f.why, "the MPI cannot use; parameter "
+    ck_assert_ptr_nonnull(strstr(f.why, "the MPI does not use here; parameter "
                                         "accel_fallback allows"));
     (void)end(&f, false);
     forget(&f);
@@ -404,7 +441,12 @@ START_TEST(the_network_takes_what_it_can)
     ck_assert_int_eq(turn.device.recv_mem.kind, FS_MEM_CUDA);
     ck_assert_int_eq(turn.device.send_mem.kind, FS_MEM_HOST);
     ck_assert(!turn.device.staged);
-    turn.net.rdma = false;
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_YES);
+    wrapper.params.accel_fallback = 0;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_OURS);
+    wrapper.params.accel_fallback = 1;
+    turn.net.rdma                 = false;
     ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
     ck_assert(turn.device.staged);
     wrapper.params.accel_direct = FS_ACCEL_DIRECT_ALWAYS;
@@ -423,6 +465,22 @@ START_TEST(the_network_takes_what_it_can)
 }
 END_TEST
 
+/* It is where the other is, and has no gaps. */
+START_TEST(a_side_without_a_byte_does_not_count)
+{
+    turn_t    turn = {.net.mem_kinds = 1u << FS_MEM_CUDA, .net.rdma = true};
+    fixture_t f;
+
+    describe(&f);
+    memset(f.blocks.send_bytes, 0, N_RANKS * sizeof(*f.blocks.send_bytes));
+    f.buffers.send_contiguous = false;
+    ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
+    ck_assert(!turn.device.staged);
+    ck_assert(fs_mem_equal(turn.device.send_mem, turn.device.recv_mem));
+    forget(&f);
+}
+END_TEST
+
 START_TEST(a_network_without_cuda_is_told_once)
 {
     turn_t    turn = {.net.rdma = true};
@@ -433,7 +491,7 @@ START_TEST(a_network_without_cuda_is_told_once)
     ck_assert(turn.device.staged);
     ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
     ck_assert_uint_eq(n_warnings, 1);
-    ck_assert_ptr_nonnull(strstr(warning, "UCX 0.0 is built without CUDA"));
+    ck_assert_ptr_nonnull(strstr(warning, "UCX 0.0 takes no CUDA memory"));
     forget(&f);
 }
 END_TEST
@@ -458,7 +516,7 @@ START_TEST(what_is_for_the_mpi_alone)
     wrapper.mem_kinds = 0;
     ck_assert_int_eq(take_turn(&turn, &f), FS_ERR_UNSUPPORTED);
     ck_assert_int_eq(turn.device.consent, FS_CONSENT_NO);
-    ck_assert_ptr_nonnull(strstr(f.why, "UCX 0.0 cannot use"));
+    ck_assert_ptr_nonnull(strstr(f.why, "UCX 0.0 does not use here"));
     forget(&f);
 }
 END_TEST
@@ -476,11 +534,13 @@ int main(void)
                         N_DRIVERS);
     tcase_add_loop_test(tcase, a_batch_on_a_device_is_one_kernel, 0,
                         2 * N_DRIVERS);
+    tcase_add_loop_test(tcase, a_failing_driver_is_an_error, 0, 3);
     tcase_add_test(tcase, what_arrives_goes_back_to_the_device);
     tcase_add_test(tcase, in_place_the_receive_buffer_is_read);
     tcase_add_test(tcase, no_shadow_where_none_is_needed);
     tcase_add_test(tcase, what_cannot_be_done_is_said);
     tcase_add_test(tcase, the_network_takes_what_it_can);
+    tcase_add_test(tcase, a_side_without_a_byte_does_not_count);
     tcase_add_test(tcase, a_network_without_cuda_is_told_once);
     tcase_add_test(tcase, what_is_for_the_mpi_alone);
     suite_add_tcase(suite, tcase);

@@ -455,12 +455,24 @@ START_TEST(one_rank_has_what_only_the_mpi_can_read)
 }
 END_TEST
 
+/* Its calls are not lent to the host, and fail where that has to serve them. */
+START_TEST(one_rank_has_what_the_host_cannot_read)
+{
+    ranks[2].consent = FS_CONSENT_OURS;
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    ranks[3].consent = FS_CONSENT_HOST;
+    live_all();
+    all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
+}
+END_TEST
+
 START_TEST(one_rank_has_what_nobody_can_read)
 {
     ranks[2].consent = FS_CONSENT_NO;
     live_all();
     all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
-    all_said("a rank's buffers cannot be used, as that rank says");
+    all_said("a rank's buffers are on a device, and what serves this call");
 }
 END_TEST
 
@@ -513,6 +525,22 @@ START_TEST(same_counts_same_plan)
     live_on(5, NULL);
     ck_assert_uint_eq(ranks[0].stats.cache_hits, 4);
     all_said(", plan kept");
+}
+END_TEST
+
+static void only_we_can(rank_t *me, int k)
+{
+    (void)k;
+    me->consent = FS_CONSENT_OURS;
+}
+
+START_TEST(the_guard_does_not_look_where_the_host_cannot_read)
+{
+    live_on(10, only_we_can);
+    for (int k = 0; k < 10; ++k) {
+        ck_assert_int_ne(ranks[0].algs[k], FS_ALG_HOST);
+    }
+    ck_assert_uint_eq(ranks[0].stats.guard_looks, 0);
 }
 END_TEST
 
@@ -790,6 +818,8 @@ int main(void)
     tcase_add_test(tcase, counts_differ);
     tcase_add_test(tcase, check_names_the_pair);
     tcase_add_test(tcase, one_rank_has_what_only_the_mpi_can_read);
+    tcase_add_test(tcase, one_rank_has_what_the_host_cannot_read);
+    tcase_add_test(tcase, the_guard_does_not_look_where_the_host_cannot_read);
     tcase_add_test(tcase, one_rank_has_what_nobody_can_read);
     tcase_add_test(tcase, a_refusal_is_for_one_call);
     tcase_add_test(tcase, same_counts_same_plan);

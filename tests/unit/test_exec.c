@@ -92,7 +92,7 @@ static size_t lay_out(unsigned char **buf_p, void **device_p, void **block,
         len += bytes[r * step] * stride + GUARD;
     }
     if (device_p != NULL) {
-        *device_p = fs_test_device_alloc(len);
+        *device_p = fs_test_device_alloc(len, (int)(bytes[0] % 3 == 0));
         *buf_p    = fs_test_device_alias(*device_p);
     } else {
         *buf_p = fs_test_alloc(len, 1);
@@ -382,6 +382,36 @@ START_TEST(prop_every_byte_lands_on_its_device)
 }
 END_TEST
 
+/* A driver that fails in mid-call: its rank ends with the error. */
+START_TEST(failing_driver_is_an_error)
+{
+    static const char *const names[] = {"cuMemcpyAsync", "cuEventQuery"};
+    play_t                   play;
+    uint32_t                 n_failed = 0;
+
+    fs_test_device_load("accel/libcuda.so.1");
+    play_init(&play, 6000 + (uint64_t)_i);
+    play.accel = fs_accel_create();
+    begin_call(&play);
+    fs_test_device_fail(names[_i % 2], 1 + (unsigned)_i / 4);
+    for (uint32_t r = 0; r < play.tc.n_ranks; ++r) {
+        start(&play, r);
+    }
+    for (uint32_t k = 0; k < 3000 * play.tc.n_ranks; ++k) {
+        turn(&play, k % play.tc.n_ranks);
+    }
+    for (uint32_t r = 0; r < play.tc.n_ranks; ++r) {
+        fs_status_t error = fs_exec_error(play.actors[r].exec);
+
+        ck_assert(error == FS_OK || error == FS_ERR_ACCEL);
+        n_failed += error != FS_OK;
+    }
+    ck_assert_uint_eq(n_failed, fs_test_device_has_failed());
+    end_call(&play);
+    play_fini(&play);
+}
+END_TEST
+
 /* One rank enters when all others have done all they can without it. */
 START_TEST(prop_late_rank)
 {
@@ -655,6 +685,7 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, prop_every_byte_lands_once, 0, 260);
     tcase_add_loop_test(tcase, prop_every_byte_lands_on_its_device, 0, 90);
+    tcase_add_loop_test(tcase, failing_driver_is_an_error, 0, 40);
     tcase_add_loop_test(tcase, prop_late_rank, 0, 60);
     tcase_add_loop_test(tcase, wrong_length_is_an_error, 0, 10);
     tcase_add_loop_test(tcase, refused_send_is_an_error, 0, 10);
