@@ -49,9 +49,9 @@ static char byte_at(size_t k)
     return (char)(k * 0x9e3779b97f4a7c15ull >> 56);
 }
 
-static void transfer(bench_t *b, void *dst, const void *src)
+static void transfer(bench_t *b, void *dst, const void *src, size_t len)
 {
-    fs_segment_t all = {dst, src, b->len};
+    fs_segment_t all = {dst, src, len};
 
     must(fs_accel_copy(b->accel, b->mem, &all, 1, false) == FS_OK,
          "cannot copy");
@@ -80,7 +80,7 @@ static void open_device(bench_t *b, size_t len)
     for (size_t k = 0; k < len; ++k) {
         b->host[k] = byte_at(k);
     }
-    transfer(b, b->src, b->host);
+    transfer(b, b->src, b->host, len);
 }
 
 static void close_device(bench_t *b)
@@ -109,9 +109,9 @@ static void make_segments(bench_t *b, size_t n, size_t len)
     }
 }
 
-static void check(bench_t *b, size_t n)
+static void check(bench_t *b, size_t n, size_t used)
 {
-    transfer(b, b->host, b->dst);
+    transfer(b, b->host, b->dst, used);
     for (size_t k = 0; k < n; ++k) {
         const fs_segment_t *s   = &b->segments[k];
         size_t              at  = (size_t)((const char *)s->src - b->src);
@@ -158,13 +158,14 @@ static double rate(bench_t *b, size_t n, size_t len, bool on_device)
 
 static double rate_checked(bench_t *b, size_t n, size_t len, bool on_device)
 {
+    size_t used = n * (len + GAP);
     double result;
 
-    memset(b->host, 0, b->len);
-    transfer(b, b->dst, b->host);
+    memset(b->host, 0, used);
+    transfer(b, b->dst, b->host, used);
     make_segments(b, n, len);
     result = rate(b, n, len, on_device);
-    check(b, n);
+    check(b, n, used);
     free(b->segments);
     return result;
 }

@@ -240,7 +240,7 @@ print_csv() {
 print_copies() {
     [ $host_only = 0 ] && [ -x "$prefix/bin/copy_bench" ] || return
     printf '\n## Copies on the GPU\n\n'
-    if timeout -k 5 45 "$prefix/bin/copy_bench" >"$logs/copies.csv" 2>"$logs/copies.err" </dev/null; then
+    if timeout -k 5 60 "$prefix/bin/copy_bench" >"$logs/copies.csv" 2>"$logs/copies.err" </dev/null; then
         print_csv "$logs/copies.csv"
     else
         echo "copy_bench: exit status $?"
