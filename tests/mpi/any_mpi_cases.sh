@@ -175,12 +175,22 @@ straight() {
     return 1
 }
 
+# All cases: what is not contiguous has to be on the host.
+every_case() {
+    # shellcheck disable=SC2086
+    report "$1, every case" job 4 2x2 staged --mca coll fast $2 \
+        --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 -- \
+        --device ${every-}
+}
+
 straight_from_device() {
     report "straight from a device, $1, np $2, $3" straight "$@"
 }
 
 # shellcheck disable=SC2086
 {
+    every_case 'on a device' "$device"
+    every_case 'straight from a device' "$direct"
     straight_from_device staged 4 2x2
     straight_from_device staged 8 1+3+4 $tight --mca coll_fast_check 1
     straight_from_device pipe2d 8 2x4
