@@ -357,6 +357,7 @@ typedef struct fs_coll_stats {
     uint64_t summary_ns;          /**< in the summary exchange */
     uint64_t plan_ns;             /**< in planning and agreeing on it */
     uint64_t run_ns;              /**< in moving the data */
+    uint64_t copy_ns;      /**< of that, with copies from, to or on a device */
     uint64_t inter_bytes;  /**< between servers, all ranks, calls run here */
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */

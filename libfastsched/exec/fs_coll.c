@@ -255,6 +255,7 @@ static void count_run(fs_coll_t *coll, const fs_plan_t *plan)
     stats->moved_bytes += plan->moved_gather + plan->moved_redist;
     stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
     stats->peak_senders = fs_exec_peak_senders(coll->exec);
+    stats->copy_ns      = fs_exec_copy_ns(coll->exec);
     coll->decompose     = plan->decompose;
     coll->n_stages      = plan->n_stages;
     /* Without stages the busiest server has about one round per other. */

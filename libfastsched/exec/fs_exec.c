@@ -548,6 +548,11 @@ uint32_t fs_exec_peak_senders(const fs_exec_t *exec)
     return exec->wires.peak_senders;
 }
 
+uint64_t fs_exec_copy_ns(const fs_exec_t *exec)
+{
+    return exec->places.copy_ns;
+}
+
 /* ---- where the program stands ---- */
 
 const fs_plan_t *fs_exec_plan(const fs_exec_t *exec)

@@ -55,6 +55,9 @@ void fs_exec_beat(fs_exec_t *exec);
  * rank had let send more than their last message. */
 uint32_t fs_exec_peak_senders(const fs_exec_t *exec);
 
+/* Time so far with copies from, to or on a device under way. */
+uint64_t fs_exec_copy_ns(const fs_exec_t *exec);
+
 /* ---- for people: where the program stands, or stood when it failed ---- */
 
 /* The last that was started; NULL before the first, and after a call that went

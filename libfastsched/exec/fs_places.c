@@ -2,6 +2,7 @@
 #include "exec/fs_places.h"
 
 #include "base/fs_arith.h"
+#include "exec/fs_clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -284,7 +285,8 @@ static fs_status_t begin_batch(fs_places_t *places)
 {
     uint32_t first = places->n_begun;
 
-    places->n_begun = places->n_gathered;
+    places->n_begun  = places->n_gathered;
+    places->begun_ns = fs_now_ns();
     return fs_copier_start(places->copier, &places->segments[first],
                            places->n_begun - first, places->on_one_device);
 }
@@ -301,6 +303,9 @@ void fs_places_progress(fs_places_t *places,
     } else if (places->n_begun < places->n_gathered &&
                begin_batch(places) != FS_OK) {
         status = FS_ERR_ACCEL;
+    }
+    if (status != FS_INPROGRESS) {
+        places->copy_ns += fs_now_ns() - places->begun_ns;
     }
     while (status != FS_INPROGRESS && places->n_ended < places->n_begun) {
         ended(arg, places->ids[places->n_ended++], status);

@@ -50,6 +50,8 @@ typedef struct fs_places {
     uint32_t      n_gathered;
     uint32_t      n_begun;
     uint32_t      n_ended;
+    uint64_t      begun_ns; /* the batch that is under way */
+    uint64_t      copy_ns;  /* of all batches, ever */
 } fs_places_t;
 
 /* Zeroed places are fine. */

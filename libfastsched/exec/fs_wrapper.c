@@ -217,12 +217,12 @@ static void say_stats(const fs_wrapper_t *wrapper, const fs_coll_stats_t *s,
     fs_line_say(&line,
                 "stats: %s rank %u: %llu calls, %llu staged, %llu pipe2d, "
                 "%llu direct; summaries %.6f s and %llu bytes to other "
-                "servers; plans %.6f s; runs %.6f s; ",
+                "servers; plans %.6f s; runs %.6f s, device copies %.6f s; ",
                 comm_name, rank, ull(s->calls), ull(s->calls_by[FS_ALG_STAGED]),
                 ull(s->calls_by[FS_ALG_PIPE2D]),
                 ull(s->calls_by[FS_ALG_DIRECT]), (double)s->summary_ns * 1e-9,
                 ull(s->meta_bytes), (double)s->plan_ns * 1e-9,
-                (double)s->run_ns * 1e-9);
+                (double)s->run_ns * 1e-9, (double)s->copy_ns * 1e-9);
     fs_line_say(&line,
                 "%llu bytes moved inside the server; peak staging %llu bytes "
                 "of %llu; %llu plans kept from earlier calls; %llu calls "

@@ -22,6 +22,7 @@ ucx='--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices a
 fast='--mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
 straight='--mca coll_fast_accel_direct always'
 round='--mca coll_fast_accel_direct never' # by pinned memory of the host
+stats='--mca coll_fast_stats 1'
 begin=$(date +%s)
 command="$0 $*"
 failed=0
@@ -173,8 +174,8 @@ run_jobs() {
                 cell host-fast MUST $np $pattern host staged $fast $nodes
                 [ $host_only = 0 ] || continue
                 cell gpu-mpi MAY $np $pattern cuda - --mca coll '^fast'
-                cell gpu-fast MUST $np $pattern cuda staged $fast $straight $nodes
-                cell gpu-round MUST $np $pattern cuda staged $fast $round $nodes
+                cell gpu-fast MUST $np $pattern cuda staged $fast $straight $stats $nodes
+                cell gpu-round MUST $np $pattern cuda staged $fast $round $stats $nodes
             }
         done
     done
@@ -214,6 +215,34 @@ print_table() {
                 done
                 echo
             done
+        done
+    done
+}
+
+# NAME NP PATTERN: per cent of the time of all calls, on all ranks, in which copies
+# from, to or on the GPU were under way; from the lines that stats prints.
+share_of() {
+    copies=0 runs=0
+    while read -r run copy; do
+        runs=$((runs + run)) copies=$((copies + copy))
+    done <<LINES
+$(sed -n 's/.* runs \([0-9]*\)[.]\([0-9]*\) s, device copies \([0-9]*\)[.]\([0-9]*\) s.*/\1\2 \3\4/p' \
+    "$logs/$1.$2.$3" 2>/dev/null | sed 's/\(^\| \)0*\([0-9]\)/\1\2/g')
+LINES
+    [ "$runs" -gt 0 ] && printf ' %s |' $((100 * copies / runs)) || printf ' - |'
+}
+
+print_shares() {
+    [ $host_only = 0 ] || return
+    printf '\nTime with copies from, to or on the GPU under way, %% of the time in which data moved:\n\n'
+    echo '| ranks | pattern | GPU: fast | GPU: fast, by the host |'
+    echo '|---|---|---|---|'
+    for np in 4 8; do
+        for pattern in balanced zipf:0.8; do
+            printf '| %s | %s |' $np $pattern
+            share_of gpu-fast $np $pattern
+            share_of gpu-round $np $pattern
+            echo
         done
     done
 }
@@ -278,6 +307,7 @@ ends the job if this Open MPI was built without CUDA. A dash: not run, or failed
 
 TEXT
     print_table
+    print_shares
     if [ -s "$logs/notes" ]; then
         echo
         cat "$logs/notes"
