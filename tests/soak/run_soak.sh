@@ -57,7 +57,8 @@ job() {
             "$program" --calls "$calls" --seed "$seed" --sound $sound </dev/null
     else
         any_run -np 4 --mca coll_fast_nodes 2x2 "$@" \
-            "$program" --calls "$calls" --seed "$seed" --sound $sound
+            "$program" --calls "$calls" --seed "$seed" --sound $sound \
+            --device $on_device
     fi
 }
 
@@ -78,10 +79,22 @@ soak() {
     printf '%-6s %3d s  %s\n' $word $(($(date +%s) - start)) "$text"
 }
 
+on_device=0
 [ $in_lab = 0 ] || lab_up
 soak 'every call by staged' --mca coll_fast_algorithm staged \
     --mca coll_fast_min_bytes 0
 soak 'auto: guard, skip' --mca coll_fast_min_bytes 1k
 transport=mpi
 soak "over the MPI's own messages" --mca coll_fast_min_bytes 1k
+if [ $in_lab = 0 ]; then
+    # The drivers of tests/accel: memory that ends who touches it.
+    on_device=1 transport=auto
+    fake="-x LD_LIBRARY_PATH=$build/tests/accel:${LD_LIBRARY_PATH-}"
+    # shellcheck disable=SC2086
+    soak 'on a device' $fake --mca coll_fast_min_bytes 1k
+    # shellcheck disable=SC2086
+    soak 'straight from a device' $fake --mca coll_fast_min_bytes 1k \
+        -x LD_PRELOAD="$build/tests/accel/libfake_ucx.so" \
+        --mca coll_fast_accel_direct always
+fi
 [ $failed = 0 ]

@@ -4,7 +4,7 @@
  * in place and not, on communicators that come and go. Memory and descriptors
  * must not grow meanwhile.
  *
- *   mpirun ... soak [--calls N] [--seed S] [--sound 0|1]
+ *   mpirun ... soak [--calls N] [--seed S] [--sound 0|1] [--device 0|1]
  *
  * Twice or more (after 2000 calls, or half of them if that is less, then every
  * 2000 and at the end) all communicators but MPI_COMM_WORLD are freed, and each
@@ -14,7 +14,8 @@
  * lists of the MPI reach their length, so 4 MiB are no growth then.
  *
  * --sound 1 leaves out what MPICH 4.0.2 does wrong where it serves the calls: pair
- * types, and other types than bytes in place.
+ * types, and other types than bytes in place. --device 1 has two buffers of three on
+ * a device, with the driver of tests/accel.
  *
  * All ranks draw the same numbers, from a seed and the number of the call: a
  * failure names the call, and comes back with the same seed.
@@ -416,8 +417,11 @@ static void read_options(int argc, char **argv)
             soak.seed = value;
         } else if (strcmp(argv[k], "--sound") == 0) {
             soak.sound = value;
+        } else if (strcmp(argv[k], "--device") == 0) {
+            test.device = (int)value;
         } else {
-            fprintf(stderr, "soak: [--calls N] [--seed S] [--sound 0|1]\n");
+            fprintf(stderr, "soak: [--calls N] [--seed S] [--sound 0|1] "
+                            "[--device 0|1]\n");
             exit(2);
         }
     }
@@ -433,7 +437,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &test.size);
     test.program = "soak";
     test.name    = soak.name;
-    soak.start   = MPI_Wtime();
+    if (test.device) {
+        device_open();
+    }
+    soak.start = MPI_Wtime();
     for (int k = 0; k < SLOTS; ++k) {
         soak.slots[k] = MPI_COMM_NULL;
     }
