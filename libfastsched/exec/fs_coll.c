@@ -96,7 +96,8 @@ static fs_status_t exec_step(fs_coll_t *coll)
 /* The communicator is lost: say why, once and for all. */
 static fs_status_t die(fs_coll_t *coll, fs_status_t status, const char *where)
 {
-    coll->dead = true;
+    coll->dead      = true;
+    coll->net->lost = true;
     fs_coll_explain(coll, status, where, coll->error, sizeof(coll->error));
     return status;
 }

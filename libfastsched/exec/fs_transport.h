@@ -106,10 +106,12 @@ struct fs_net {
     pthread_mutex_t     lock;
     /* Of devices that messages may be in: bits 1 << fs_mem_kind_t. */
     unsigned    mem_kinds;
-    bool        rdma;   /* it reads and writes there itself, with no copies */
-    const char *name;   /* for people; NULL: none */
-    uint64_t    events; /* that fs_net_turn() has seen, ever */
-    uint32_t    idle;   /* turns since the last event */
+    bool        rdma; /* it reads and writes there itself, with no copies */
+    const char *name; /* for people; NULL: none */
+    bool lost; /* a communicator has died, perhaps with operations that never
+                  end */
+    uint64_t events; /* that fs_net_turn() has seen, ever */
+    uint32_t idle;   /* turns since the last event */
 };
 
 /* All that drive a net do it by this call, under the lock. */

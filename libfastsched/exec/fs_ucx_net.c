@@ -423,14 +423,30 @@ static unsigned ucx_progress(fs_net_t *super)
 
 /* ---- the end ---- */
 
+/* Of operations that never end UCX still holds memory, and since 1.16 it aborts
+ * if a context goes before that: it stays, and with it UCX's code, as UCX may have
+ * threads. */
+static void leave_contexts(void)
+{
+    Dl_info info;
+
+    if (dladdr((const void *)(uintptr_t)ucp_get_version_string, &info) != 0) {
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
 /* Endpoints go with their workers. Closing them one by one would flush, and on
  * TCP a flush waits for an answer of the peer, who may be gone. */
 static void ucx_free(fs_net_t *super)
 {
     ucx_net_t *net = (ucx_net_t *)super;
 
-    close_context(&net->wire);
-    close_context(&net->local);
+    if (super->lost) {
+        leave_contexts();
+    } else {
+        close_context(&net->wire);
+        close_context(&net->local);
+    }
     for (size_t k = 0; k < net->max_peers; ++k) {
         free(net->peers[k]);
     }

@@ -24,7 +24,7 @@ report() {
     if [ $status != 0 ]; then
         failed=$((failed + 1))
         [ $status != 124 ] || echo "    no end after $limit s"
-        grep -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25 | sed 's/^/    /'
+        grep -a -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25 | sed 's/^/    /'
     fi
 }
 

@@ -46,6 +46,7 @@ any_run() {
     while :; do
         case $1,${2-} in
         -np,*) mpich="$mpich -n $2" ;;
+        -x,LD_PRELOAD=*"$library"*) preload=:${2#*=} ;; # the whole list
         -x,LD_PRELOAD=*) preload=$preload:${2#*=} ;;
         -x,*) mpich="$mpich -genv ${2%%=*} ${2#*=}" ;;
         --mca,coll)

@@ -75,7 +75,7 @@ soak() {
     if [ $status != 0 ]; then
         word=FAILED failed=$((failed + 1))
     fi
-    grep -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25
+    grep -a -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25
     printf '%-6s %3d s  %s\n' $word $(($(date +%s) - start)) "$text"
 }
 
