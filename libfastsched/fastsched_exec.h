@@ -186,7 +186,8 @@ unsigned fs_net_progress(fs_net_t *net);
  * Free the network. No fs_coll_t may use it any more, and every peer must have
  * ended its last call (MPI_Finalize's own barrier is proof of that): an
  * alltoallv ends only when its receivers have said that all has arrived, so
- * there is nothing left to flush. NULL is fine.
+ * there is nothing left to flush. NULL is fine. Where a communicator has been
+ * lost operations may never end: then what UCX holds for them stays.
  */
 void fs_net_destroy(fs_net_t *net);
 

@@ -174,6 +174,9 @@ static fs_status_t test(fs_copier_t *super, bool wait)
     }
     error = wait ? c->cu->StreamSynchronize(c->stream)
                  : c->cu->EventQuery(c->event);
+    if (error != 0 && error != FS_CU_NOT_READY) {
+        c->cu->StreamSynchronize(c->stream); /* as in start() */
+    }
     c->cu->CtxPopCurrent_v2(&popped);
     return error == 0                 ? FS_OK
            : error == FS_CU_NOT_READY ? FS_INPROGRESS

@@ -54,6 +54,9 @@ static fs_status_t test(fs_copier_t *super, bool wait)
     int             error = wait ? c->hip->StreamSynchronize(c->stream)
                                  : c->hip->EventQuery(c->event);
 
+    if (error != 0 && error != FS_HIP_NOT_READY) {
+        c->hip->StreamSynchronize(c->stream); /* as in start() */
+    }
     if (error != 0) {
         (void)c->hip->GetLastError(); /* it is not the program's */
     }

@@ -111,9 +111,18 @@ static void explain(fs_wrapper_t *wrapper, const fs_coll_t *coll, fs_mem_t mem)
         return;
     }
     fs_line_say(&line,
-                "%s takes no %s memory (not built for it, or not allowed to): "
-                "such buffers go through memory of the host",
+                "%s takes no %s memory: such buffers go through memory of the "
+                "host",
                 net_name(coll), mem.kind == FS_MEM_CUDA ? "CUDA" : "ROCm");
+    if (coll->net == wrapper->net) {
+        fs_line_say(&line,
+                    mem.kind == FS_MEM_CUDA
+                        ? "; install a UCX that is built with CUDA (pip has "
+                          "libucx-cu12, libucx-cu13), or allow cuda_copy in "
+                          "UCX_TLS"
+                        : "; install a UCX that is built with ROCm, or allow "
+                          "rocm_copy in UCX_TLS");
+    }
     wrapper->say(text);
 }
 
