@@ -300,9 +300,10 @@ typedef struct fs_call {
  *                  host's own algorithm.
  * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_coll_error() names the
  *         pair); FS_ERR_UNSUPPORTED (nobody can serve the call, see
- *         fs_consent_t: nothing was moved); an error of the transport, or FS_ERR_STALLED (parameter
- *         watchdog), after which the communicator is unusable and the network
- *         may still write into the receive blocks.
+ *         fs_consent_t: nothing was moved); an error of the transport,
+ *         FS_ERR_ACCEL, or FS_ERR_STALLED (parameter watchdog), after which the
+ *         communicator is unusable and the network may still write into the
+ *         receive blocks.
  */
 fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call,
                               bool *ran);

@@ -32,22 +32,22 @@ static bool find_mem(const fs_accel_t *accel, uint32_t n,
 bool fs_buffers_find(fs_buffers_t *b, const fs_wrapper_t *wrapper,
                      const fs_blocks_t *blocks)
 {
-    bool send, recv;
+    const void *const *recv_block = (const void *const *)blocks->recv_block;
+    uint32_t           n          = blocks->n_ranks;
 
     b->send_mem = b->recv_mem = (fs_mem_t){.kind = FS_MEM_HOST};
-    recv                      = find_mem(wrapper->accel, blocks->n_ranks,
-                                         (const void *const *)blocks->recv_block, blocks->recv_bytes,
-                                         &b->recv_mem);
-    send                      = !b->in_place &&
-           find_mem(wrapper->accel, blocks->n_ranks, blocks->send_block,
-                    blocks->send_bytes, &b->send_mem);
+    bool recv = find_mem(wrapper->accel, n, recv_block, blocks->recv_bytes,
+                         &b->recv_mem);
+    bool send = !b->in_place && find_mem(wrapper->accel, n, blocks->send_block,
+                                         blocks->send_bytes, &b->send_mem);
+
     if (!send) {
         b->send_mem        = b->recv_mem;
         b->send_contiguous = b->in_place ? b->recv_contiguous : true;
     }
     if (!recv) {
         b->recv_mem        = b->send_mem;
-        b->recv_contiguous = b->in_place ? b->send_contiguous : true;
+        b->recv_contiguous = true;
     }
     return b->send_mem.kind != FS_MEM_HOST || b->recv_mem.kind != FS_MEM_HOST;
 }

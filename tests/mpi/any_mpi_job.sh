@@ -43,6 +43,14 @@ ends_badly() {
     [ "$status" != 0 ] || { echo 'exit status 0' && return 1; }
 }
 
+# N TEXT: so many lines of the output have the text in them.
+said() {
+    lines=$(grep -c -F -e "$2" "$scratch/out")
+    [ "$lines" = "$1" ] && return
+    echo "$lines lines instead of $1 with: $2"
+    return 1
+}
+
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT

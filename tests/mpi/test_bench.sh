@@ -27,14 +27,6 @@ bench_with() {
     esac
 }
 
-# N TEXT: so many lines of the output have the text in them.
-said() {
-    lines=$(grep -c -F -e "$2" "$scratch/out")
-    [ "$lines" = "$1" ] && return
-    echo "$lines lines instead of $1 with: $2"
-    return 1
-}
-
 # ---- buffers that no CPU may touch ----
 
 fake=$build/tests/accel

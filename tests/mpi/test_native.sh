@@ -33,14 +33,6 @@ job() {
     esac
 }
 
-# N TEXT: so many lines of the output have the text in them.
-said() {
-    lines=$(grep -c -F -e "$2" "$scratch/out")
-    [ "$lines" = "$1" ] && return
-    echo "$lines lines instead of $1 with: $2"
-    return 1
-}
-
 # ---- MPI_T ----
 
 # NAME [VARIABLE]
