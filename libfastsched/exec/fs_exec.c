@@ -7,15 +7,16 @@
  * the receiver's word:
  *
  *   receiver  posts wire receives strictly in plan order, a window of them at
- *             a time, and after each post grants the sender "all messages below
- *             n". A lane that lags holds its senders back: no incast, and no
- *             barrier.
+ *             a time, and grants their sender "all messages below n". A lane
+ *             that lags holds its senders back: no incast, and no barrier.
  *   sender    sends strictly in plan order, up to the peer's grant, and turns
  *             to the next peer when the last message to the one before is all
  *             that is left: a NIC that serves two receivers at once makes both
  *             of them late for everyone else.
  *
- * Grants are counted in fs_wire.h.
+ * Grants are counted in fs_wire.h. They leave before what is to be sent in the
+ * same turn, and one stands for all receives in a row: a NIC's queue is long, and
+ * a grant behind a few chunks comes too late to keep its sender busy.
  *
  *   IDLE    start()                -> RUN
  *   RUN     all done, all arrived  -> IDLE   (FS_OK)
@@ -74,9 +75,13 @@ struct fs_exec {
     uint32_t         n_beaten;    /* n_done at the last beat */
     bool             heard_beat;  /* of another server, since then */
     uint32_t         culprit;     /* first operation that failed, or NONE */
-    bool             new_grants;  /* since the last look at push_sends() */
     fs_trace_t      *trace;       /* NULL: off */
 };
+
+static bool is_wire(const fs_op_t *op)
+{
+    return op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
+}
 
 /* ---- what the network tells us: notes only ---- */
 
@@ -97,7 +102,7 @@ static void granted(void *arg, uint32_t peer, uint64_t count)
 {
     fs_exec_t *exec = arg;
 
-    exec->new_grants |= fs_wires_granted(&exec->wires, peer, count);
+    fs_wires_granted(&exec->wires, peer, count);
     exec->heard_beat |= !exec->wires.peer[peer].is_mate;
     if (exec->trace != NULL) {
         fs_trace_grant(exec->trace, false, peer, count);
@@ -224,7 +229,7 @@ static uint64_t number_of(const fs_exec_t *exec, const fs_op_t *op)
 {
     const fs_wire_t *wire = &exec->wires.peer[op->peer];
 
-    if (op->kind == FS_OP_COPY || op->channel != FS_CH_WIRE) {
+    if (!is_wire(op)) {
         return op->seq;
     }
     return (op->kind == FS_OP_SEND ? wire->sent_before
@@ -330,12 +335,18 @@ static void push_sends(fs_exec_t *exec)
     }
 }
 
+/* May the next wire receive be posted? */
+static bool may_recv(const fs_exec_t *exec)
+{
+    return exec->state == RUN && exec->next_recv != NONE &&
+           exec->ops[exec->next_recv].ready &&
+           exec->n_receiving < exec->plan->window;
+}
+
 /* Post wire receives that are ready, in plan order, and grant them. */
 static void pull_recvs(fs_exec_t *exec)
 {
-    while (exec->state == RUN && exec->next_recv != NONE &&
-           exec->ops[exec->next_recv].ready &&
-           exec->n_receiving < exec->plan->window) {
+    while (may_recv(exec)) {
         uint32_t       id = exec->next_recv;
         const fs_op_t *op = &exec->plan->ops[id];
 
@@ -344,27 +355,20 @@ static void pull_recvs(fs_exec_t *exec)
         if (!post(exec, id)) {
             return;
         }
-        grant(exec, op->peer,
-              exec->wires.peer[op->peer].received_before + op->seq + 1);
         fs_wires_await(&exec->wires, op->peer, op->len_bytes);
+        if (!may_recv(exec) ||
+            exec->plan->ops[exec->next_recv].peer != op->peer) {
+            grant(exec, op->peer,
+                  exec->wires.peer[op->peer].received_before + op->seq + 1);
+        }
     }
 }
 
-static void make_ready(fs_exec_t *exec, uint32_t id)
+/* All that may go on the wire now. */
+static void serve_wires(fs_exec_t *exec)
 {
-    const fs_op_t *op = &exec->plan->ops[id];
-
-    if (exec->state != RUN) {
-        return;
-    }
-    exec->ops[id].ready = true;
-    if (op->kind == FS_OP_COPY || op->channel != FS_CH_WIRE) {
-        post(exec, id);
-    } else if (op->kind == FS_OP_SEND) {
-        push_sends(exec);
-    } else {
-        pull_recvs(exec);
-    }
+    pull_recvs(exec);
+    push_sends(exec);
 }
 
 /* ---- start ---- */
@@ -415,19 +419,18 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
         exec->ops[k] = (op_state_t){.xfer.done = op_ended,
                                     .exec      = exec,
                                     .n_wait    = plan->ops[k].n_after,
+                                    .ready     = plan->ops[k].n_after == 0,
                                     .next_wire = NONE};
-        if (plan->ops[k].kind == FS_OP_COPY) {
-            continue;
-        }
-        if (plan->ops[k].channel == FS_CH_WIRE) {
+        if (is_wire(&plan->ops[k])) {
             queue_wire_op(exec, k);
-        } else {
+        } else if (plan->ops[k].kind != FS_OP_COPY) {
             exec->wires.peer[plan->ops[k].peer].is_mate = true;
         }
     }
-    for (uint32_t k = 0; k < plan->n_ops; ++k) {
-        if (plan->ops[k].n_after == 0) {
-            make_ready(exec, k);
+    serve_wires(exec);
+    for (uint32_t k = 0; k < plan->n_ops && exec->state == RUN; ++k) {
+        if (exec->ops[k].ready && !is_wire(&plan->ops[k])) {
+            post(exec, k);
         }
     }
 }
@@ -460,15 +463,13 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
     if (exec->state != RUN) {
         return;
     }
-    if (op->kind == FS_OP_RECV && op->channel == FS_CH_WIRE) {
+    if (is_wire(op) && op->kind == FS_OP_RECV) {
         --exec->n_receiving;
         if (fs_wires_arrived(&exec->wires, op->peer, op->len_bytes)) {
             confirm_arrival(exec, op->peer);
         }
-        pull_recvs(exec);
-    } else if (op->kind == FS_OP_SEND && op->channel == FS_CH_WIRE) {
+    } else if (is_wire(op)) {
         --exec->n_sending;
-        push_sends(exec);
     }
     for (uint32_t k = 0; k < op->n_next; ++k) {
         uint32_t next = exec->plan->next[op->next + k];
@@ -477,7 +478,10 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
             if (exec->trace != NULL) {
                 fs_trace_ready(exec->trace, next, id);
             }
-            make_ready(exec, next);
+            exec->ops[next].ready = true;
+            if (!is_wire(&exec->plan->ops[next]) && !post(exec, next)) {
+                return;
+            }
         }
     }
 }
@@ -491,10 +495,7 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
         finish_op(exec, exec->ended[exec->n_reaped]);
     }
     if (exec->state == RUN) {
-        if (exec->new_grants) {
-            exec->new_grants = false;
-            push_sends(exec);
-        }
+        serve_wires(exec);
         if (exec->n_done < exec->plan->n_ops || exec->wires.n_unconfirmed > 0 ||
             exec->transport->n_grants_out > 0) {
             return FS_INPROGRESS;
@@ -565,10 +566,9 @@ bool fs_exec_is_done(const fs_exec_t *exec, uint32_t id)
     const fs_op_t    *op    = &exec->plan->ops[id];
     const op_state_t *state = &exec->ops[id];
     uint32_t turn = op->kind == FS_OP_SEND ? exec->next_send : exec->next_recv;
-    bool     wire = op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
 
     return state->ready && !state->in_flight && state->status == FS_OK &&
-           (!wire || id < turn); /* else it is not posted yet */
+           (!is_wire(op) || id < turn); /* else it is not posted yet */
 }
 
 bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t id)

@@ -61,17 +61,15 @@ bool fs_wires_is_confirmed(const fs_wires_t *wires, uint32_t peer)
            wire->granted_to_us > wire->sent_before + wire->n_sends;
 }
 
-bool fs_wires_granted(fs_wires_t *wires, uint32_t peer, uint64_t count)
+void fs_wires_granted(fs_wires_t *wires, uint32_t peer, uint64_t count)
 {
     fs_wire_t *wire = &wires->peer[peer];
 
-    if (count <= wire->granted_to_us) {
-        return false;
+    if (count > wire->granted_to_us) {
+        wires->n_unconfirmed -= !fs_wires_is_confirmed(wires, peer);
+        wire->granted_to_us = count;
+        wires->n_unconfirmed += !fs_wires_is_confirmed(wires, peer);
     }
-    wires->n_unconfirmed -= !fs_wires_is_confirmed(wires, peer);
-    wire->granted_to_us = count;
-    wires->n_unconfirmed += !fs_wires_is_confirmed(wires, peer);
-    return true;
 }
 
 /* ---- who sends to us ---- */

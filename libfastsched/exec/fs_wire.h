@@ -48,8 +48,8 @@ void fs_wires_end(fs_wires_t *wires);
 void fs_wires_add_send(fs_wires_t *wires, uint32_t peer);
 void fs_wires_add_recv(fs_wires_t *wires, uint32_t peer);
 
-/* The peer has granted. True: more than before. */
-bool fs_wires_granted(fs_wires_t *wires, uint32_t peer, uint64_t count);
+/* The peer has granted; it may say so again. */
+void fs_wires_granted(fs_wires_t *wires, uint32_t peer, uint64_t count);
 
 /* A message that the peer may send, and its arrival. The latter is true for the
  * last one of the call. */
