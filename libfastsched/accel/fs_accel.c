@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "accel/fs_accel.h"
 
+#include "accel/fs_backend.h"
+#include "accel/fs_copier.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -56,7 +59,7 @@ void fs_accel_destroy(fs_accel_t *accel)
         fs_copier_t *copier = accel->idle;
 
         accel->idle = copier->next;
-        copier->destroy(copier);
+        fs_copier_destroy(copier);
     }
     for (size_t k = 0; k < accel->n_backends; ++k) {
         accel->backends[k]->destroy(accel->backends[k]);
@@ -145,13 +148,8 @@ fs_copier_t *fs_accel_get_copier(fs_accel_t *accel, fs_mem_t mem)
     fs_copier_t  *copier  = take_idle(accel, mem);
     fs_backend_t *backend = find_backend(accel, mem);
 
-    if (copier == NULL && backend != NULL) {
-        copier = backend->create_copier(backend, mem.device);
-        if (copier != NULL) {
-            copier->mem = mem;
-        }
-    }
-    return copier;
+    return copier == NULL && backend != NULL ? fs_copier_create(backend, mem)
+                                             : copier;
 }
 
 void fs_accel_put_copier(fs_accel_t *accel, fs_copier_t *copier)
@@ -160,25 +158,6 @@ void fs_accel_put_copier(fs_accel_t *accel, fs_copier_t *copier)
     copier->next = accel->idle;
     accel->idle  = copier;
     pthread_mutex_unlock(&accel->lock);
-}
-
-fs_status_t fs_copier_reserve(fs_copier_t *copier, size_t n_segments,
-                              uint64_t len_bytes)
-{
-    return copier->reserve == NULL
-               ? FS_OK
-               : copier->reserve(copier, n_segments, len_bytes);
-}
-
-fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
-                            size_t n_segments, bool on_device)
-{
-    return copier->start(copier, segments, n_segments, on_device);
-}
-
-fs_status_t fs_copier_test(fs_copier_t *copier)
-{
-    return copier->test(copier, false);
 }
 
 static uint64_t sum_of(const fs_segment_t *segments, size_t n)
@@ -203,9 +182,9 @@ fs_status_t fs_accel_copy(fs_accel_t *accel, fs_mem_t mem,
             (void)fs_copier_reserve(copier, n_segments,
                                     sum_of(segments, n_segments));
         }
-        status = copier->start(copier, segments, n_segments, on_device);
+        status = fs_copier_start(copier, segments, n_segments, on_device);
         if (status == FS_OK) {
-            status = copier->test(copier, true);
+            status = fs_copier_wait(copier);
         }
         fs_accel_put_copier(accel, copier);
     }

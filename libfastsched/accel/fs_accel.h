@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The accelerators of a process, and what a back end does: there is one for each
- * kind of them. */
+/* The accelerators of a process. */
 #ifndef FS_ACCEL_H
 #define FS_ACCEL_H
 
@@ -61,42 +60,14 @@ fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
 /* Has the batch ended? FS_INPROGRESS, FS_OK, FS_ERR_ACCEL. */
 fs_status_t fs_copier_test(fs_copier_t *copier);
 
+/* Whose it is. */
+fs_mem_t fs_copier_mem(const fs_copier_t *copier);
+/* Are batches on the device one kernel? Since fs_copier_reserve(). */
+bool fs_copier_has_kernel(const fs_copier_t *copier);
+
 /* All in one: complete on return. Any thread. FS_OK, FS_ERR_ACCEL. */
 fs_status_t fs_accel_copy(fs_accel_t *accel, fs_mem_t mem,
                           const fs_segment_t *segments, size_t n_segments,
                           bool on_device);
-
-/* ---- back ends ---- */
-
-struct fs_copier {
-    /* NULL: never needed. */
-    fs_status_t (*reserve)(fs_copier_t *copier, size_t n_segments,
-                           uint64_t len_bytes);
-    /* FS_OK, FS_ERR_ACCEL */
-    fs_status_t (*start)(fs_copier_t *copier, const fs_segment_t *segments,
-                         size_t n_segments, bool on_device);
-    /* wait: until it has ended. */
-    fs_status_t (*test)(fs_copier_t *copier, bool wait);
-    void (*destroy)(fs_copier_t *copier);
-    bool         has_kernel; /* batches on the device are one kernel */
-    fs_mem_t     mem;        /* set by fs_accel_get_copier() */
-    fs_copier_t *next;       /* idle ones */
-};
-
-typedef struct fs_backend fs_backend_t;
-struct fs_backend {
-    fs_mem_kind_t kind; /* of its devices' memory */
-    /* False: not memory of this back end, or plain memory of the host. */
-    bool (*query)(fs_backend_t *backend, const void *address, fs_mem_t *mem_p);
-    void *(*alloc)(fs_backend_t *backend, int device, uint64_t len_bytes,
-                   bool pinned);
-    void (*free)(fs_backend_t *backend, int device, void *address, bool pinned);
-    fs_copier_t *(*create_copier)(fs_backend_t *backend, int device);
-    void (*destroy)(fs_backend_t *backend);
-};
-
-/* NULL: its driver is not loaded, or lacks a call that we need. */
-fs_backend_t *fs_cuda_create(void);
-fs_backend_t *fs_hip_create(void);
 
 #endif

@@ -25,14 +25,18 @@ typedef struct cuda {
 /* ---- devices ---- */
 
 /* Its context is current. Without the kernel copies go one by one. */
-static void load_kernel(const fs_cu_calls_t *cu, fs_cuda_device_t *device)
+static void load_kernel(const fs_cu_calls_t *cu, fs_cuda_device_t *device,
+                        fs_cu_device_t handle)
 {
+    int n = 0;
+
     if (cu->ModuleLoadData(&device->module, fs_copy_ptx) != 0) {
         device->module = NULL;
     } else if (cu->ModuleGetFunction(&device->kernel, device->module,
-                                     "fs_copy_pieces") != 0) {
-        cu->ModuleUnload(device->module);
-        device->module = NULL;
+                                     "fs_copy_pieces") == 0 &&
+               cu->DeviceGetAttribute(&n, FS_CU_MULTIPROCESSOR_COUNT, handle) ==
+                   0) {
+        device->max_blocks = (unsigned)n * FS_COPY_BLOCKS_PER_MULTI;
     }
 }
 
@@ -43,13 +47,11 @@ static bool open_device(const fs_cu_calls_t *cu, fs_cuda_device_t *device,
     fs_cu_device_t  handle;
 
     if (cu->DeviceGet(&handle, ordinal) != 0 ||
-        cu->DeviceGetAttribute(&device->n_multiprocessors,
-                               FS_CU_MULTIPROCESSOR_COUNT, handle) != 0 ||
         cu->DevicePrimaryCtxRetain(&context, handle) != 0 ||
         cu->CtxPushCurrent_v2(context) != 0) {
         return false;
     }
-    load_kernel(cu, device);
+    load_kernel(cu, device, handle);
     cu->CtxPopCurrent_v2(&popped);
     device->context = context;
     return true;
@@ -164,17 +166,24 @@ static void cuda_free(fs_backend_t *backend, int ordinal, void *address,
     }
 }
 
-static fs_copier_t *cuda_create_copier(fs_backend_t *backend, int ordinal)
+static fs_queue_t *cuda_create_queue(fs_backend_t *backend, int ordinal)
 {
     cuda_t                 *cuda   = (cuda_t *)backend;
     const fs_cuda_device_t *device = enter(cuda, ordinal);
-    fs_copier_t            *copier = NULL;
+    fs_queue_t             *queue  = NULL;
 
     if (device != NULL) {
-        copier = fs_cuda_copier_create(&cuda->cu, device);
+        queue = fs_cuda_queue_create(&cuda->cu, device);
         leave(cuda);
     }
-    return copier;
+    return queue;
+}
+
+static unsigned cuda_find_kernel(fs_backend_t *backend, int ordinal)
+{
+    const fs_cuda_device_t *device = get_device((cuda_t *)backend, ordinal);
+
+    return device == NULL ? 0 : device->max_blocks;
 }
 
 /* ---- life ---- */
@@ -221,12 +230,13 @@ fs_backend_t *fs_cuda_create(void)
         free(cuda);
         return NULL;
     }
-    cuda->super   = (fs_backend_t){.kind          = FS_MEM_CUDA,
-                                   .query         = cuda_query,
-                                   .alloc         = cuda_alloc,
-                                   .free          = cuda_free,
-                                   .create_copier = cuda_create_copier,
-                                   .destroy       = cuda_destroy};
+    cuda->super   = (fs_backend_t){.kind         = FS_MEM_CUDA,
+                                   .query        = cuda_query,
+                                   .alloc        = cuda_alloc,
+                                   .free         = cuda_free,
+                                   .create_queue = cuda_create_queue,
+                                   .find_kernel  = cuda_find_kernel,
+                                   .destroy      = cuda_destroy};
     cuda->library = library;
     pthread_mutex_init(&cuda->lock, NULL);
     return &cuda->super;

@@ -8,13 +8,18 @@
 #include "accel/fs_hip.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 
+enum { MAX_DEVICES = 64 };
+
 typedef struct hip {
-    fs_backend_t   super; /* first */
-    fs_hip_calls_t hip;
-    void          *library;     /* stays while we may call it */
-    int            type_device; /* the versions differ */
+    fs_backend_t    super; /* first */
+    fs_hip_calls_t  hip;
+    void           *library;     /* stays while we may call it */
+    int             type_device; /* the versions differ */
+    pthread_mutex_t lock;        /* over devices */
+    fs_hip_device_t devices[MAX_DEVICES];
 } hip_t;
 
 /* ---- devices ---- */
@@ -25,9 +30,9 @@ bool fs_hip_enter(const fs_hip_calls_t *hip, int device, int *before_p)
            hip->SetDevice(device) == 0;
 }
 
-bool fs_hip_leave(const fs_hip_calls_t *hip, int before)
+void fs_hip_leave(const fs_hip_calls_t *hip, int before)
 {
-    return hip->SetDevice(before) == 0;
+    (void)hip->SetDevice(before);
 }
 
 /* ---- memory ---- */
@@ -72,7 +77,7 @@ static void *hip_alloc(fs_backend_t *backend, int device, uint64_t len_bytes,
     }
     error = pinned ? hip->HostMalloc(&memory, len_bytes, 0)
                    : hip->Malloc(&memory, len_bytes);
-    (void)fs_hip_leave(hip, before);
+    fs_hip_leave(hip, before);
     return error == 0 ? memory : NULL;
 }
 
@@ -89,17 +94,46 @@ static void hip_free(fs_backend_t *backend, int device, void *address,
     }
 }
 
-static fs_copier_t *hip_create_copier(fs_backend_t *backend, int device)
+static fs_queue_t *hip_create_queue(fs_backend_t *backend, int ordinal)
 {
-    const hip_t *hip    = (const hip_t *)backend;
-    fs_copier_t *copier = NULL;
-    int          before;
+    hip_t      *hip   = (hip_t *)backend;
+    fs_queue_t *queue = NULL;
+    int         before;
 
-    if (fs_hip_enter(&hip->hip, device, &before)) {
-        copier = fs_hip_copier_create(&hip->hip, device);
-        (void)fs_hip_leave(&hip->hip, before);
+    if (ordinal < MAX_DEVICES && fs_hip_enter(&hip->hip, ordinal, &before)) {
+        queue = fs_hip_queue_create(&hip->hip, &hip->devices[ordinal], ordinal);
+        fs_hip_leave(&hip->hip, before);
     }
-    return copier;
+    return queue;
+}
+
+/* The device is current. */
+static void seek_kernel(hip_t *hip, fs_hip_device_t *device, int ordinal)
+{
+    int n = 0;
+
+    device->sought = true;
+    fs_hip_load_kernel(&hip->hip, hip->library, device);
+    if (device->module != NULL &&
+        hip->hip.DeviceGetAttribute(&n, FS_HIP_MULTIPROCESSOR_COUNT, ordinal) ==
+            0) {
+        device->max_blocks = (unsigned)n * FS_COPY_BLOCKS_PER_MULTI;
+    }
+}
+
+static unsigned hip_find_kernel(fs_backend_t *backend, int ordinal)
+{
+    hip_t           *hip    = (hip_t *)backend;
+    fs_hip_device_t *device = &hip->devices[ordinal]; /* it has a queue */
+    int              before;
+
+    pthread_mutex_lock(&hip->lock);
+    if (!device->sought && fs_hip_enter(&hip->hip, ordinal, &before)) {
+        seek_kernel(hip, device, ordinal);
+        fs_hip_leave(&hip->hip, before);
+    }
+    pthread_mutex_unlock(&hip->lock);
+    return device->max_blocks;
 }
 
 /* ---- life ---- */
@@ -108,7 +142,11 @@ static void hip_destroy(fs_backend_t *backend)
 {
     hip_t *hip = (hip_t *)backend;
 
+    for (int k = 0; k < MAX_DEVICES; ++k) {
+        fs_hip_unload_kernel(&hip->hip, &hip->devices[k]);
+    }
     dlclose(hip->library);
+    pthread_mutex_destroy(&hip->lock);
     free(hip);
 }
 
@@ -151,14 +189,17 @@ fs_backend_t *fs_hip_create(void)
         free(hip);
         return NULL;
     }
-    hip->super       = (fs_backend_t){.kind          = FS_MEM_ROCM,
-                                      .query         = hip_query,
-                                      .alloc         = hip_alloc,
-                                      .free          = hip_free,
-                                      .create_copier = hip_create_copier,
-                                      .destroy       = hip_destroy};
+    hip->super       = (fs_backend_t){.kind         = FS_MEM_ROCM,
+                                      .query        = hip_query,
+                                      .alloc        = hip_alloc,
+                                      .free         = hip_free,
+                                      .create_queue = hip_create_queue,
+                                      .find_kernel  = hip_find_kernel,
+                                      .destroy      = hip_destroy};
     hip->library     = library;
-    hip->type_device = version < FS_HIP_VERSION_6 ? FS_HIP_TYPE_DEVICE_5
-                                                  : FS_HIP_TYPE_DEVICE;
+    hip->type_device = version / FS_HIP_VERSION_PER_MAJOR < 6
+                           ? FS_HIP_TYPE_DEVICE_5
+                           : FS_HIP_TYPE_DEVICE;
+    pthread_mutex_init(&hip->lock, NULL);
     return &hip->super;
 }

@@ -3,8 +3,9 @@
  * Many copies inside a device as one kernel: each block of threads takes one
  * piece after the other, and its threads a word each, one beside the other.
  *
- * make_ptx turns this file into fs_copy_ptx.c, which is what is built. The
- * driver of tests/accel runs it on a CPU.
+ * make_kernel turns this file into fs_copy_kernel.c, which is what is built: PTX
+ * for CUDA's driver, the text for HIP's compiler. The drivers of tests/accel run it
+ * on a CPU.
  */
 
 /* As fs_segment_t. */
@@ -14,7 +15,7 @@ typedef struct piece {
     unsigned long long len_bytes;
 } piece_t;
 
-#ifdef __CUDACC__
+#ifndef KERNEL
 #define KERNEL extern "C" __global__ void __launch_bounds__(256)
 #endif
 

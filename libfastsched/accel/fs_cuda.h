@@ -3,7 +3,7 @@
 #ifndef FS_CUDA_H
 #define FS_CUDA_H
 
-#include "accel/fs_accel.h"
+#include "accel/fs_backend.h"
 
 #include <stdint.h>
 
@@ -67,15 +67,12 @@ typedef struct fs_cuda_device {
     fs_cu_context_t  context; /* that the runtime uses, too; NULL: not yet */
     fs_cu_module_t   module;  /* NULL: the driver does not take our kernel */
     fs_cu_function_t kernel;
-    int              n_multiprocessors;
+    unsigned         max_blocks; /* of the kernel at a time; 0: none */
 } fs_cuda_device_t;
 
-/* fs_backend_t.create_copier of a device; both are borrowed. NULL: no stream, or
- * no memory. */
-fs_copier_t *fs_cuda_copier_create(const fs_cu_calls_t    *cu,
-                                   const fs_cuda_device_t *device);
-
-/* The kernel that copies, as PTX: made by libfastsched/accel/make_ptx. */
-extern const char fs_copy_ptx[];
+/* fs_backend_t.create_queue of a device, whose context is current; both are
+ * borrowed. */
+fs_queue_t *fs_cuda_queue_create(const fs_cu_calls_t    *cu,
+                                 const fs_cuda_device_t *device);
 
 #endif

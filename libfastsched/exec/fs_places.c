@@ -134,7 +134,8 @@ static void put_copier(fs_places_t *places)
 
 static bool has_copier(const fs_places_t *places, fs_mem_t device)
 {
-    return places->copier != NULL && fs_mem_equal(places->copier->mem, device);
+    return places->copier != NULL &&
+           fs_mem_equal(fs_copier_mem(places->copier), device);
 }
 
 /* Without room for a kernel copies go one by one. */

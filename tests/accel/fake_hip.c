@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A libamdhip64.so.6 without a GPU: the memory and the streams of fake_cuda.c
- * under HIP's names. */
+/* A libamdhip64 without a GPU: the memory and the streams of fake_cuda.c under
+ * HIP's names. MAJOR: its version, 6 or 7. */
 #include "fake_cuda.c"
 
-enum { VERSION = 60000000, MEMCPY_DEFAULT = 4 };
+#if MAJOR < 7
+#include "fake_hiprtc.c"
+#endif
+
+enum {
+    VERSION             = MAJOR * 10000000,
+    MEMCPY_DEFAULT      = 4,
+    HIP_MULTIPROCESSORS = 63
+};
+
+/* Disable timing, release to system. */
+#define EVENT_FLAGS 0x80000002u
 
 static _Thread_local int current_device;
 
@@ -93,7 +104,8 @@ int hipStreamDestroy(stream_t *stream)
 
 int hipEventCreateWithFlags(event_t **event_p, unsigned flags)
 {
-    return ON_DEVICE(cuEventCreate(event_p, flags));
+    return flags != EVENT_FLAGS ? INVALID_VALUE
+                                : ON_DEVICE(cuEventCreate(event_p, flags));
 }
 
 int hipEventDestroy(event_t *event)
@@ -126,6 +138,48 @@ int hipMemcpyAsync(void *dst, const void *src, size_t len, int kind,
 int hipStreamSynchronize(stream_t *stream)
 {
     return cuStreamSynchronize(stream);
+}
+
+int hipDeviceGetAttribute(int *value, int which, int device)
+{
+    return which == HIP_MULTIPROCESSORS
+               ? cuDeviceGetAttribute(value, MULTIPROCESSOR_COUNT, device)
+               : INVALID_VALUE;
+}
+
+/* The code stays the caller's until the module is unloaded. */
+static const void *loaded_code;
+
+int hipModuleLoadData(void **module_p, const void *code_of_it)
+{
+    int error = cuModuleLoadData(module_p, code_of_it);
+
+    loaded_code = code_of_it;
+    last_error  = error != SUCCESS ? error : last_error;
+    return error;
+}
+
+int hipModuleGetFunction(void **function_p, void *of, const char *name)
+{
+    return cuModuleGetFunction(function_p, of, name);
+}
+
+int hipModuleUnload(void *what)
+{
+    loaded_code = NULL;
+    return ON_DEVICE(cuModuleUnload(what));
+}
+
+int hipModuleLaunchKernel(void *what, unsigned blocks, unsigned y, unsigned z,
+                          unsigned threads, unsigned thread_y,
+                          unsigned thread_z, unsigned shared, stream_t *stream,
+                          void **params, void **extra)
+{
+    if (strncmp(loaded_code, ".version", strlen(".version")) != 0) {
+        abort();
+    }
+    return ON_DEVICE(cuLaunchKernel(what, blocks, y, z, threads, thread_y,
+                                    thread_z, shared, stream, params, extra));
 }
 
 int hipGetDeviceCount(int *n_p)

@@ -19,6 +19,10 @@ _Static_assert((int)FS_HIP_TYPE_DEVICE == hipMemoryTypeDevice, "");
 _Static_assert((int)FS_HIP_MEMCPY_DEFAULT == hipMemcpyDefault, "");
 _Static_assert((int)FS_HIP_STREAM_NON_BLOCKING == hipStreamNonBlocking, "");
 _Static_assert((int)FS_HIP_EVENT_DISABLE_TIMING == hipEventDisableTiming, "");
+_Static_assert(FS_HIP_EVENT_RELEASE_TO_SYSTEM == hipEventReleaseToSystem, "");
+_Static_assert((int)FS_HIP_MULTIPROCESSOR_COUNT ==
+                   hipDeviceAttributeMultiprocessorCount,
+               "");
 _Static_assert((int)FS_HIP_NOT_READY == hipErrorNotReady, "");
 _Static_assert((int)hipSuccess == 0, "");
 _Static_assert(sizeof(hipError_t) == sizeof(int), "");
@@ -31,9 +35,11 @@ _Static_assert(sizeof(hipEvent_t) == sizeof(void *), "");
 /* With the arguments that we pass. */
 int hip_abi(void *p, size_t n)
 {
-    hipStream_t stream;
-    hipEvent_t  event;
-    int         device;
+    hipStream_t   stream;
+    hipEvent_t    event;
+    hipModule_t   module;
+    hipFunction_t kernel;
+    int           device;
 
     return (int)hipPointerGetAttribute(p, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                        p) +
@@ -46,6 +52,12 @@ int hip_abi(void *p, size_t n)
            (int)hipHostFree(p) +
            (int)hipEventCreateWithFlags(&event, hipEventDisableTiming) +
            (int)hipEventRecord(event, stream) + (int)hipEventQuery(event) +
-           (int)hipEventDestroy(event) + (int)hipStreamSynchronize(stream) +
-           (int)hipStreamDestroy(stream);
+           (int)hipDeviceGetAttribute(
+               &device, hipDeviceAttributeMultiprocessorCount, device) +
+           (int)hipModuleLoadData(&module, p) +
+           (int)hipModuleGetFunction(&kernel, module, p) +
+           (int)hipModuleLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream,
+                                      (void **)p, NULL) +
+           (int)hipModuleUnload(module) + (int)hipEventDestroy(event) +
+           (int)hipStreamSynchronize(stream) + (int)hipStreamDestroy(stream);
 }

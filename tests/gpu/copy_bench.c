@@ -76,7 +76,6 @@ static void open_device(bench_t *b, size_t len)
     must(b->src != NULL && b->dst != NULL && b->host != NULL &&
              b->copier != NULL,
          "out of memory");
-    must(b->copier->has_kernel, "the driver does not take the kernel");
     for (size_t k = 0; k < len; ++k) {
         b->host[k] = byte_at(k);
     }
@@ -101,6 +100,8 @@ static void make_segments(bench_t *b, size_t n, size_t len)
     must(b->segments != NULL &&
              fs_copier_reserve(b->copier, n, n * len) == FS_OK,
          "out of memory");
+    must(fs_copier_has_kernel(b->copier),
+         "the driver does not take the kernel");
     for (size_t k = 0; k < n; ++k) {
         size_t to = k * 7919 % n; /* a prime, and n is a power of ten */
 

@@ -69,7 +69,8 @@ struct rank_net {
     posted_t         *posted;
     uint32_t          n_posted;
     uint32_t          max_posted;
-    uint32_t          n_sends; /* for the faults */
+    bool              has_sent; /* on the wire, since the last progress() */
+    uint32_t          n_sends;  /* for the faults */
     uint32_t          n_messages;
 };
 
@@ -269,6 +270,7 @@ static void watch_message(loop_transport_t *t, uint32_t peer, uint32_t key)
     loop->seen.twins += find_message(to, t->peer_group[peer], t->rank, key) !=
                         NONE;
     if (is_wire(key)) {
+        t->home->has_sent = true;
         loop->seen.ungranted +=
             find_posted(to, t->peer_group[peer], t->rank, key) == NONE;
     }
@@ -422,6 +424,7 @@ static fs_status_t loop_grant(fs_transport_t *transport, uint32_t peer,
     }
     pthread_mutex_lock(&loop->lock);
     loop->seen.shrunk_grants += count < t->granted[peer];
+    loop->seen.late_grants += t->home->has_sent;
     t->granted[peer] = count;
     if (one_in(loop, 2)) {
         drop_older_grant(to, t->peer_group[peer], t->rank);
@@ -511,7 +514,8 @@ static unsigned loop_progress(fs_net_t *super)
     unsigned    events = 0, wanted;
 
     pthread_mutex_lock(&loop->lock);
-    wanted = (unsigned)fs_rng_below(&loop->rng, 4);
+    net->has_sent = false;
+    wanted        = (unsigned)fs_rng_below(&loop->rng, 4);
     while (events < wanted && net->n_events > 0) {
         uint32_t n     = net->n_events;
         uint32_t first = (uint32_t)fs_rng_below(&loop->rng, n), k = 0;

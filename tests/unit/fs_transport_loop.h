@@ -39,6 +39,7 @@ typedef struct fs_loop_seen {
     uint32_t ungranted;          /* wire messages without a posted receive */
     uint32_t twins;              /* two messages in flight with one key */
     uint32_t shrunk_grants;      /* grants below an earlier one */
+    uint32_t late_grants;        /* behind a wire message of the same turn */
     uint64_t messages;
 } fs_loop_seen_t;
 

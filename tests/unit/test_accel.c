@@ -7,6 +7,7 @@
 #include "fs_test_device.h"
 #include "fs_test_util.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +19,15 @@ enum { LEN = 10000, N_RANKS = 3 };
 typedef struct driver {
     const char   *library;
     fs_mem_kind_t kind;
+    const char   *without_kernel; /* by this variable */
+    const char   *compiler;       /* NULL: built in */
 } driver_t;
 
 static const driver_t drivers[] = {
-    {"accel/libcuda.so.1", FS_MEM_CUDA},
-    {"accel/libamdhip64.so.6", FS_MEM_ROCM},
+    {"accel/libcuda.so.1", FS_MEM_CUDA, "FAKE_CUDA_NO_KERNEL", NULL},
+    {"accel/libamdhip64.so.6", FS_MEM_ROCM, "FAKE_HIPRTC_FAILS", NULL},
+    {"accel/libamdhip64.so.7", FS_MEM_ROCM, "FAKE_CUDA_NO_KERNEL",
+     "accel/libhiprtc.so.7"},
 };
 enum { N_DRIVERS = sizeof(drivers) / sizeof(drivers[0]) };
 
@@ -32,6 +37,9 @@ static fs_wrapper_t wrapper;
 static void load(const driver_t *driver)
 {
     fs_test_device_load(driver->library);
+    if (driver->compiler != NULL) {
+        ck_assert_ptr_nonnull(dlopen(driver->compiler, RTLD_NOW));
+    }
     wrapper.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     fs_params_init(&wrapper.params);
     fs_wrapper_find_accel(&wrapper);
@@ -198,14 +206,14 @@ static void copy_batch(fs_copier_t *copier, const fs_segment_t *segments,
 START_TEST(a_batch_on_a_device_is_one_kernel)
 {
     const driver_t *driver = &drivers[_i / 2];
-    bool            kernel = driver->kind == FS_MEM_CUDA && _i % 2 == 0;
+    bool            kernel = _i % 2 == 0;
     fs_segment_t    segments[MANY];
     fs_copier_t    *copier;
     char           *dst, *src;
     size_t          n;
 
     if (_i % 2 == 1) {
-        setenv("FAKE_CUDA_NO_KERNEL", "1", 1);
+        setenv(driver->without_kernel, "1", 1);
     }
     load(driver);
     dst = on_device((size_t)MANY * APART, 1);
@@ -217,7 +225,7 @@ START_TEST(a_batch_on_a_device_is_one_kernel)
     n = make_segments(segments, dst, src);
     ck_assert_int_eq(fs_copier_reserve(copier, n, (uint64_t)MANY * APART),
                      FS_OK);
-    ck_assert_int_eq(copier->has_kernel, kernel);
+    ck_assert_int_eq(fs_copier_has_kernel(copier), kernel);
     copy_batch(copier, segments, n);
     check_segments(segments, dst);
     ck_assert_uint_eq(fs_test_device_kernels(), kernel);
@@ -225,7 +233,8 @@ START_TEST(a_batch_on_a_device_is_one_kernel)
     copy_batch(copier, segments + 5, 1);
     ck_assert_uint_eq(fs_test_device_kernels(), kernel);
     fs_accel_put_copier(wrapper.accel, copier);
-    ck_assert_ptr_eq(fs_accel_get_copier(wrapper.accel, copier->mem), copier);
+    ck_assert_ptr_eq(fs_accel_get_copier(wrapper.accel, fs_copier_mem(copier)),
+                     copier);
     fs_accel_put_copier(wrapper.accel, copier);
     fs_wrapper_close(&wrapper);
 }

@@ -342,6 +342,7 @@ static void check_seen(play_t *play)
     ck_assert_uint_eq(seen.ungranted, 0);
     ck_assert_uint_eq(seen.twins, 0);
     ck_assert_uint_eq(seen.shrunk_grants, 0);
+    ck_assert_uint_eq(seen.late_grants, 0);
     for (uint32_t r = 0; r < play->tc.n_ranks; ++r) {
         ck_assert_uint_le(fs_exec_peak_senders(play->actors[r].exec), 1);
     }

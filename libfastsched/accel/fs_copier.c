@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies on one device. A batch that stays on the device is cut into pieces and
+ * goes as one kernel, see fs_copy.cu: copies one by one cost a few microseconds
+ * each. Other batches, those for which there is no room, and all where the driver
+ * does not take the kernel, are copies in a row.
+ */
+#include "accel/fs_copier.h"
+
+#include <stdlib.h>
+
+enum { PIECE_BYTES = 65536 };
+
+_Static_assert(sizeof(fs_segment_t) == 24, "piece_t of fs_copy.cu");
+
+/* ---- life ---- */
+
+static void free_pieces(fs_copier_t *c)
+{
+    if (c->pieces != NULL) {
+        c->backend->free(c->backend, c->mem.device, c->pieces, true);
+    }
+    if (c->device_pieces != NULL) {
+        c->backend->free(c->backend, c->mem.device, c->device_pieces, false);
+    }
+    c->pieces        = NULL;
+    c->device_pieces = NULL;
+    c->max_pieces    = 0;
+}
+
+fs_copier_t *fs_copier_create(fs_backend_t *backend, fs_mem_t mem)
+{
+    fs_copier_t *c = calloc(1, sizeof(*c));
+
+    if (c == NULL) {
+        return NULL;
+    }
+    c->backend = backend;
+    c->mem     = mem;
+    c->queue   = backend->create_queue(backend, mem.device);
+    if (c->queue == NULL) {
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void fs_copier_destroy(fs_copier_t *c)
+{
+    free_pieces(c);
+    c->queue->destroy(c->queue);
+    free(c);
+}
+
+fs_mem_t fs_copier_mem(const fs_copier_t *c)
+{
+    return c->mem;
+}
+
+bool fs_copier_has_kernel(const fs_copier_t *c)
+{
+    return c->max_blocks > 0;
+}
+
+/* ---- pieces ---- */
+
+fs_status_t fs_copier_reserve(fs_copier_t *c, size_t n_segments,
+                              uint64_t len_bytes)
+{
+    size_t   n   = n_segments + len_bytes / PIECE_BYTES; /* at most */
+    uint64_t len = n * sizeof(*c->pieces);
+
+    if (n <= c->max_pieces) {
+        return FS_OK;
+    }
+    free_pieces(c);
+    c->max_blocks = c->backend->find_kernel(c->backend, c->mem.device);
+    if (c->max_blocks == 0) {
+        return FS_OK;
+    }
+    c->pieces        = c->backend->alloc(c->backend, c->mem.device, len, true);
+    c->device_pieces = c->backend->alloc(c->backend, c->mem.device, len, false);
+    if (c->pieces == NULL || c->device_pieces == NULL) {
+        free_pieces(c);
+        return FS_ERR_NOMEM;
+    }
+    c->max_pieces = n;
+    return FS_OK;
+}
+
+static size_t count_pieces(const fs_segment_t *segments, size_t n_segments)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < n_segments; ++k) {
+        n += (segments[k].len_bytes + PIECE_BYTES - 1) / PIECE_BYTES;
+    }
+    return n;
+}
+
+static void cut(const fs_segment_t *segments, size_t n_segments,
+                fs_segment_t *piece)
+{
+    for (size_t k = 0; k < n_segments; ++k) {
+        const fs_segment_t *s = &segments[k];
+
+        for (uint64_t at = 0; at < s->len_bytes; at += PIECE_BYTES) {
+            uint64_t left = s->len_bytes - at;
+
+            *piece++ = (fs_segment_t){(char *)s->dst + at,
+                                      (const char *)s->src + at,
+                                      left < PIECE_BYTES ? left : PIECE_BYTES};
+        }
+    }
+}
+
+/* ---- a batch ---- */
+
+/* n pieces, for which there is room. */
+static bool launch(fs_copier_t *c, const fs_segment_t *segments,
+                   size_t n_segments, unsigned n)
+{
+    fs_queue_t  *q      = c->queue;
+    unsigned     blocks = n < c->max_blocks ? n : c->max_blocks;
+    fs_segment_t there  = {c->device_pieces, c->pieces, n * sizeof(*c->pieces)};
+
+    cut(segments, n_segments, c->pieces);
+    return q->copy(q, &there) && q->launch(q, c->device_pieces, n, blocks);
+}
+
+static bool copy_in_a_row(fs_queue_t *q, const fs_segment_t *segments,
+                          size_t n_segments)
+{
+    bool good = true;
+
+    for (size_t k = 0; k < n_segments && good; ++k) {
+        good = segments[k].len_bytes == 0 || q->copy(q, &segments[k]);
+    }
+    return good;
+}
+
+fs_status_t fs_copier_start(fs_copier_t *c, const fs_segment_t *segments,
+                            size_t n_segments, bool on_device)
+{
+    fs_queue_t *q = c->queue;
+    size_t      n = count_pieces(segments, n_segments);
+    bool        good, kernel;
+
+    if (!q->enter(q)) {
+        return FS_ERR_ACCEL;
+    }
+    kernel = on_device && n_segments > 1 && n > 0 && n <= c->max_pieces &&
+             n <= UINT32_MAX;
+    good = kernel ? launch(c, segments, n_segments, (unsigned)n)
+                  : copy_in_a_row(q, segments, n_segments);
+    good = good && q->mark(q);
+    if (!good) {
+        /* What has begun ends before the memory is used again. */
+        (void)q->drain(q);
+    }
+    q->leave(q);
+    return good ? FS_OK : FS_ERR_ACCEL;
+}
+
+static fs_status_t look(fs_copier_t *c, bool wait)
+{
+    fs_queue_t *q = c->queue;
+    fs_status_t status;
+
+    if (!q->enter(q)) {
+        return FS_ERR_ACCEL;
+    }
+    status = wait ? q->drain(q) : q->test(q);
+    if (status == FS_ERR_ACCEL) {
+        (void)q->drain(q); /* as in fs_copier_start() */
+    }
+    q->leave(q);
+    return status;
+}
+
+fs_status_t fs_copier_test(fs_copier_t *c)
+{
+    return look(c, false);
+}
+
+fs_status_t fs_copier_wait(fs_copier_t *c)
+{
+    return look(c, true);
+}
