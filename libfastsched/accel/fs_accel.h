@@ -57,10 +57,11 @@ fs_status_t fs_copier_reserve(fs_copier_t *copier, size_t n_segments,
 fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
                             size_t n_segments, bool on_device);
 
-/* Has the batch ended? FS_INPROGRESS, FS_OK, FS_ERR_ACCEL. */
+/* Has the batch ended? FS_INPROGRESS, FS_OK, FS_ERR_ACCEL; then nothing is in
+ * flight. */
 fs_status_t fs_copier_test(fs_copier_t *copier);
 
-/* Whose it is. */
+/* The memory that it was got for. */
 fs_mem_t fs_copier_mem(const fs_copier_t *copier);
 /* Are batches on the device one kernel? Since fs_copier_reserve(). */
 bool fs_copier_has_kernel(const fs_copier_t *copier);

@@ -179,7 +179,7 @@ static fs_queue_t *cuda_create_queue(fs_backend_t *backend, int ordinal)
     return queue;
 }
 
-static unsigned cuda_find_kernel(fs_backend_t *backend, int ordinal)
+static unsigned cuda_kernel_blocks(fs_backend_t *backend, int ordinal)
 {
     const fs_cuda_device_t *device = get_device((cuda_t *)backend, ordinal);
 
@@ -230,13 +230,13 @@ fs_backend_t *fs_cuda_create(void)
         free(cuda);
         return NULL;
     }
-    cuda->super   = (fs_backend_t){.kind         = FS_MEM_CUDA,
-                                   .query        = cuda_query,
-                                   .alloc        = cuda_alloc,
-                                   .free         = cuda_free,
-                                   .create_queue = cuda_create_queue,
-                                   .find_kernel  = cuda_find_kernel,
-                                   .destroy      = cuda_destroy};
+    cuda->super   = (fs_backend_t){.kind          = FS_MEM_CUDA,
+                                   .query         = cuda_query,
+                                   .alloc         = cuda_alloc,
+                                   .free          = cuda_free,
+                                   .create_queue  = cuda_create_queue,
+                                   .kernel_blocks = cuda_kernel_blocks,
+                                   .destroy       = cuda_destroy};
     cuda->library = library;
     pthread_mutex_init(&cuda->lock, NULL);
     return &cuda->super;

@@ -24,30 +24,35 @@ typedef struct hip {
 
 /* ---- devices ---- */
 
+bool fs_hip_good(const fs_hip_calls_t *hip, int error)
+{
+    if (error != 0) {
+        (void)hip->GetLastError();
+    }
+    return error == 0;
+}
+
 bool fs_hip_enter(const fs_hip_calls_t *hip, int device, int *before_p)
 {
-    return device >= 0 && hip->GetDevice(before_p) == 0 &&
-           hip->SetDevice(device) == 0;
+    return device >= 0 && fs_hip_good(hip, hip->GetDevice(before_p)) &&
+           fs_hip_good(hip, hip->SetDevice(device));
 }
 
 void fs_hip_leave(const fs_hip_calls_t *hip, int before)
 {
-    (void)hip->SetDevice(before);
+    (void)fs_hip_good(hip, hip->SetDevice(before));
 }
 
 /* ---- memory ---- */
 
-/* -1: it has none. The program need not hear of that, by hipGetLastError. */
+/* -1: it has none. */
 static int attribute(const hip_t *hip, int which, const void *address)
 {
     int value = 0;
+    int error =
+        hip->hip.PointerGetAttribute(&value, which, (void *)(uintptr_t)address);
 
-    if (hip->hip.PointerGetAttribute(&value, which,
-                                     (void *)(uintptr_t)address) != 0) {
-        (void)hip->hip.GetLastError();
-        return -1;
-    }
-    return value;
+    return fs_hip_good(&hip->hip, error) ? value : -1;
 }
 
 static bool hip_query(fs_backend_t *backend, const void *address,
@@ -78,7 +83,7 @@ static void *hip_alloc(fs_backend_t *backend, int device, uint64_t len_bytes,
     error = pinned ? hip->HostMalloc(&memory, len_bytes, 0)
                    : hip->Malloc(&memory, len_bytes);
     fs_hip_leave(hip, before);
-    return error == 0 ? memory : NULL;
+    return fs_hip_good(hip, error) ? memory : NULL;
 }
 
 static void hip_free(fs_backend_t *backend, int device, void *address,
@@ -113,18 +118,19 @@ static void seek_kernel(hip_t *hip, fs_hip_device_t *device, int ordinal)
     int n = 0;
 
     device->sought = true;
-    fs_hip_load_kernel(&hip->hip, hip->library, device);
+    fs_hip_load_kernel(&hip->hip, hip->library, ordinal, device);
     if (device->module != NULL &&
-        hip->hip.DeviceGetAttribute(&n, FS_HIP_MULTIPROCESSOR_COUNT, ordinal) ==
-            0) {
+        fs_hip_good(&hip->hip, hip->hip.DeviceGetAttribute(
+                                   &n, FS_HIP_MULTIPROCESSOR_COUNT, ordinal))) {
         device->max_blocks = (unsigned)n * FS_COPY_BLOCKS_PER_MULTI;
     }
 }
 
-static unsigned hip_find_kernel(fs_backend_t *backend, int ordinal)
+static unsigned hip_kernel_blocks(fs_backend_t *backend, int ordinal)
 {
     hip_t           *hip    = (hip_t *)backend;
     fs_hip_device_t *device = &hip->devices[ordinal]; /* it has a queue */
+    unsigned         max_blocks;
     int              before;
 
     pthread_mutex_lock(&hip->lock);
@@ -132,8 +138,9 @@ static unsigned hip_find_kernel(fs_backend_t *backend, int ordinal)
         seek_kernel(hip, device, ordinal);
         fs_hip_leave(&hip->hip, before);
     }
+    max_blocks = device->max_blocks;
     pthread_mutex_unlock(&hip->lock);
-    return device->max_blocks;
+    return max_blocks;
 }
 
 /* ---- life ---- */
@@ -141,9 +148,14 @@ static unsigned hip_find_kernel(fs_backend_t *backend, int ordinal)
 static void hip_destroy(fs_backend_t *backend)
 {
     hip_t *hip = (hip_t *)backend;
+    int    before;
 
     for (int k = 0; k < MAX_DEVICES; ++k) {
-        fs_hip_unload_kernel(&hip->hip, &hip->devices[k]);
+        if (hip->devices[k].module != NULL &&
+            fs_hip_enter(&hip->hip, k, &before)) {
+            fs_hip_unload_kernel(&hip->hip, &hip->devices[k]);
+            fs_hip_leave(&hip->hip, before);
+        }
     }
     dlclose(hip->library);
     pthread_mutex_destroy(&hip->lock);
@@ -189,13 +201,13 @@ fs_backend_t *fs_hip_create(void)
         free(hip);
         return NULL;
     }
-    hip->super       = (fs_backend_t){.kind         = FS_MEM_ROCM,
-                                      .query        = hip_query,
-                                      .alloc        = hip_alloc,
-                                      .free         = hip_free,
-                                      .create_queue = hip_create_queue,
-                                      .find_kernel  = hip_find_kernel,
-                                      .destroy      = hip_destroy};
+    hip->super       = (fs_backend_t){.kind          = FS_MEM_ROCM,
+                                      .query         = hip_query,
+                                      .alloc         = hip_alloc,
+                                      .free          = hip_free,
+                                      .create_queue  = hip_create_queue,
+                                      .kernel_blocks = hip_kernel_blocks,
+                                      .destroy       = hip_destroy};
     hip->library     = library;
     hip->type_device = version / FS_HIP_VERSION_PER_MAJOR < 6
                            ? FS_HIP_TYPE_DEVICE_5

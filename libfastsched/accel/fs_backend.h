@@ -7,8 +7,8 @@
 
 /* ---- work on a device ---- */
 
-/* A stream of our own: what is added runs in this order, some time later. The
- * calls from copy() on are made between enter() and leave(). */
+/* A stream of our own: what copy(), launch() and mark() add runs in this order,
+ * some time later. They are called between enter() and leave(). */
 typedef struct fs_queue fs_queue_t;
 struct fs_queue {
     /* The device is current until leave(). False: it cannot be. */
@@ -24,13 +24,12 @@ struct fs_queue {
      * FS_ERR_ACCEL; drain() waits for all. */
     fs_status_t (*test)(fs_queue_t *queue);
     fs_status_t (*drain)(fs_queue_t *queue);
-    /* With the device current or not. */
     void (*destroy)(fs_queue_t *queue);
 };
 
 enum {
     FS_COPY_THREADS = 256, /* of a block of the kernel */
-    /* As many threads as a multiprocessor holds. */
+    /* Enough to fill one. */
     FS_COPY_BLOCKS_PER_MULTI = 8
 };
 
@@ -52,7 +51,7 @@ struct fs_backend {
     fs_queue_t *(*create_queue)(fs_backend_t *backend, int device);
     /* How many blocks of the kernel run at a time; 0: there is no kernel. The
      * first time it may have to be compiled. */
-    unsigned (*find_kernel)(fs_backend_t *backend, int device);
+    unsigned (*kernel_blocks)(fs_backend_t *backend, int device);
     void (*destroy)(fs_backend_t *backend);
 };
 

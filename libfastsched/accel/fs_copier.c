@@ -2,8 +2,8 @@
 /*
  * Copies on one device. A batch that stays on the device is cut into pieces and
  * goes as one kernel, see fs_copy.cu: copies one by one cost a few microseconds
- * each. Other batches, those for which there is no room, and all where the driver
- * does not take the kernel, are copies in a row.
+ * each. Other batches, those for which there is no room, and all where there is no
+ * kernel for the device, are copies in a row.
  */
 #include "accel/fs_copier.h"
 
@@ -59,7 +59,7 @@ fs_mem_t fs_copier_mem(const fs_copier_t *c)
 
 bool fs_copier_has_kernel(const fs_copier_t *c)
 {
-    return c->max_blocks > 0;
+    return c->max_pieces > 0;
 }
 
 /* ---- pieces ---- */
@@ -74,7 +74,7 @@ fs_status_t fs_copier_reserve(fs_copier_t *c, size_t n_segments,
         return FS_OK;
     }
     free_pieces(c);
-    c->max_blocks = c->backend->find_kernel(c->backend, c->mem.device);
+    c->max_blocks = c->backend->kernel_blocks(c->backend, c->mem.device);
     if (c->max_blocks == 0) {
         return FS_OK;
     }
@@ -162,28 +162,17 @@ fs_status_t fs_copier_start(fs_copier_t *c, const fs_segment_t *segments,
     return good ? FS_OK : FS_ERR_ACCEL;
 }
 
-static fs_status_t look(fs_copier_t *c, bool wait)
-{
-    fs_queue_t *q = c->queue;
-    fs_status_t status;
-
-    if (!q->enter(q)) {
-        return FS_ERR_ACCEL;
-    }
-    status = wait ? q->drain(q) : q->test(q);
-    if (status == FS_ERR_ACCEL) {
-        (void)q->drain(q); /* as in fs_copier_start() */
-    }
-    q->leave(q);
-    return status;
-}
-
 fs_status_t fs_copier_test(fs_copier_t *c)
 {
-    return look(c, false);
+    fs_status_t status = c->queue->test(c->queue);
+
+    if (status == FS_ERR_ACCEL) {
+        (void)c->queue->drain(c->queue); /* as in fs_copier_start() */
+    }
+    return status;
 }
 
 fs_status_t fs_copier_wait(fs_copier_t *c)
 {
-    return look(c, true);
+    return c->queue->drain(c->queue);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A copier as it is inside; what it does stands in fs_accel.h. */
 #ifndef FS_COPIER_H
 #define FS_COPIER_H
 

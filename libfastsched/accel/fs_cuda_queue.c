@@ -55,9 +55,14 @@ static bool mark(fs_queue_t *super)
 
 static fs_status_t test(fs_queue_t *super)
 {
-    const queue_t *q     = (const queue_t *)super;
-    int            error = q->cu->EventQuery(q->event);
+    const queue_t *q = (const queue_t *)super;
+    int            error;
 
+    if (!enter(super)) {
+        return FS_ERR_ACCEL;
+    }
+    error = q->cu->EventQuery(q->event);
+    leave(super);
     return error == 0                 ? FS_OK
            : error == FS_CU_NOT_READY ? FS_INPROGRESS
                                       : FS_ERR_ACCEL;
@@ -66,8 +71,14 @@ static fs_status_t test(fs_queue_t *super)
 static fs_status_t drain(fs_queue_t *super)
 {
     const queue_t *q = (const queue_t *)super;
+    bool           good;
 
-    return q->cu->StreamSynchronize(q->stream) == 0 ? FS_OK : FS_ERR_ACCEL;
+    if (!enter(super)) {
+        return FS_ERR_ACCEL;
+    }
+    good = q->cu->StreamSynchronize(q->stream) == 0;
+    leave(super);
+    return good ? FS_OK : FS_ERR_ACCEL;
 }
 
 static void destroy(fs_queue_t *super)

@@ -64,13 +64,16 @@ typedef struct fs_hip_device {
     unsigned max_blocks; /* of the kernel at a time; 0: none */
 } fs_hip_device_t;
 
+/* No error? One of ours is not the program's, which asks by hipGetLastError. */
+bool fs_hip_good(const fs_hip_calls_t *hip, int error);
+
 /* The device is current from here to fs_hip_leave(before). False: it cannot. */
 bool fs_hip_enter(const fs_hip_calls_t *hip, int device, int *before_p);
 void fs_hip_leave(const fs_hip_calls_t *hip, int before);
 
-/* Compile the kernel for the current device, which is left without one if that
- * cannot be; and away with it. runtime: the library of hip. */
-void fs_hip_load_kernel(const fs_hip_calls_t *hip, void *runtime,
+/* Compile the kernel for a device, which is current, and left without a kernel if
+ * that cannot be; and away with it. runtime: the library of hip. */
+void fs_hip_load_kernel(const fs_hip_calls_t *hip, void *runtime, int ordinal,
                         fs_hip_device_t *device);
 void fs_hip_unload_kernel(const fs_hip_calls_t *hip, fs_hip_device_t *device);
 

@@ -8,7 +8,9 @@
 #include "accel/fs_hip.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* DO(name without "hiprtc", type). All return 0 for success. */
 #define RTC_CALLS(DO)                                                   \
@@ -47,18 +49,48 @@ static void *open_library(int version)
     return major < 5 || major > 7 ? NULL : dlopen(names[major - 5], RTLD_LAZY);
 }
 
-/* For the current device. NULL: it cannot; else to be freed. */
-static char *compile(const rtc_t *rtc)
+/* The model of a device, "gfx90a:sramecc+:xnack-" say. hipDeviceProp_t is not the
+ * same in all versions, and grows; but it has this one text that begins so. */
+static bool find_model(const fs_hip_calls_t *hip, void *runtime, int ordinal,
+                       char *model, size_t len)
 {
-    void  *program = NULL;
-    char  *code    = NULL;
-    size_t len     = 0;
+    enum { ENOUGH = 16384 };
+    int (*properties)(void *, int);
+    char  *props = calloc(1, ENOUGH);
+    size_t at    = 0;
 
+    *(void **)&properties = dlsym(runtime, "hipGetDevicePropertiesR0600");
+    if (properties == NULL) {
+        *(void **)&properties = dlsym(runtime, "hipGetDeviceProperties");
+    }
+    if (props == NULL || properties == NULL ||
+        !fs_hip_good(hip, properties(props, ordinal))) {
+        free(props);
+        return false;
+    }
+    while (at < ENOUGH - len && strncmp(props + at, "gfx", 3) != 0) {
+        ++at;
+    }
+    snprintf(model, len, "%s", props + at);
+    free(props);
+    return model[0] != '\0';
+}
+
+/* NULL: it cannot; else to be freed. */
+static char *compile(const rtc_t *rtc, const char *model)
+{
+    char        option[128];
+    const char *options[] = {option};
+    void       *program   = NULL;
+    char       *code      = NULL;
+    size_t      len       = 0;
+
+    snprintf(option, sizeof(option), "--offload-arch=%s", model);
     if (rtc->CreateProgram(&program, fs_copy_source, "fs_copy.cu", 0, NULL,
                            NULL) != 0) {
         return NULL;
     }
-    if (rtc->CompileProgram(program, 0, NULL) == 0 &&
+    if (rtc->CompileProgram(program, 1, options) == 0 &&
         rtc->GetCodeSize(program, &len) == 0 && len > 0) {
         code = malloc(len);
     }
@@ -70,30 +102,35 @@ static char *compile(const rtc_t *rtc)
     return code;
 }
 
-void fs_hip_load_kernel(const fs_hip_calls_t *hip, void *runtime,
+void fs_hip_load_kernel(const fs_hip_calls_t *hip, void *runtime, int ordinal,
                         fs_hip_device_t *device)
 {
     rtc_t rtc;
+    char  model[64];
     int   version = 0;
 
-    (void)hip->RuntimeGetVersion(&version);
-    if (find_calls(&rtc, runtime) || find_calls(&rtc, open_library(version))) {
-        device->code = compile(&rtc);
+    if (!fs_hip_good(hip, hip->RuntimeGetVersion(&version)) ||
+        !find_model(hip, runtime, ordinal, model, sizeof(model)) ||
+        !(find_calls(&rtc, runtime) ||
+          find_calls(&rtc, open_library(version)))) {
+        return;
     }
+    device->code = compile(&rtc, model);
     if (device->code == NULL ||
-        hip->ModuleLoadData(&device->module, device->code) != 0) {
+        !fs_hip_good(hip, hip->ModuleLoadData(&device->module, device->code))) {
         device->module = NULL;
-    } else if (hip->ModuleGetFunction(&device->kernel, device->module,
-                                      "fs_copy_pieces") != 0) {
+        fs_hip_unload_kernel(hip, device);
+    } else if (!fs_hip_good(hip, hip->ModuleGetFunction(&device->kernel,
+                                                        device->module,
+                                                        "fs_copy_pieces"))) {
         fs_hip_unload_kernel(hip, device);
     }
-    (void)hip->GetLastError(); /* it is not the program's */
 }
 
 void fs_hip_unload_kernel(const fs_hip_calls_t *hip, fs_hip_device_t *device)
 {
     if (device->module != NULL) {
-        hip->ModuleUnload(device->module);
+        (void)fs_hip_good(hip, hip->ModuleUnload(device->module));
     }
     free(device->code);
     device->module = NULL;

@@ -14,15 +14,6 @@ typedef struct queue {
     void                  *event;
 } queue_t;
 
-/* An error of ours is not the program's, which asks by hipGetLastError. */
-static bool is_good(const queue_t *q, int error)
-{
-    if (error != 0) {
-        (void)q->hip->GetLastError();
-    }
-    return error == 0;
-}
-
 static bool enter(fs_queue_t *super)
 {
     queue_t *q = (queue_t *)super;
@@ -41,8 +32,9 @@ static bool copy(fs_queue_t *super, const fs_segment_t *s)
 {
     const queue_t *q = (const queue_t *)super;
 
-    return is_good(q, q->hip->MemcpyAsync(s->dst, s->src, s->len_bytes,
-                                          FS_HIP_MEMCPY_DEFAULT, q->stream));
+    return fs_hip_good(q->hip,
+                       q->hip->MemcpyAsync(s->dst, s->src, s->len_bytes,
+                                           FS_HIP_MEMCPY_DEFAULT, q->stream));
 }
 
 static bool launch(fs_queue_t *super, void *pieces, unsigned n_pieces,
@@ -51,16 +43,17 @@ static bool launch(fs_queue_t *super, void *pieces, unsigned n_pieces,
     const queue_t *q        = (const queue_t *)super;
     void          *params[] = {&pieces, &n_pieces};
 
-    return is_good(q, q->hip->ModuleLaunchKernel(q->device->kernel, n_blocks, 1,
-                                                 1, FS_COPY_THREADS, 1, 1, 0,
-                                                 q->stream, params, NULL));
+    return fs_hip_good(q->hip,
+                       q->hip->ModuleLaunchKernel(q->device->kernel, n_blocks,
+                                                  1, 1, FS_COPY_THREADS, 1, 1,
+                                                  0, q->stream, params, NULL));
 }
 
 static bool mark(fs_queue_t *super)
 {
     const queue_t *q = (const queue_t *)super;
 
-    return is_good(q, q->hip->EventRecord(q->event, q->stream));
+    return fs_hip_good(q->hip, q->hip->EventRecord(q->event, q->stream));
 }
 
 static fs_status_t test(fs_queue_t *super)
@@ -68,7 +61,7 @@ static fs_status_t test(fs_queue_t *super)
     const queue_t *q     = (const queue_t *)super;
     int            error = q->hip->EventQuery(q->event);
 
-    return is_good(q, error)           ? FS_OK
+    return fs_hip_good(q->hip, error)  ? FS_OK
            : error == FS_HIP_NOT_READY ? FS_INPROGRESS
                                        : FS_ERR_ACCEL;
 }
@@ -77,8 +70,9 @@ static fs_status_t drain(fs_queue_t *super)
 {
     const queue_t *q = (const queue_t *)super;
 
-    return is_good(q, q->hip->StreamSynchronize(q->stream)) ? FS_OK
-                                                            : FS_ERR_ACCEL;
+    return fs_hip_good(q->hip, q->hip->StreamSynchronize(q->stream))
+               ? FS_OK
+               : FS_ERR_ACCEL;
 }
 
 static void destroy(fs_queue_t *super)
@@ -103,14 +97,15 @@ fs_queue_t *fs_hip_queue_create(const fs_hip_calls_t  *hip,
                                      .destroy = destroy};
     queue_t                *q     = calloc(1, sizeof(*q));
 
-    if (q == NULL || hip->StreamCreateWithFlags(
-                         &q->stream, FS_HIP_STREAM_NON_BLOCKING) != 0) {
+    if (q == NULL ||
+        !fs_hip_good(hip, hip->StreamCreateWithFlags(
+                              &q->stream, FS_HIP_STREAM_NON_BLOCKING))) {
         free(q);
         return NULL;
     }
-    if (hip->EventCreateWithFlags(&q->event,
-                                  FS_HIP_EVENT_DISABLE_TIMING |
-                                      FS_HIP_EVENT_RELEASE_TO_SYSTEM) != 0) {
+    if (!fs_hip_good(hip, hip->EventCreateWithFlags(
+                              &q->event, FS_HIP_EVENT_DISABLE_TIMING |
+                                             FS_HIP_EVENT_RELEASE_TO_SYSTEM))) {
         hip->StreamDestroy(q->stream);
         free(q);
         return NULL;

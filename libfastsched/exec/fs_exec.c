@@ -14,9 +14,9 @@
  *             that is left: a NIC that serves two receivers at once makes both
  *             of them late for everyone else.
  *
- * Grants are counted in fs_wire.h. They leave before what is to be sent in the
- * same turn, and one stands for all receives in a row: a NIC's queue is long, and
- * a grant behind a few chunks comes too late to keep its sender busy.
+ * Grants are counted in fs_wire.h. They leave before all else that a turn has to
+ * do, and one stands for all receives in a row from one peer: a NIC's queue is
+ * long, and a grant behind a few chunks comes too late to keep its sender busy.
  *
  *   IDLE    start()                -> RUN
  *   RUN     all done, all arrived  -> IDLE   (FS_OK)
@@ -45,6 +45,7 @@ typedef struct op_state {
     uint32_t    next_wire; /* the wire send or receive after this one */
     fs_status_t status;
     bool        ready;
+    bool        posted;
     bool        in_flight;
     uint64_t    len_bytes; /* as done() said */
 } op_state_t;
@@ -177,8 +178,7 @@ static bool has_keys_for(const fs_exec_t *exec, const fs_plan_t *plan)
     for (uint32_t k = 0; max_seq > 0 && k < plan->n_ops; ++k) {
         const fs_op_t *op = &plan->ops[k];
 
-        if (op->kind != FS_OP_COPY && op->channel != FS_CH_WIRE &&
-            op->seq >= max_seq) {
+        if (op->kind != FS_OP_COPY && !is_wire(op) && op->seq >= max_seq) {
             return false;
         }
     }
@@ -282,7 +282,7 @@ static bool post(fs_exec_t *exec, uint32_t id)
     if (exec->trace != NULL) {
         fs_trace_post(exec->trace, id, number_of(exec, op));
     }
-    exec->ops[id].in_flight = true;
+    exec->ops[id].posted = exec->ops[id].in_flight = true;
     ++exec->n_in_flight;
     switch ((fs_op_kind_t)op->kind) {
     case FS_OP_COPY:
@@ -371,6 +371,17 @@ static void serve_wires(fs_exec_t *exec)
     push_sends(exec);
 }
 
+/* Copies and messages inside the server do not wait for their turn. */
+static void post_local(fs_exec_t *exec, uint32_t id)
+{
+    const op_state_t *op = &exec->ops[id];
+
+    if (exec->state == RUN && op->ready && !op->posted &&
+        !is_wire(&exec->plan->ops[id])) {
+        post(exec, id);
+    }
+}
+
 /* ---- start ---- */
 
 static void queue_wire_op(fs_exec_t *exec, uint32_t id)
@@ -428,10 +439,8 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
         }
     }
     serve_wires(exec);
-    for (uint32_t k = 0; k < plan->n_ops && exec->state == RUN; ++k) {
-        if (exec->ops[k].ready && !is_wire(&plan->ops[k])) {
-            post(exec, k);
-        }
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        post_local(exec, k);
     }
 }
 
@@ -479,23 +488,35 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
                 fs_trace_ready(exec->trace, next, id);
             }
             exec->ops[next].ready = true;
-            if (!is_wire(&exec->plan->ops[next]) && !post(exec, next)) {
-                return;
-            }
         }
+    }
+}
+
+static void post_after(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t *op = &exec->plan->ops[id];
+
+    for (uint32_t k = 0; k < op->n_next; ++k) {
+        post_local(exec, exec->plan->next[op->next + k]);
     }
 }
 
 fs_status_t fs_exec_progress(fs_exec_t *exec)
 {
+    uint32_t n;
+
     fs_places_progress(&exec->places, copy_ended, exec);
     /* What ends meanwhile, a chain of copies say, waits for the next turn:
      * the network comes first. */
-    for (uint32_t n = exec->n_ended; exec->n_reaped < n; ++exec->n_reaped) {
-        finish_op(exec, exec->ended[exec->n_reaped]);
+    n = exec->n_ended;
+    for (uint32_t k = exec->n_reaped; k < n; ++k) {
+        finish_op(exec, exec->ended[k]);
+    }
+    serve_wires(exec);
+    for (; exec->n_reaped < n; ++exec->n_reaped) {
+        post_after(exec, exec->ended[exec->n_reaped]);
     }
     if (exec->state == RUN) {
-        serve_wires(exec);
         if (exec->n_done < exec->plan->n_ops || exec->wires.n_unconfirmed > 0 ||
             exec->transport->n_grants_out > 0) {
             return FS_INPROGRESS;
@@ -563,12 +584,9 @@ const fs_plan_t *fs_exec_plan(const fs_exec_t *exec)
 
 bool fs_exec_is_done(const fs_exec_t *exec, uint32_t id)
 {
-    const fs_op_t    *op    = &exec->plan->ops[id];
     const op_state_t *state = &exec->ops[id];
-    uint32_t turn = op->kind == FS_OP_SEND ? exec->next_send : exec->next_recv;
 
-    return state->ready && !state->in_flight && state->status == FS_OK &&
-           (!is_wire(op) || id < turn); /* else it is not posted yet */
+    return state->posted && !state->in_flight && state->status == FS_OK;
 }
 
 bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t id)

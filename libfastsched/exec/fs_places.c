@@ -138,10 +138,22 @@ static bool has_copier(const fs_places_t *places, fs_mem_t device)
            fs_mem_equal(fs_copier_mem(places->copier), device);
 }
 
-/* Without room for a kernel copies go one by one. */
-static fs_status_t reserve_copies(fs_places_t *places, fs_accel_t *accel,
-                                  fs_mem_t device, const fs_needs_t *needs)
+/* All copies are on one device, so a batch may be a kernel. */
+static bool is_on_one_device(const fs_call_t *call)
 {
+    fs_mem_t device = device_of(call);
+
+    return pool_of(call) == FS_POOL_DEVICE && !device.foreign &&
+           fs_mem_equal(call->device.send_mem, device) &&
+           fs_mem_equal(call->device.recv_mem, device);
+}
+
+/* Without room for a kernel copies go one by one. */
+static fs_status_t reserve_copies(fs_places_t *places, const fs_call_t *call,
+                                  const fs_needs_t *needs)
+{
+    fs_accel_t *accel  = call->device.accel;
+    fs_mem_t    device = device_of(call);
     fs_status_t status = reserve_batch(places, needs->n_copies);
 
     places->accel = accel;
@@ -150,7 +162,8 @@ static fs_status_t reserve_copies(fs_places_t *places, fs_accel_t *accel,
         places->copier = fs_accel_get_copier(accel, device);
         status         = places->copier == NULL ? FS_ERR_ACCEL : FS_OK;
     }
-    if (status == FS_OK) {
+    places->for_kernel = is_on_one_device(call);
+    if (status == FS_OK && places->for_kernel) {
         (void)fs_copier_reserve(places->copier, needs->n_copies,
                                 needs->copied_bytes);
     }
@@ -166,7 +179,7 @@ fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
     fs_status_t    status = FS_OK;
 
     if (kind != FS_POOL_HOST) {
-        status = reserve_copies(places, call->device.accel, device, &needs);
+        status = reserve_copies(places, call, &needs);
     }
     if (status == FS_OK) {
         status = reserve_pool(places, kind, device, needs.staging_bytes);
@@ -186,7 +199,8 @@ bool fs_places_fit(const fs_places_t *places, const fs_call_t *call)
                      places->most.staging_bytes) &&
            (kind == FS_POOL_HOST ||
             (places->max_copies >= places->most.n_copies &&
-             has_copier(places, device)));
+             has_copier(places, device) &&
+             (places->for_kernel || !is_on_one_device(call))));
 }
 
 void fs_places_fini(fs_places_t *places)
@@ -209,9 +223,7 @@ void fs_places_start(fs_places_t *places, const fs_call_t *call)
     places->call          = call;
     places->pool          = &places->pools[kind];
     places->staging_mem   = kind == FS_POOL_DEVICE ? device : on_host;
-    places->on_one_device = kind == FS_POOL_DEVICE && !device.foreign &&
-                            fs_mem_equal(call->device.send_mem, device) &&
-                            fs_mem_equal(call->device.recv_mem, device);
+    places->on_one_device = is_on_one_device(call);
     places->n_gathered = places->n_begun = places->n_ended = 0;
 }
 

@@ -43,9 +43,10 @@ typedef struct fs_places {
     fs_needs_t       most; /* of all plans ever reserved */
     /* Batches: copies are gathered, begun and ended in this order. */
     fs_accel_t   *accel;
-    fs_copier_t  *copier;   /* NULL: no call has needed one */
-    fs_segment_t *segments; /* [max_copies] */
-    uint32_t     *ids;      /* [max_copies] */
+    fs_copier_t  *copier;     /* NULL: no call has needed one */
+    bool          for_kernel; /* it has been told what a kernel needs */
+    fs_segment_t *segments;   /* [max_copies] */
+    uint32_t     *ids;        /* [max_copies] */
     uint64_t      max_copies;
     uint32_t      n_gathered;
     uint32_t      n_begun;

@@ -252,12 +252,16 @@ typedef struct uint4 {
 #define KERNEL static void
 #include "../../libfastsched/accel/fs_copy.cu"
 
-static char module[] = "module", function[] = "function";
+/* Of each device. */
+static char modules[N_DEVICES], functions[N_DEVICES];
 
 /* FAKE_CUDA_NO_KERNEL: a driver that does not know our PTX. */
 int cuModuleLoadData(void **module_p, const void *image)
 {
-    *module_p = module;
+    if (current() == NULL) {
+        return INVALID_CONTEXT;
+    }
+    *module_p = &modules[current_ordinal()];
     return getenv("FAKE_CUDA_NO_KERNEL") != NULL ||
                    strncmp(image, ".version", strlen(".version")) != 0
                ? INVALID_PTX
@@ -266,14 +270,15 @@ int cuModuleLoadData(void **module_p, const void *image)
 
 int cuModuleGetFunction(void **function_p, void *of, const char *name)
 {
-    *function_p = function;
-    return of == module && strcmp(name, "fs_copy_pieces") == 0 ? SUCCESS
-                                                               : NOT_FOUND;
+    *function_p = &functions[(char *)of - modules];
+    return strcmp(name, "fs_copy_pieces") == 0 ? SUCCESS : NOT_FOUND;
 }
 
 int cuModuleUnload(void *what)
 {
-    return what == module && current() != NULL ? SUCCESS : INVALID_CONTEXT;
+    return current() != NULL && what == &modules[current_ordinal()]
+               ? SUCCESS
+               : INVALID_CONTEXT;
 }
 
 /* ---- streams ---- */
@@ -346,9 +351,9 @@ int cuLaunchKernel(void *what, unsigned blocks, unsigned y, unsigned z,
 {
     work_t work = {.blocks = blocks, .threads = threads};
 
-    if (fails("cuLaunchKernel") || what != function || blocks == 0 ||
-        threads == 0 || y * z * thread_y * thread_z != 1 || shared != 0 ||
-        extra != NULL) {
+    if (fails("cuLaunchKernel") || current() == NULL ||
+        what != &functions[current_ordinal()] || blocks == 0 || threads == 0 ||
+        y * z * thread_y * thread_z != 1 || shared != 0 || extra != NULL) {
         return INVALID_VALUE;
     }
     work.device = current_ordinal();

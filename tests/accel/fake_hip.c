@@ -21,12 +21,15 @@ static _Thread_local int current_device;
 /* Of this thread: HIP keeps it until somebody asks. */
 static _Thread_local int last_error;
 
-int hipPointerGetAttribute(void *value, int which, void *address)
+static int noted(int error)
 {
-    int error = cuPointerGetAttribute(value, which, (uintptr_t)address);
-
     last_error = error != SUCCESS ? error : last_error;
     return error;
+}
+
+int hipPointerGetAttribute(void *value, int which, void *address)
+{
+    return noted(cuPointerGetAttribute(value, which, (uintptr_t)address));
 }
 
 int hipRuntimeGetVersion(int *version_p)
@@ -43,13 +46,16 @@ int hipGetDevice(int *device_p)
 
 int hipSetDevice(int device)
 {
+    if (device < 0 || device >= N_DEVICES) {
+        return noted(INVALID_VALUE);
+    }
     current_device = device;
-    return device >= 0 && device < N_DEVICES ? SUCCESS : INVALID_VALUE;
+    return SUCCESS;
 }
 
 int hipFree(void *address)
 {
-    return fake_cuda_free((uintptr_t)address);
+    return noted(fake_cuda_free((uintptr_t)address));
 }
 
 int hipGetLastError(void)
@@ -60,18 +66,6 @@ int hipGetLastError(void)
     return error;
 }
 
-int hipHostMalloc(void **address_p, size_t len_bytes, unsigned flags)
-{
-    *address_p = malloc(len_bytes);
-    return flags == 0 ? SUCCESS : INVALID_VALUE;
-}
-
-int hipHostFree(void *address)
-{
-    free(address);
-    return SUCCESS;
-}
-
 /* The device of a thread is its context. */
 #define ON_DEVICE(call)                                                    \
     (cuCtxPushCurrent_v2(&contexts[current_device]) == 0 ? on_device(call) \
@@ -80,7 +74,19 @@ int hipHostFree(void *address)
 static int on_device(int error)
 {
     --depth;
-    return error;
+    return noted(error);
+}
+
+int hipHostMalloc(void **address_p, size_t len_bytes, unsigned flags)
+{
+    return flags != 0 ? noted(INVALID_VALUE)
+                      : ON_DEVICE(cuMemAllocHost_v2(address_p, len_bytes));
+}
+
+int hipHostFree(void *address)
+{
+    free(address);
+    return SUCCESS;
 }
 
 int hipMalloc(void **address_p, size_t len_bytes)
@@ -104,7 +110,7 @@ int hipStreamDestroy(stream_t *stream)
 
 int hipEventCreateWithFlags(event_t **event_p, unsigned flags)
 {
-    return flags != EVENT_FLAGS ? INVALID_VALUE
+    return flags != EVENT_FLAGS ? noted(INVALID_VALUE)
                                 : ON_DEVICE(cuEventCreate(event_p, flags));
 }
 
@@ -120,10 +126,7 @@ int hipEventRecord(event_t *event, stream_t *stream)
 
 int hipEventQuery(event_t *event)
 {
-    int error = cuEventQuery(event);
-
-    last_error = error != SUCCESS ? error : last_error;
-    return error;
+    return noted(cuEventQuery(event));
 }
 
 int hipMemcpyAsync(void *dst, const void *src, size_t len, int kind,
@@ -140,6 +143,15 @@ int hipStreamSynchronize(stream_t *stream)
     return cuStreamSynchronize(stream);
 }
 
+/* The model stands somewhere in hipDeviceProp_t. */
+int hipGetDevicePropertiesR0600(void *properties, int device)
+{
+    enum { AT = 1160 };
+
+    strcpy((char *)properties + AT, "gfx90a:xnack-");
+    return device >= 0 && device < N_DEVICES ? SUCCESS : noted(INVALID_VALUE);
+}
+
 int hipDeviceGetAttribute(int *value, int which, int device)
 {
     return which == HIP_MULTIPROCESSORS
@@ -152,16 +164,13 @@ static const void *loaded_code;
 
 int hipModuleLoadData(void **module_p, const void *code_of_it)
 {
-    int error = cuModuleLoadData(module_p, code_of_it);
-
     loaded_code = code_of_it;
-    last_error  = error != SUCCESS ? error : last_error;
-    return error;
+    return ON_DEVICE(cuModuleLoadData(module_p, code_of_it));
 }
 
 int hipModuleGetFunction(void **function_p, void *of, const char *name)
 {
-    return cuModuleGetFunction(function_p, of, name);
+    return noted(cuModuleGetFunction(function_p, of, name));
 }
 
 int hipModuleUnload(void *what)

@@ -24,7 +24,8 @@ int hiprtcCreateProgram(void **program_p, const char *source, const char *name,
 /* FAKE_HIPRTC_FAILS: for this GPU it cannot. */
 int hiprtcCompileProgram(void *what, int n_options, const char **options)
 {
-    return what != &program || n_options != 0 || options != NULL
+    return what != &program || n_options != 1 ||
+                   strcmp(options[0], "--offload-arch=gfx90a:xnack-") != 0
                ? RTC_INVALID_PROGRAM
            : getenv("FAKE_HIPRTC_FAILS") != NULL ? RTC_COMPILATION
                                                  : RTC_SUCCESS;

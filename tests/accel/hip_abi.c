@@ -4,6 +4,7 @@
 #include "accel/fs_hip.h"
 
 #include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
 
 _Static_assert((int)FS_HIP_MEMORY_TYPE == HIP_POINTER_ATTRIBUTE_MEMORY_TYPE,
                "");
@@ -24,7 +25,8 @@ _Static_assert((int)FS_HIP_MULTIPROCESSOR_COUNT ==
                    hipDeviceAttributeMultiprocessorCount,
                "");
 _Static_assert((int)FS_HIP_NOT_READY == hipErrorNotReady, "");
-_Static_assert((int)hipSuccess == 0, "");
+_Static_assert((int)hipSuccess == 0 && (int)HIPRTC_SUCCESS == 0, "");
+_Static_assert(sizeof(hipDeviceProp_t) < 8192, "find_model() has room for it");
 _Static_assert(sizeof(hipError_t) == sizeof(int), "");
 _Static_assert(sizeof(hipPointer_attribute) == sizeof(int), "");
 _Static_assert(sizeof(hipMemcpyKind) == sizeof(int), "");
@@ -35,11 +37,15 @@ _Static_assert(sizeof(hipEvent_t) == sizeof(void *), "");
 /* With the arguments that we pass. */
 int hip_abi(void *p, size_t n)
 {
-    hipStream_t   stream;
-    hipEvent_t    event;
-    hipModule_t   module;
-    hipFunction_t kernel;
-    int           device;
+    hipStream_t     stream;
+    hipEvent_t      event;
+    hipModule_t     module;
+    hipFunction_t   kernel;
+    hiprtcProgram   program;
+    hipDeviceProp_t properties;
+    const char     *options[] = {p};
+    size_t          size;
+    int             device;
 
     return (int)hipPointerGetAttribute(p, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                        p) +
@@ -54,6 +60,12 @@ int hip_abi(void *p, size_t n)
            (int)hipEventRecord(event, stream) + (int)hipEventQuery(event) +
            (int)hipDeviceGetAttribute(
                &device, hipDeviceAttributeMultiprocessorCount, device) +
+           (int)hipGetDeviceProperties(&properties, device) +
+           (int)hiprtcCreateProgram(&program, p, p, 0, NULL, NULL) +
+           (int)hiprtcCompileProgram(program, 1, options) +
+           (int)hiprtcGetCodeSize(program, &size) +
+           (int)hiprtcGetCode(program, p) +
+           (int)hiprtcDestroyProgram(&program) +
            (int)hipModuleLoadData(&module, p) +
            (int)hipModuleGetFunction(&kernel, module, p) +
            (int)hipModuleLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream,

@@ -30,8 +30,6 @@ bench_with() {
 # ---- buffers that no CPU may touch ----
 
 fake=$build/tests/accel
-hip=$scratch/hip # under the first name that is looked for
-mkdir "$hip" && ln -s "$fake/libamdhip64.so.6" "$hip/libamdhip64.so.7"
 
 # Three sizes, every byte right.  DRIVERS MEMORY
 valid() {
@@ -53,7 +51,7 @@ header() {
 case_of '-d host' valid "$fake" host
 case_of '-d cuda' valid "$fake" cuda
 case_of '-d managed' valid "$fake" managed
-case_of '-d rocm' valid "$hip" rocm
+case_of '-d rocm' valid "$fake" rocm
 case_of '-d cuda, nothing checked' unchecked
 case_of '-d cuda, header' header cuda \
     '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'

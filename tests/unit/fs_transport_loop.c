@@ -69,8 +69,10 @@ struct rank_net {
     posted_t         *posted;
     uint32_t          n_posted;
     uint32_t          max_posted;
-    bool              has_sent; /* on the wire, since the last progress() */
-    uint32_t          n_sends;  /* for the faults */
+    bool              has_sent;   /* since the last progress() */
+    uint32_t          granted_to; /* since then, the last one; or NONE */
+    uint32_t          n_grants;   /* for the faults */
+    uint32_t          n_sends;    /* for the faults */
     uint32_t          n_messages;
 };
 
@@ -269,8 +271,8 @@ static void watch_message(loop_transport_t *t, uint32_t peer, uint32_t key)
     ++loop->seen.messages;
     loop->seen.twins += find_message(to, t->peer_group[peer], t->rank, key) !=
                         NONE;
+    t->home->has_sent = true;
     if (is_wire(key)) {
-        t->home->has_sent = true;
         loop->seen.ungranted +=
             find_posted(to, t->peer_group[peer], t->rank, key) == NONE;
     }
@@ -423,8 +425,17 @@ static fs_status_t loop_grant(fs_transport_t *transport, uint32_t peer,
         return FS_OK;
     }
     pthread_mutex_lock(&loop->lock);
+    if (++t->home->n_grants == loop->faults.fail_grant &&
+        t->home->world_rank == loop->faults.fail_rank) {
+        pthread_mutex_unlock(&loop->lock);
+        return FS_ERR_TRANSPORT;
+    }
     loop->seen.shrunk_grants += count < t->granted[peer];
-    loop->seen.late_grants += t->home->has_sent;
+    if (count > t->granted[peer]) {
+        loop->seen.late_grants += t->home->has_sent;
+        loop->seen.split_grants += t->home->granted_to == t->world[peer];
+        t->home->granted_to = t->world[peer];
+    }
     t->granted[peer] = count;
     if (one_in(loop, 2)) {
         drop_older_grant(to, t->peer_group[peer], t->rank);
@@ -514,8 +525,9 @@ static unsigned loop_progress(fs_net_t *super)
     unsigned    events = 0, wanted;
 
     pthread_mutex_lock(&loop->lock);
-    net->has_sent = false;
-    wanted        = (unsigned)fs_rng_below(&loop->rng, 4);
+    net->has_sent   = false;
+    net->granted_to = NONE;
+    wanted          = (unsigned)fs_rng_below(&loop->rng, 4);
     while (events < wanted && net->n_events > 0) {
         uint32_t n     = net->n_events;
         uint32_t first = (uint32_t)fs_rng_below(&loop->rng, n), k = 0;

@@ -21,6 +21,7 @@ typedef struct fs_loop fs_loop_t;
 typedef struct fs_loop_faults {
     uint32_t fail_send; /* the n-th send of fail_rank is refused */
     uint32_t fail_rank;
+    uint32_t fail_grant;  /* likewise its n-th grant */
     uint32_t cut_message; /* the n-th message to cut_rank loses a byte */
     uint32_t cut_rank;
     bool     no_hello; /* hello() of hello_rank fails */
@@ -39,7 +40,8 @@ typedef struct fs_loop_seen {
     uint32_t ungranted;          /* wire messages without a posted receive */
     uint32_t twins;              /* two messages in flight with one key */
     uint32_t shrunk_grants;      /* grants below an earlier one */
-    uint32_t late_grants;        /* behind a wire message of the same turn */
+    uint32_t late_grants;        /* behind a message of the same turn */
+    uint32_t split_grants;       /* two in a row to a peer, in one turn */
     uint64_t messages;
 } fs_loop_seen_t;
 

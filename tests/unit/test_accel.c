@@ -32,11 +32,13 @@ static const driver_t drivers[] = {
 enum { N_DRIVERS = sizeof(drivers) / sizeof(drivers[0]) };
 
 static fs_wrapper_t wrapper;
+static const char  *loaded;
 
 /* Each test is a process of its own: what it loads goes with it. */
 static void load(const driver_t *driver)
 {
     fs_test_device_load(driver->library);
+    loaded = driver->library;
     if (driver->compiler != NULL) {
         ck_assert_ptr_nonnull(dlopen(driver->compiler, RTLD_NOW));
     }
@@ -44,6 +46,17 @@ static void load(const driver_t *driver)
     fs_params_init(&wrapper.params);
     fs_wrapper_find_accel(&wrapper);
     ck_assert_ptr_nonnull(wrapper.accel);
+}
+
+/* No error of ours is left for the program. */
+static void unload(void)
+{
+    int (*last_error)(void) = NULL;
+
+    fs_wrapper_close(&wrapper);
+    *(void **)&last_error =
+        dlsym(dlopen(loaded, RTLD_NOW | RTLD_NOLOAD), "hipGetLastError");
+    ck_assert(last_error == NULL || last_error() == 0);
 }
 
 static char *on_device(size_t len, int device)
@@ -93,7 +106,7 @@ START_TEST(memory_is_what_the_driver_says)
     mem = fs_accel_query(wrapper.accel, &here);
     ck_assert_int_eq(mem.kind, FS_MEM_HOST);
     ck_assert(!fs_mem_is_device(mem));
-    fs_wrapper_close(&wrapper);
+    unload();
 }
 END_TEST
 
@@ -106,7 +119,7 @@ START_TEST(a_cpu_may_not_touch_it)
     ck_assert_int_eq(pipe(fds), 0);
     ck_assert_int_eq(write(fds[1], on_device(LEN, 0), 1), -1);
     ck_assert_int_eq(errno, EFAULT);
-    fs_wrapper_close(&wrapper);
+    unload();
 }
 END_TEST
 
@@ -139,7 +152,7 @@ START_TEST(segments_are_copied_there_and_back)
     mem.device = 99;
     ck_assert_int_eq(fs_accel_copy(wrapper.accel, mem, back, 3, false),
                      FS_ERR_ACCEL);
-    fs_wrapper_close(&wrapper);
+    unload();
 }
 END_TEST
 
@@ -236,22 +249,25 @@ START_TEST(a_batch_on_a_device_is_one_kernel)
     ck_assert_ptr_eq(fs_accel_get_copier(wrapper.accel, fs_copier_mem(copier)),
                      copier);
     fs_accel_put_copier(wrapper.accel, copier);
-    fs_wrapper_close(&wrapper);
+    unload();
 }
 END_TEST
+
+enum { N_FAILING = 3 };
 
 /* A driver that fails: an error, and nothing of ours is in flight. */
 START_TEST(a_failing_driver_is_an_error)
 {
     static const char *const names[] = {"cuMemcpyAsync", "cuLaunchKernel",
                                         "cuEventQuery"};
+    const driver_t          *driver  = &drivers[_i / N_FAILING];
     fs_segment_t             segments[MANY];
     fs_copier_t             *copier;
     fs_mem_t                 mem;
     char                    *dst, *src;
     fs_status_t              status;
 
-    load(&drivers[0]);
+    load(driver);
     dst    = on_device((size_t)MANY * APART, 0);
     src    = on_device((size_t)MANY * APART, 0);
     mem    = fs_accel_query(wrapper.accel, dst);
@@ -259,9 +275,12 @@ START_TEST(a_failing_driver_is_an_error)
     make_segments(segments, dst, src);
     fs_test_device_fail("cuMemAllocHost_v2", 1);
     ck_assert_int_eq(fs_copier_reserve(copier, MANY, 1), FS_ERR_NOMEM);
+    fs_test_device_fail("cuMemAlloc_v2", 1);
+    ck_assert_int_eq(fs_copier_reserve(copier, MANY, 1), FS_ERR_NOMEM);
+    ck_assert(!fs_copier_has_kernel(copier));
     ck_assert_int_eq(fs_copier_reserve(copier, MANY, (uint64_t)MANY * APART),
                      FS_OK);
-    fs_test_device_fail(names[_i], 1);
+    fs_test_device_fail(names[_i % N_FAILING], 1);
     status = fs_copier_start(copier, segments, MANY, true);
     while (status == FS_OK &&
            (status = fs_copier_test(copier)) == FS_INPROGRESS) {
@@ -271,7 +290,7 @@ START_TEST(a_failing_driver_is_an_error)
     fs_test_device_fail("cuMemAlloc_v2", 1);
     ck_assert_ptr_null(fs_accel_alloc(wrapper.accel, mem, LEN));
     fs_accel_put_copier(wrapper.accel, copier);
-    fs_wrapper_close(&wrapper);
+    unload();
 }
 END_TEST
 
@@ -306,7 +325,7 @@ static void describe(fixture_t *f)
 static void forget(fixture_t *f)
 {
     fs_blocks_fini(&f->blocks);
-    fs_wrapper_close(&wrapper);
+    unload();
 }
 
 static bool find(fixture_t *f)
@@ -543,7 +562,8 @@ int main(void)
                         N_DRIVERS);
     tcase_add_loop_test(tcase, a_batch_on_a_device_is_one_kernel, 0,
                         2 * N_DRIVERS);
-    tcase_add_loop_test(tcase, a_failing_driver_is_an_error, 0, 3);
+    tcase_add_loop_test(tcase, a_failing_driver_is_an_error, 0,
+                        N_FAILING * N_DRIVERS);
     tcase_add_test(tcase, what_arrives_goes_back_to_the_device);
     tcase_add_test(tcase, in_place_the_receive_buffer_is_read);
     tcase_add_test(tcase, no_shadow_where_none_is_needed);

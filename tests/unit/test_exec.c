@@ -257,6 +257,7 @@ static void start(play_t *play, uint32_t r)
 {
     actor_t *a = &play->actors[r];
 
+    a->net->ops->progress(a->net); /* a turn begins */
     fs_exec_start(a->exec, a->plan, &a->call, play->call_seq);
 }
 
@@ -343,6 +344,7 @@ static void check_seen(play_t *play)
     ck_assert_uint_eq(seen.twins, 0);
     ck_assert_uint_eq(seen.shrunk_grants, 0);
     ck_assert_uint_eq(seen.late_grants, 0);
+    ck_assert_uint_eq(seen.split_grants, 0);
     for (uint32_t r = 0; r < play->tc.n_ranks; ++r) {
         ck_assert_uint_le(fs_exec_peak_senders(play->actors[r].exec), 1);
     }
@@ -482,6 +484,14 @@ START_TEST(wrong_length_is_an_error)
 }
 END_TEST
 
+START_TEST(refused_grant_is_an_error)
+{
+    fs_loop_faults_t faults = {.fail_grant = 1, .fail_rank = 0};
+
+    run_with_fault(3500 + (uint64_t)_i, &faults, 0, FS_ERR_TRANSPORT);
+}
+END_TEST
+
 START_TEST(refused_send_is_an_error)
 {
     fs_loop_faults_t faults = {.fail_send = 1 + (uint32_t)_i % 2,
@@ -491,10 +501,10 @@ START_TEST(refused_send_is_an_error)
 }
 END_TEST
 
-/* Sends end at once, receives never, unless they are cancelled. */
+/* Sends end at once, receives only if all_arrives, or when they are cancelled. */
 static struct {
-    uint32_t n_sends, fail_at, n_after;
-    bool     failed;
+    uint32_t n_sends, fail_at, n_grants, fail_grant_at, n_after;
+    bool     all_arrives, failed;
 } mute;
 
 static fs_status_t send_now(fs_transport_t *t, uint32_t peer, uint32_t key,
@@ -510,12 +520,16 @@ static fs_status_t send_now(fs_transport_t *t, uint32_t peer, uint32_t key,
     return FS_OK;
 }
 
-static fs_status_t recv_never(fs_transport_t *t, uint32_t peer, uint32_t key,
+static fs_status_t recv_later(fs_transport_t *t, uint32_t peer, uint32_t key,
                               void *buf, uint64_t len, fs_xfer_t *xfer)
 {
-    (void)t, (void)peer, (void)key, (void)buf, (void)len;
+    (void)t, (void)peer, (void)key, (void)buf;
     mute.n_after += mute.failed;
-    xfer->in_flight = true;
+    if (mute.all_arrives) {
+        xfer->done(xfer, FS_OK, len);
+    } else {
+        xfer->in_flight = true;
+    }
     return FS_OK;
 }
 
@@ -531,11 +545,12 @@ static void mute_cancel(fs_transport_t *t, fs_xfer_t *xfer)
 static fs_status_t mute_grant(fs_transport_t *t, uint32_t peer, uint64_t count)
 {
     (void)t, (void)peer, (void)count;
-    return FS_OK;
+    mute.failed |= ++mute.n_grants == mute.fail_grant_at;
+    return mute.failed ? FS_ERR_TRANSPORT : FS_OK;
 }
 
 static const fs_transport_ops_t mute_ops = {.send   = send_now,
-                                            .recv   = recv_never,
+                                            .recv   = recv_later,
                                             .cancel = mute_cancel,
                                             .grant  = mute_grant};
 
@@ -560,7 +575,12 @@ START_TEST(nothing_is_posted_after_an_error)
     ck_assert_int_eq(fs_test_plan(&tc, 0, true, true, &plan), FS_OK);
     ck_assert_int_eq(fs_exec_create(&t, tc.n_ranks, &exec), FS_OK);
     ck_assert_int_eq(fs_exec_reserve(exec, plan, &call), FS_OK);
-    mute.fail_at = 1 + (uint32_t)_i % 2;
+    if (_i % 2 == 0) {
+        mute.fail_at = 1 + (uint32_t)_i / 2 % 2;
+    } else {
+        mute.all_arrives   = true;
+        mute.fail_grant_at = 1 + (uint32_t)_i / 2 % 8;
+    }
     fs_exec_start(exec, plan, &call, 1);
     for (int k = 0; k < 100 && status == FS_INPROGRESS; ++k) {
         status = fs_exec_progress(exec);
@@ -689,6 +709,7 @@ int main(void)
     tcase_add_loop_test(tcase, failing_driver_is_an_error, 0, 40);
     tcase_add_loop_test(tcase, prop_late_rank, 0, 60);
     tcase_add_loop_test(tcase, wrong_length_is_an_error, 0, 10);
+    tcase_add_loop_test(tcase, refused_grant_is_an_error, 0, 10);
     tcase_add_loop_test(tcase, refused_send_is_an_error, 0, 10);
     tcase_add_loop_test(tcase, nothing_is_posted_after_an_error, 0, 100);
     tcase_add_test(tcase, incast_would_be_counted);
