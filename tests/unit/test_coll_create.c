@@ -36,7 +36,7 @@ static fs_test_world_t world;
 static rank_t          ranks[N_RANKS];
 static uint32_t        n_alive; /* mappings while the communicator was there */
 static uint32_t        n_named; /* of these, with a name */
-static bool            cannot_mount;
+static bool            cannot_move;
 
 static void set_up(void)
 {
@@ -79,10 +79,10 @@ static uint32_t count_maps(uint32_t *n_named_p)
 /* Another mount namespace for this thread, as in another container. */
 static void move_apart(void)
 {
-    if (unshare(CLONE_NEWNS) != 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("none", "/dev/shm", "tmpfs", 0, NULL) != 0) {
-        cannot_mount = true;
+    if (unshare(CLONE_NEWNS) != 0) {
+        cannot_move = true;
+    } else if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0) {
+        (void)mount("none", "/dev/shm", "tmpfs", 0, NULL);
     }
 }
 
@@ -171,8 +171,8 @@ END_TEST
 START_TEST(another_namespace)
 {
     ranks[_i].apart = true;
-    check_messages(cannot_mount ? 0 : 2);
-    ck_assert_uint_eq(n_alive, cannot_mount ? 6 : 3);
+    check_messages(cannot_move ? 0 : 2);
+    ck_assert_uint_eq(n_alive, cannot_move ? 6 : 3);
 }
 END_TEST
 
