@@ -93,9 +93,9 @@ static void hip_free(fs_backend_t *backend, int device, void *address,
 
     (void)device; /* addresses are of all devices */
     if (pinned) {
-        hip->HostFree(address);
+        (void)fs_hip_good(hip, hip->HostFree(address));
     } else {
-        hip->Free(address);
+        (void)fs_hip_good(hip, hip->Free(address));
     }
 }
 

@@ -70,14 +70,13 @@ static fs_status_t test(fs_queue_t *super)
 
 static fs_status_t drain(fs_queue_t *super)
 {
-    const queue_t *q = (const queue_t *)super;
-    bool           good;
+    const queue_t *q       = (const queue_t *)super;
+    bool           entered = enter(super);
+    bool           good    = q->cu->StreamSynchronize(q->stream) == 0;
 
-    if (!enter(super)) {
-        return FS_ERR_ACCEL;
+    if (entered) {
+        leave(super);
     }
-    good = q->cu->StreamSynchronize(q->stream) == 0;
-    leave(super);
     return good ? FS_OK : FS_ERR_ACCEL;
 }
 

@@ -79,8 +79,8 @@ static void destroy(fs_queue_t *super)
 {
     queue_t *q = (queue_t *)super;
 
-    q->hip->EventDestroy(q->event);
-    q->hip->StreamDestroy(q->stream);
+    (void)fs_hip_good(q->hip, q->hip->EventDestroy(q->event));
+    (void)fs_hip_good(q->hip, q->hip->StreamDestroy(q->stream));
     free(q);
 }
 
@@ -106,7 +106,7 @@ fs_queue_t *fs_hip_queue_create(const fs_hip_calls_t  *hip,
     if (!fs_hip_good(hip, hip->EventCreateWithFlags(
                               &q->event, FS_HIP_EVENT_DISABLE_TIMING |
                                              FS_HIP_EVENT_RELEASE_TO_SYSTEM))) {
-        hip->StreamDestroy(q->stream);
+        (void)fs_hip_good(hip, hip->StreamDestroy(q->stream));
         free(q);
         return NULL;
     }

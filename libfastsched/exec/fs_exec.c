@@ -14,9 +14,10 @@
  *             that is left: a NIC that serves two receivers at once makes both
  *             of them late for everyone else.
  *
- * Grants are counted in fs_wire.h. They leave before all else that a turn has to
- * do, and one stands for all receives in a row from one peer: a NIC's queue is
- * long, and a grant behind a few chunks comes too late to keep its sender busy.
+ * Grants are counted in fs_wire.h. In a turn they leave before messages, and before
+ * copies that become ready; one stands for all receives in a row from one peer. A
+ * NIC's queue is long: a grant behind a few chunks comes too late to keep its
+ * sender busy.
  *
  *   IDLE    start()                -> RUN
  *   RUN     all done, all arrived  -> IDLE   (FS_OK)
@@ -371,7 +372,7 @@ static void serve_wires(fs_exec_t *exec)
     push_sends(exec);
 }
 
-/* Copies and messages inside the server do not wait for their turn. */
+/* Copies and messages inside the server have no place in the order of the wires. */
 static void post_local(fs_exec_t *exec, uint32_t id)
 {
     const op_state_t *op = &exec->ops[id];

@@ -162,8 +162,8 @@ static fs_status_t reserve_copies(fs_places_t *places, const fs_call_t *call,
         places->copier = fs_accel_get_copier(accel, device);
         status         = places->copier == NULL ? FS_ERR_ACCEL : FS_OK;
     }
-    places->for_kernel = is_on_one_device(call);
-    if (status == FS_OK && places->for_kernel) {
+    places->for_kernel = status == FS_OK && is_on_one_device(call);
+    if (places->for_kernel) {
         (void)fs_copier_reserve(places->copier, needs->n_copies,
                                 needs->copied_bytes);
     }

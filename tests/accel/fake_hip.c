@@ -160,11 +160,11 @@ int hipDeviceGetAttribute(int *value, int which, int device)
 }
 
 /* The code stays the caller's until the module is unloaded. */
-static const void *loaded_code;
+static const void *loaded_code[N_DEVICES];
 
 int hipModuleLoadData(void **module_p, const void *code_of_it)
 {
-    loaded_code = code_of_it;
+    loaded_code[current_device] = code_of_it;
     return ON_DEVICE(cuModuleLoadData(module_p, code_of_it));
 }
 
@@ -175,7 +175,7 @@ int hipModuleGetFunction(void **function_p, void *of, const char *name)
 
 int hipModuleUnload(void *what)
 {
-    loaded_code = NULL;
+    loaded_code[current_device] = NULL;
     return ON_DEVICE(cuModuleUnload(what));
 }
 
@@ -184,7 +184,8 @@ int hipModuleLaunchKernel(void *what, unsigned blocks, unsigned y, unsigned z,
                           unsigned thread_z, unsigned shared, stream_t *stream,
                           void **params, void **extra)
 {
-    if (strncmp(loaded_code, ".version", strlen(".version")) != 0) {
+    if (strncmp(loaded_code[current_device], ".version", strlen(".version")) !=
+        0) {
         abort();
     }
     return ON_DEVICE(cuLaunchKernel(what, blocks, y, z, threads, thread_y,

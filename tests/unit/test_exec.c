@@ -545,6 +545,7 @@ static void mute_cancel(fs_transport_t *t, fs_xfer_t *xfer)
 static fs_status_t mute_grant(fs_transport_t *t, uint32_t peer, uint64_t count)
 {
     (void)t, (void)peer, (void)count;
+    mute.n_after += mute.failed;
     mute.failed |= ++mute.n_grants == mute.fail_grant_at;
     return mute.failed ? FS_ERR_TRANSPORT : FS_OK;
 }
