@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The kernel of fs_copy.cu for a device of HIP. Code of AMD's GPUs is for one
- * model only, so it is compiled there and then, by hiprtc: part of the runtime up
- * to ROCm 6, and a library beside it. It stays loaded, as a compiler is not made
- * to be unloaded.
+ * model only, so it is compiled there and then, by hiprtc: up to ROCm 6 that is
+ * part of the runtime, from 7 on a library beside it, which stays loaded, as a
+ * compiler is not made to be unloaded.
  */
 #include "accel/fs_hip.h"
 
@@ -119,10 +119,11 @@ void fs_hip_load_kernel(const fs_hip_calls_t *hip, void *runtime, int ordinal,
     if (device->code == NULL ||
         !fs_hip_good(hip, hip->ModuleLoadData(&device->module, device->code))) {
         device->module = NULL;
-        fs_hip_unload_kernel(hip, device);
-    } else if (!fs_hip_good(hip, hip->ModuleGetFunction(&device->kernel,
-                                                        device->module,
-                                                        "fs_copy_pieces"))) {
+    }
+    if (device->module == NULL ||
+        !fs_hip_good(hip,
+                     hip->ModuleGetFunction(&device->kernel, device->module,
+                                            "fs_copy_pieces"))) {
         fs_hip_unload_kernel(hip, device);
     }
 }
