@@ -10,6 +10,8 @@
  *     for each iteration
  *       fill, poison, barrier          outside the clock
  *       MPI_Alltoallv                  inside
+ *       barrier                        outside: who is done takes no processor
+ *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
  *     maximum over ranks, percentiles, one row
  *
@@ -56,6 +58,7 @@ static double run_call(bench_t *b)
     MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR, b->recv,
                   b->recv_counts, b->recv_displs, MPI_CHAR, b->comm);
     seconds = MPI_Wtime() - seconds;
+    MPI_Barrier(b->comm);
     if (validate) {
         osu_skew_check(b);
     }
