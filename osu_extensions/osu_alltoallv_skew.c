@@ -66,6 +66,17 @@ static double run_call(bench_t *b)
     return seconds;
 }
 
+/* osu_skew_claim() has drawn them all, so only memory can be missing. */
+static void draw_or_abort(bench_t *b, uint64_t size, uint64_t iteration)
+{
+    if (osu_skew_draw(b, size, iteration) != FS_OK) {
+        fprintf(stderr,
+                OSU_SKEW_PROGRAM ": rank %u: no memory to draw a matrix\n",
+                b->rank);
+        MPI_Abort(b->comm, 3);
+    }
+}
+
 /* Times, MTM and link bytes of each iteration; complete on rank 0. */
 static void run_size(bench_t *b, uint64_t size)
 {
@@ -79,7 +90,7 @@ static void run_size(bench_t *b, uint64_t size)
         double   seconds;
 
         if (k == 0 || o->dynamic) {
-            osu_skew_draw(b, size, o->dynamic ? iteration : 0);
+            draw_or_abort(b, size, o->dynamic ? iteration : 0);
             osu_skew_lay_out(b);
         }
         seconds = run_call(b);

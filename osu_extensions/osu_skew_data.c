@@ -47,7 +47,9 @@ void osu_skew_lay_out(bench_t *b)
         send_at += out;
         recv_at += slot_bytes(b, in);
     }
-    if (send_at > b->send_size || recv_at > b->recv_size) {
+    b->send_used = send_at;
+    b->recv_used = recv_at + CANARY_BYTES;
+    if (b->send_used > b->send_size || b->recv_used > b->recv_size) {
         fprintf(stderr,
                 OSU_SKEW_PROGRAM ": rank %u: a matrix outgrew its buffers\n",
                 b->rank);
@@ -114,9 +116,9 @@ void osu_skew_fill(bench_t *b)
                    (size_t)b->send_counts[dst], block_key(b, b->rank, dst));
     }
     if (b->send_host != b->send) {
-        osu_device_copy(b->device, b->send, b->send_host, b->send_size);
+        osu_device_copy(b->device, b->send, b->send_host, b->send_used);
     }
-    osu_device_set(b->device, b->recv, poison(b), b->recv_size);
+    osu_device_set(b->device, b->recv, poison(b), b->recv_used);
 }
 
 /* The first mistake of this rank is described, the others are only counted as
@@ -150,7 +152,7 @@ static void check_canaries(bench_t *b, uint32_t src, uint64_t from, uint64_t to,
 void osu_skew_check(bench_t *b)
 {
     if (b->recv_host != b->recv) {
-        osu_device_copy(b->device, b->recv_host, b->recv, b->recv_size);
+        osu_device_copy(b->device, b->recv_host, b->recv, b->recv_used);
     }
     check_canaries(b, 0, 0, first_slot(b), "before the blocks");
     for (uint32_t src = 0; src < b->n; ++src) {
@@ -166,7 +168,7 @@ void osu_skew_check(bench_t *b)
         }
         check_canaries(b, src, start + len,
                        src + 1 < b->n ? (uint64_t)b->recv_displs[src + 1]
-                                      : b->recv_size,
+                                      : b->recv_used,
                        "behind the block");
     }
 }

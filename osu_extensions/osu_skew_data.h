@@ -23,6 +23,7 @@ typedef struct bench {
     unsigned char       *send_host;   /* what the CPU writes and reads: the */
     unsigned char       *recv_host;   /* same, or with -c copies; or NULL */
     uint64_t             send_size, recv_size; /* bytes allocated */
+    uint64_t             send_used, recv_used; /* of these, by the layout */
     double              *times;   /* [iterations] seconds, slowest rank */
     double              *mtms;    /* [iterations] osu_bound() of each, or */
     double              *nics;    /* [1] if they are all the same */
