@@ -17,7 +17,7 @@
  * Grants are counted in fs_wire.h. In a turn they leave before messages, and before
  * copies that become ready; one stands for all receives in a row from one peer. A
  * NIC's queue is long: a grant behind a few chunks comes too late to keep its
- * sender busy.
+ * sender busy. Copies on a device begin last in a turn, as one batch.
  *
  *   IDLE    start()                -> RUN
  *   RUN     all done, all arrived  -> IDLE   (FS_OK)
@@ -27,70 +27,18 @@
  * done() callbacks of the transport only push the operation on a list; all
  * transitions happen in start() and progress(), in one place.
  */
-#include "exec/fs_exec.h"
+#include "exec/fs_exec_state.h"
 
 #include "base/fs_assert.h"
-#include "exec/fs_places.h"
-#include "exec/fs_wire.h"
 
-#include <stdlib.h>
-
-enum { NONE = UINT32_MAX, LAST_ONE = 1 };
-
-typedef enum state { IDLE, RUN, DRAIN } state_t;
-
-typedef struct op_state {
-    fs_xfer_t   xfer; /* first: done() finds the op by its address */
-    fs_exec_t  *exec;
-    uint32_t    n_wait;    /* operations still to come before it */
-    uint32_t    next_wire; /* the wire send or receive after this one */
-    fs_status_t status;
-    bool        ready;
-    bool        posted;
-    bool        in_flight;
-    uint64_t    len_bytes; /* as done() said */
-} op_state_t;
-
-struct fs_exec {
-    fs_transport_t  *transport;
-    fs_wires_t       wires;
-    state_t          state;
-    fs_status_t      status;
-    const fs_plan_t *plan;
-    const fs_call_t *call;
-    uint32_t         call_seq;
-    op_state_t      *ops;   /* [max_ops] */
-    uint32_t        *ended; /* [max_ops] ops that have ended, in order */
-    uint32_t         n_ended;
-    uint32_t         n_reaped; /* of these, already followed up */
-    uint32_t         max_ops;
-    fs_places_t      places;
-    uint32_t         n_done;
-    uint32_t         n_in_flight;
-    uint32_t         next_recv; /* wire receive whose turn it is, or NONE */
-    uint32_t         last_recv;
-    uint32_t         next_send; /* wire send whose turn it is, or NONE */
-    uint32_t         last_send;
-    uint32_t         n_receiving; /* wire receives in flight */
-    uint32_t         n_sending;   /* wire sends in flight */
-    uint32_t         receiver;    /* of the newest of them */
-    uint32_t         n_beaten;    /* n_done at the last beat */
-    bool             heard_beat;  /* of another server, since then */
-    uint32_t         culprit;     /* first operation that failed, or NONE */
-    fs_trace_t      *trace;       /* NULL: off */
-};
-
-static bool is_wire(const fs_op_t *op)
-{
-    return op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
-}
+enum { LAST_ONE = 1 };
 
 /* ---- what the network tells us: notes only ---- */
 
 static void op_ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
 {
-    op_state_t *op   = (op_state_t *)xfer;
-    fs_exec_t  *exec = op->exec;
+    fs_exec_op_t *op   = (fs_exec_op_t *)xfer;
+    fs_exec_t    *exec = op->exec;
 
     op->status                   = status;
     op->len_bytes                = len_bytes;
@@ -100,7 +48,7 @@ static void op_ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
     }
 }
 
-static void granted(void *arg, uint32_t peer, uint64_t count)
+void fs_exec_granted(void *arg, uint32_t peer, uint64_t count)
 {
     fs_exec_t *exec = arg;
 
@@ -111,109 +59,17 @@ static void granted(void *arg, uint32_t peer, uint64_t count)
     }
 }
 
-/* ---- life ---- */
-
-fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
-                           fs_exec_t **exec_p)
-{
-    fs_exec_t *exec = calloc(1, sizeof(*exec));
-
-    if (exec == NULL) {
-        return FS_ERR_NOMEM;
-    }
-    if (fs_wires_init(&exec->wires, n_ranks) != FS_OK) {
-        free(exec);
-        return FS_ERR_NOMEM;
-    }
-    exec->transport        = transport;
-    transport->granted     = granted;
-    transport->granted_arg = exec;
-    *exec_p                = exec;
-    return FS_OK;
-}
-
-void fs_exec_destroy(fs_exec_t *exec)
-{
-    if (exec != NULL) {
-        fs_wires_fini(&exec->wires);
-        free(exec->ops);
-        free(exec->ended);
-        fs_places_fini(&exec->places);
-        free(exec);
-    }
-}
-
-void fs_exec_set_trace(fs_exec_t *exec, fs_trace_t *trace)
-{
-    exec->trace = trace;
-}
-
-static fs_status_t reserve_ops(fs_exec_t *exec, uint32_t n_ops)
-{
-    op_state_t *ops;
-    uint32_t   *ended;
-
-    if (n_ops <= exec->max_ops) {
-        return FS_OK;
-    }
-    ops   = malloc(n_ops * sizeof(*ops));
-    ended = malloc(n_ops * sizeof(*ended));
-    if (ops == NULL || ended == NULL) {
-        free(ops);
-        free(ended);
-        return FS_ERR_NOMEM;
-    }
-    free(exec->ops);
-    free(exec->ended);
-    exec->ops     = ops;
-    exec->ended   = ended;
-    exec->max_ops = n_ops;
-    return FS_OK;
-}
-
-/* Some transports know fewer numbers than a plan has messages. */
-static bool has_keys_for(const fs_exec_t *exec, const fs_plan_t *plan)
-{
-    uint32_t max_seq = exec->transport->max_seq;
-
-    for (uint32_t k = 0; max_seq > 0 && k < plan->n_ops; ++k) {
-        const fs_op_t *op = &plan->ops[k];
-
-        if (op->kind != FS_OP_COPY && !is_wire(op) && op->seq >= max_seq) {
-            return false;
-        }
-    }
-    return true;
-}
-
-fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan,
-                            const fs_call_t *call)
-{
-    fs_status_t status;
-
-    if (!has_keys_for(exec, plan)) {
-        return FS_ERR_OVERFLOW;
-    }
-    status = fs_places_reserve(&exec->places, plan, call);
-    return status == FS_OK ? reserve_ops(exec, plan->n_ops) : status;
-}
-
-bool fs_exec_fits(const fs_exec_t *exec, const fs_call_t *call)
-{
-    return fs_places_fit(&exec->places, call);
-}
-
 /* ---- posting ---- */
 
 static void blame(fs_exec_t *exec, uint32_t id)
 {
-    exec->culprit = exec->state == RUN ? id : exec->culprit;
+    exec->culprit = exec->state == FS_EXEC_RUN ? id : exec->culprit;
 }
 
 static void fail(fs_exec_t *exec, fs_status_t status)
 {
-    if (exec->state == RUN) {
-        exec->state  = DRAIN;
+    if (exec->state == FS_EXEC_RUN) {
+        exec->state  = FS_EXEC_DRAIN;
         exec->status = status;
         for (uint32_t k = 0; k < exec->plan->n_ops; ++k) {
             if (exec->ops[k].in_flight &&
@@ -230,7 +86,7 @@ static uint64_t number_of(const fs_exec_t *exec, const fs_op_t *op)
 {
     const fs_wire_t *wire = &exec->wires.peer[op->peer];
 
-    if (!is_wire(op)) {
+    if (!fs_op_is_wire(op)) {
         return op->seq;
     }
     return (op->kind == FS_OP_SEND ? wire->sent_before
@@ -313,12 +169,29 @@ static bool post(fs_exec_t *exec, uint32_t id)
     return true;
 }
 
+/* The first wire operation of that kind from id on, or n_ops. */
+static uint32_t find_wire(const fs_exec_t *exec, fs_op_kind_t kind, uint32_t id)
+{
+    const fs_plan_t *plan = exec->plan;
+
+    while (id < plan->n_ops &&
+           (plan->ops[id].kind != kind || !fs_op_is_wire(&plan->ops[id]))) {
+        ++id;
+    }
+    return id;
+}
+
 /* May the next wire send go out? */
 static bool may_send(const fs_exec_t *exec)
 {
-    const fs_op_t   *op   = &exec->plan->ops[exec->next_send];
-    const fs_wire_t *wire = &exec->wires.peer[op->peer];
+    const fs_op_t   *op;
+    const fs_wire_t *wire;
 
+    if (exec->state != FS_EXEC_RUN || exec->next_send == exec->plan->n_ops) {
+        return false;
+    }
+    op   = &exec->plan->ops[exec->next_send];
+    wire = &exec->wires.peer[op->peer];
     return exec->ops[exec->next_send].ready &&
            wire->sent_before + op->seq < wire->granted_to_us &&
            (exec->n_sending <= LAST_ONE || exec->receiver == op->peer);
@@ -326,10 +199,10 @@ static bool may_send(const fs_exec_t *exec)
 
 static void push_sends(fs_exec_t *exec)
 {
-    while (exec->state == RUN && exec->next_send != NONE && may_send(exec)) {
+    while (may_send(exec)) {
         uint32_t id = exec->next_send;
 
-        exec->next_send = exec->ops[id].next_wire;
+        exec->next_send = find_wire(exec, FS_OP_SEND, id + 1);
         exec->receiver  = exec->plan->ops[id].peer;
         ++exec->n_sending;
         post(exec, id);
@@ -339,7 +212,7 @@ static void push_sends(fs_exec_t *exec)
 /* May the next wire receive be posted? */
 static bool may_recv(const fs_exec_t *exec)
 {
-    return exec->state == RUN && exec->next_recv != NONE &&
+    return exec->state == FS_EXEC_RUN && exec->next_recv < exec->plan->n_ops &&
            exec->ops[exec->next_recv].ready &&
            exec->n_receiving < exec->plan->window;
 }
@@ -351,7 +224,7 @@ static void pull_recvs(fs_exec_t *exec)
         uint32_t       id = exec->next_recv;
         const fs_op_t *op = &exec->plan->ops[id];
 
-        exec->next_recv = exec->ops[id].next_wire;
+        exec->next_recv = find_wire(exec, FS_OP_RECV, id + 1);
         ++exec->n_receiving;
         if (!post(exec, id)) {
             return;
@@ -375,70 +248,59 @@ static void serve_wires(fs_exec_t *exec)
 /* Copies and messages inside the server have no place in the order of the wires. */
 static void post_local(fs_exec_t *exec, uint32_t id)
 {
-    const op_state_t *op = &exec->ops[id];
+    const fs_exec_op_t *op = &exec->ops[id];
 
-    if (exec->state == RUN && op->ready && !op->posted &&
-        !is_wire(&exec->plan->ops[id])) {
+    if (exec->state == FS_EXEC_RUN && op->ready && !op->posted &&
+        !fs_op_is_wire(&exec->plan->ops[id])) {
         post(exec, id);
     }
 }
 
 /* ---- start ---- */
 
-static void queue_wire_op(fs_exec_t *exec, uint32_t id)
+/* The peer has a part in the call. */
+static void meet(fs_exec_t *exec, const fs_op_t *op)
 {
-    const fs_op_t *op = &exec->plan->ops[id];
-    uint32_t      *first, *last;
-
-    if (op->kind == FS_OP_SEND) {
+    if (op->kind == FS_OP_COPY) {
+        return;
+    }
+    if (!fs_op_is_wire(op)) {
+        exec->wires.peer[op->peer].is_mate = true;
+    } else if (op->kind == FS_OP_SEND) {
         fs_wires_add_send(&exec->wires, op->peer);
-        first = &exec->next_send;
-        last  = &exec->last_send;
     } else {
         fs_wires_add_recv(&exec->wires, op->peer);
-        first = &exec->next_recv;
-        last  = &exec->last_recv;
     }
-    if (*first == NONE) {
-        *first = id;
-    } else {
-        exec->ops[*last].next_wire = id;
-    }
-    *last = id;
 }
 
 void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
                    const fs_call_t *call, uint32_t call_seq)
 {
-    fs_assert(exec->state == IDLE);
+    fs_assert(exec->state == FS_EXEC_IDLE);
     if (exec->trace != NULL) {
         fs_trace_run(exec->trace, plan, call);
     }
     fs_places_start(&exec->places, call);
-    exec->state    = RUN;
+    exec->state    = FS_EXEC_RUN;
     exec->status   = FS_OK;
     exec->plan     = plan;
     exec->call     = call;
     exec->call_seq = call_seq;
     exec->n_ended = exec->n_reaped = 0;
     exec->n_done = exec->n_in_flight = 0;
-    exec->next_recv = exec->next_send = NONE;
     exec->n_sending = exec->n_receiving = 0;
     exec->n_beaten                      = 0;
-    exec->culprit                       = NONE;
+    exec->culprit                       = FS_NO_OP;
     fs_wires_begin(&exec->wires, plan->look_ahead);
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
-        exec->ops[k] = (op_state_t){.xfer.done = op_ended,
-                                    .exec      = exec,
-                                    .n_wait    = plan->ops[k].n_after,
-                                    .ready     = plan->ops[k].n_after == 0,
-                                    .next_wire = NONE};
-        if (is_wire(&plan->ops[k])) {
-            queue_wire_op(exec, k);
-        } else if (plan->ops[k].kind != FS_OP_COPY) {
-            exec->wires.peer[plan->ops[k].peer].is_mate = true;
-        }
+        exec->ops[k] = (fs_exec_op_t){.xfer.done = op_ended,
+                                      .exec      = exec,
+                                      .n_wait    = plan->ops[k].n_after,
+                                      .ready     = plan->ops[k].n_after == 0};
+        meet(exec, &plan->ops[k]);
     }
+    exec->next_recv = find_wire(exec, FS_OP_RECV, 0);
+    exec->next_send = find_wire(exec, FS_OP_SEND, 0);
     serve_wires(exec);
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         post_local(exec, k);
@@ -458,7 +320,7 @@ static void confirm_arrival(fs_exec_t *exec, uint32_t peer)
 static void finish_op(fs_exec_t *exec, uint32_t id)
 {
     const fs_op_t *op    = &exec->plan->ops[id];
-    op_state_t    *state = &exec->ops[id];
+    fs_exec_op_t  *state = &exec->ops[id];
 
     state->in_flight = false;
     --exec->n_in_flight;
@@ -470,15 +332,15 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
         blame(exec, id);
         fail(exec, state->status);
     }
-    if (exec->state != RUN) {
+    if (exec->state != FS_EXEC_RUN) {
         return;
     }
-    if (is_wire(op) && op->kind == FS_OP_RECV) {
+    if (fs_op_is_wire(op) && op->kind == FS_OP_RECV) {
         --exec->n_receiving;
         if (fs_wires_arrived(&exec->wires, op->peer, op->len_bytes)) {
             confirm_arrival(exec, op->peer);
         }
-    } else if (is_wire(op)) {
+    } else if (fs_op_is_wire(op)) {
         --exec->n_sending;
     }
     for (uint32_t k = 0; k < op->n_next; ++k) {
@@ -506,7 +368,7 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
 {
     uint32_t n;
 
-    fs_places_progress(&exec->places, copy_ended, exec);
+    fs_places_end_copies(&exec->places, copy_ended, exec);
     /* What ends meanwhile, a chain of copies say, waits for the next turn:
      * the network comes first. */
     n = exec->n_ended;
@@ -517,7 +379,8 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     for (; exec->n_reaped < n; ++exec->n_reaped) {
         post_after(exec, exec->ended[exec->n_reaped]);
     }
-    if (exec->state == RUN) {
+    fs_places_begin_copies(&exec->places, copy_ended, exec);
+    if (exec->state == FS_EXEC_RUN) {
         if (exec->n_done < exec->plan->n_ops || exec->wires.n_unconfirmed > 0 ||
             exec->transport->n_grants_out > 0) {
             return FS_INPROGRESS;
@@ -526,7 +389,7 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     } else if (exec->n_in_flight > 0) {
         return FS_INPROGRESS;
     }
-    exec->state = IDLE;
+    exec->state = FS_EXEC_IDLE;
     return exec->status;
 }
 
@@ -548,7 +411,7 @@ void fs_exec_beat(fs_exec_t *exec)
     bool            pass_on = moved || exec->heard_beat;
     fs_status_t     status  = FS_OK;
 
-    if (exec->state != RUN) {
+    if (exec->state != FS_EXEC_RUN) {
         return;
     }
     exec->n_beaten   = exec->n_done;
@@ -580,12 +443,13 @@ uint64_t fs_exec_copy_ns(const fs_exec_t *exec)
 
 const fs_plan_t *fs_exec_plan(const fs_exec_t *exec)
 {
-    return exec->state != IDLE || exec->status != FS_OK ? exec->plan : NULL;
+    return exec->state != FS_EXEC_IDLE || exec->status != FS_OK ? exec->plan
+                                                                : NULL;
 }
 
 bool fs_exec_is_done(const fs_exec_t *exec, uint32_t id)
 {
-    const op_state_t *state = &exec->ops[id];
+    const fs_exec_op_t *state = &exec->ops[id];
 
     return state->posted && !state->in_flight && state->status == FS_OK;
 }

@@ -263,7 +263,9 @@ static fs_mem_t mem_of(const fs_places_t *places, const fs_place_t *place)
 
 fs_mem_kind_t fs_places_kind(const fs_places_t *places, const fs_place_t *place)
 {
-    return mem_of(places, place).kind;
+    fs_mem_t mem = mem_of(places, place);
+
+    return mem.pooled ? FS_MEM_CUDA_MANAGED : mem.kind;
 }
 
 /* ---- copies ---- */
@@ -304,23 +306,32 @@ static fs_status_t begin_batch(fs_places_t *places)
                            places->n_begun - first, places->on_one_device);
 }
 
-void fs_places_progress(fs_places_t *places,
-                        void (*ended)(void *arg, uint32_t id,
-                                      fs_status_t status),
-                        void *arg)
+static void end_batch(fs_places_t *places, fs_status_t status,
+                      fs_copy_ended_t *ended, void *arg)
 {
-    fs_status_t status = FS_INPROGRESS;
-
-    if (places->n_ended < places->n_begun) {
-        status = fs_copier_test(places->copier);
-    } else if (places->n_begun < places->n_gathered &&
-               begin_batch(places) != FS_OK) {
-        status = FS_ERR_ACCEL;
-    }
-    if (status != FS_INPROGRESS) {
-        places->copy_ns += fs_now_ns() - places->begun_ns;
-    }
-    while (status != FS_INPROGRESS && places->n_ended < places->n_begun) {
+    places->copy_ns += fs_now_ns() - places->begun_ns;
+    while (places->n_ended < places->n_begun) {
         ended(arg, places->ids[places->n_ended++], status);
+    }
+}
+
+void fs_places_begin_copies(fs_places_t *places, fs_copy_ended_t *ended,
+                            void *arg)
+{
+    if (places->n_ended == places->n_begun &&
+        places->n_begun < places->n_gathered && begin_batch(places) != FS_OK) {
+        end_batch(places, FS_ERR_ACCEL, ended, arg);
+    }
+}
+
+void fs_places_end_copies(fs_places_t *places, fs_copy_ended_t *ended,
+                          void *arg)
+{
+    if (places->n_ended < places->n_begun) {
+        fs_status_t status = fs_copier_test(places->copier);
+
+        if (status != FS_INPROGRESS) {
+            end_batch(places, status, ended, arg);
+        }
     }
 }

@@ -72,18 +72,22 @@ void fs_places_start(fs_places_t *places, const fs_call_t *call);
 /* Address of a place in contiguous memory; NULL if the MPI has to pack. */
 char *fs_places_address(const fs_places_t *places, const fs_place_t *place);
 
-/* The memory it is in. */
+/* The memory it is in, as a network is told. */
 fs_mem_kind_t fs_places_kind(const fs_places_t *places,
                              const fs_place_t  *place);
 
-/* Do operation id, a copy. FS_OK and errors; FS_INPROGRESS: it will end in
- * fs_places_progress(). */
+/* Do operation id, a copy. FS_OK and errors; FS_INPROGRESS: it goes into the next
+ * batch. */
 fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id);
 
-/* Go on with batches. ended() is called once for each copy that has ended. */
-void fs_places_progress(fs_places_t *places,
-                        void (*ended)(void *arg, uint32_t id,
-                                      fs_status_t status),
-                        void *arg);
+/* Once for each copy of a batch. */
+typedef void fs_copy_ended_t(void *arg, uint32_t id, fs_status_t status);
+
+/* Begin a batch of all that waits, unless one is under way; if it cannot begin, it
+ * has ended, with FS_ERR_ACCEL. And see whether one has ended. */
+void fs_places_begin_copies(fs_places_t *places, fs_copy_ended_t *ended,
+                            void *arg);
+void fs_places_end_copies(fs_places_t *places, fs_copy_ended_t *ended,
+                          void *arg);
 
 #endif
