@@ -30,6 +30,8 @@ typedef struct fs_mem {
     int           device; /**< as its driver counts; 0 on the host */
     bool foreign; /**< CUDA: of a context that is not the runtime's, where our
                        kernel cannot go */
+    bool pooled;  /**< CUDA: of a pool or mapped, not of a context: another
+                       process cannot open it, a UCX is told it is managed */
 } fs_mem_t;
 
 /** Bytes from one place to another. */

@@ -16,8 +16,9 @@ extern "C" {
  * Open UCX for this process: two contexts of our own, whatever the host MPI
  * uses. "Local" carries traffic inside servers with UCX's defaults. "Wire"
  * carries traffic between servers, one rail, eager and with a bounded send
- * buffer where the network is TCP. Both obey UCX's environment; FASTSCHED_UCX_*
- * overrides UCX_* for us alone.
+ * buffer where the network is TCP, unless FASTSCHED_UCX_RNDV_THRESH says
+ * otherwise. Both obey UCX's environment; FASTSCHED_UCX_* overrides UCX_* for us
+ * alone.
  *
  * @param[in]  tcp_sndbuf  Send buffer of TCP connections, bytes.
  * @param[in]  net_device  Network devices that "wire" is bound to, as in

@@ -93,40 +93,68 @@ static void leave(const cuda_t *cuda)
 
 /* ---- memory ---- */
 
-static int attribute(const cuda_t *cuda, int which, const void *address)
-{
-    int value = 0;
+/* What the driver says of an address. */
+typedef struct told {
+    int             type, managed, ordinal, ordered;
+    fs_cu_context_t context; /* NULL: of a pool, or mapped */
+} told_t;
 
-    return cuda->cu.PointerGetAttribute(&value, which, (uintptr_t)address) == 0
-               ? value
-               : 0;
+/* In one call; for plain memory all zero, and no error that a debugger sees. */
+static told_t ask(const cuda_t *cuda, const void *address)
+{
+    told_t told = {.type = 0}, nothing = {.type = 0};
+    int    which[] = {FS_CU_MEMORY_TYPE, FS_CU_IS_MANAGED, FS_CU_DEVICE_ORDINAL,
+                      FS_CU_SYNC_MEMOPS, FS_CU_CONTEXT};
+    void  *values[] = {&told.type, &told.managed, &told.ordinal, &told.ordered,
+                       &told.context};
+
+    return cuda->cu.PointerGetAttributes(sizeof(which) / sizeof(*which), which,
+                                         values, (uintptr_t)address) == 0
+               ? told
+               : nothing;
+}
+
+/* The program's cudaMemset and copies inside the device return before they are
+ * done, and our streams do not wait for its: from now on they are done when they
+ * return, as with UCX. Pools have no such thing. */
+static void order(const cuda_t *cuda, const void *address)
+{
+    int yes = 1;
+
+    (void)cuda->cu.PointerSetAttribute(&yes, FS_CU_SYNC_MEMOPS,
+                                       (uintptr_t)address);
 }
 
 /* Memory of no context is of all of them. */
-static bool is_foreign(cuda_t *cuda, int ordinal, const void *address)
+static bool is_foreign(cuda_t *cuda, const told_t *told)
 {
-    const fs_cuda_device_t *device  = get_device(cuda, ordinal);
-    fs_cu_context_t         context = NULL;
+    const fs_cuda_device_t *device = get_device(cuda, told->ordinal);
 
-    return device != NULL &&
-           cuda->cu.PointerGetAttribute(&context, FS_CU_CONTEXT,
-                                        (uintptr_t)address) == 0 &&
-           context != NULL && context != device->context;
+    return device != NULL && told->context != NULL &&
+           told->context != device->context;
 }
 
 static bool cuda_query(fs_backend_t *backend, const void *address,
                        fs_mem_t *mem_p)
 {
-    cuda_t *cuda    = (cuda_t *)backend;
-    int     type    = attribute(cuda, FS_CU_MEMORY_TYPE, address);
-    bool    managed = attribute(cuda, FS_CU_IS_MANAGED, address) != 0;
+    cuda_t *cuda = (cuda_t *)backend;
+    told_t  told = ask(cuda, address);
 
-    if (!managed && type != FS_CU_TYPE_DEVICE) {
+    if (told.managed != 0) {
+        *mem_p =
+            (fs_mem_t){.kind = FS_MEM_CUDA_MANAGED, .device = told.ordinal};
+        return true;
+    }
+    if (told.type != FS_CU_TYPE_DEVICE) {
         return false; /* plain, or pinned */
     }
-    mem_p->kind    = managed ? FS_MEM_CUDA_MANAGED : FS_MEM_CUDA;
-    mem_p->device  = attribute(cuda, FS_CU_DEVICE_ORDINAL, address);
-    mem_p->foreign = !managed && is_foreign(cuda, mem_p->device, address);
+    *mem_p = (fs_mem_t){.kind    = FS_MEM_CUDA,
+                        .device  = told.ordinal,
+                        .foreign = is_foreign(cuda, &told),
+                        .pooled  = told.context == NULL};
+    if (told.ordered == 0 && !mem_p->pooled) {
+        order(cuda, address);
+    }
     return true;
 }
 

@@ -18,6 +18,7 @@ typedef uint64_t fs_cu_address_t;
 enum {
     FS_CU_CONTEXT              = 1, /* CU_POINTER_ATTRIBUTE_... */
     FS_CU_MEMORY_TYPE          = 2,
+    FS_CU_SYNC_MEMOPS          = 6,
     FS_CU_IS_MANAGED           = 8,
     FS_CU_DEVICE_ORDINAL       = 9,
     FS_CU_TYPE_DEVICE          = 2,  /* CU_MEMORYTYPE_DEVICE */
@@ -29,7 +30,9 @@ enum {
 
 /* DO(name without "cu", type). All return 0 for success. */
 #define FS_CU_CALLS(DO)                                                      \
-    DO(PointerGetAttribute, int (*)(void *, int, fs_cu_address_t))           \
+    DO(PointerGetAttributes,                                                 \
+       int (*)(unsigned, int *, void **, fs_cu_address_t))                   \
+    DO(PointerSetAttribute, int (*)(const void *, int, fs_cu_address_t))     \
     DO(DeviceGet, int (*)(fs_cu_device_t *, int))                            \
     DO(DeviceGetAttribute, int (*)(int *, int, fs_cu_device_t))              \
     DO(DevicePrimaryCtxRetain, int (*)(fs_cu_context_t *, fs_cu_device_t))   \

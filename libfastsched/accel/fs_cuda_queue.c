@@ -70,13 +70,14 @@ static fs_status_t test(fs_queue_t *super)
 
 static fs_status_t drain(fs_queue_t *super)
 {
-    const queue_t *q       = (const queue_t *)super;
-    bool           entered = enter(super);
-    bool           good    = q->cu->StreamSynchronize(q->stream) == 0;
+    const queue_t *q = (const queue_t *)super;
+    bool           good;
 
-    if (entered) {
-        leave(super);
+    if (!enter(super)) {
+        return FS_ERR_ACCEL; /* the stream has gone with the context */
     }
+    good = q->cu->StreamSynchronize(q->stream) == 0;
+    leave(super);
     return good ? FS_OK : FS_ERR_ACCEL;
 }
 

@@ -73,7 +73,9 @@ static ucs_status_t modify_for_wire(ucp_config_t *config, bool rdma,
     if (status != UCS_OK || rdma) {
         return status;
     }
-    status = ucp_config_modify(config, "RNDV_THRESH", "inf");
+    if (getenv("FASTSCHED_UCX_RNDV_THRESH") == NULL) {
+        status = ucp_config_modify(config, "RNDV_THRESH", "inf");
+    }
     if (status == UCS_OK && getenv("UCX_TCP_SNDBUF") == NULL) {
         snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)tcp_sndbuf);
         status = ucp_config_modify(config, sndbuf_field(), bytes);

@@ -8,6 +8,7 @@
 
 _Static_assert((int)FS_CU_CONTEXT == CU_POINTER_ATTRIBUTE_CONTEXT, "");
 _Static_assert((int)FS_CU_MEMORY_TYPE == CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "");
+_Static_assert((int)FS_CU_SYNC_MEMOPS == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, "");
 _Static_assert((int)FS_CU_IS_MANAGED == CU_POINTER_ATTRIBUTE_IS_MANAGED, "");
 _Static_assert((int)FS_CU_DEVICE_ORDINAL == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                "");
@@ -32,15 +33,17 @@ _Static_assert(sizeof(fs_cu_address_t) == sizeof(CUdeviceptr), "");
 /* With the arguments that we pass. */
 int cuda_abi(void *p, size_t n)
 {
-    CUcontext  context;
-    CUdevice   device;
-    CUstream   stream;
-    CUevent    event;
-    CUmodule   module;
-    CUfunction function;
-    int        value;
+    CUcontext           context;
+    CUdevice            device;
+    CUstream            stream;
+    CUevent             event;
+    CUmodule            module;
+    CUfunction          function;
+    int                 value;
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
 
-    return (int)cuPointerGetAttribute(p, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+    return (int)cuPointerGetAttributes(1, &attribute, &p, (CUdeviceptr)0) +
+           (int)cuPointerSetAttribute(p, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                                       (CUdeviceptr)0) +
            (int)cuDeviceGet(&device, 0) +
            (int)cuDevicePrimaryCtxRetain(&context, device) +

@@ -19,6 +19,7 @@ enum {
     NOT_READY            = 600,
     CONTEXT              = 1,
     MEMORY_TYPE          = 2,
+    SYNC_MEMOPS          = 6,
     IS_MANAGED           = 8,
     DEVICE_ORDINAL       = 9,
     TYPE_DEVICE          = 2,
@@ -68,6 +69,8 @@ struct block {
     size_t   len;
     int      device;
     int      managed; /* a CPU may touch it */
+    int      pooled;  /* of no context */
+    int      ordered; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     block_t *next;
 };
 
@@ -138,7 +141,7 @@ void *fake_cuda_alias(uint64_t address)
     return b == NULL ? NULL : b->alias + (address - (uintptr_t)b->address);
 }
 
-int cuPointerGetAttribute(void *value, int which, uint64_t address)
+int fake_cuda_attribute(void *value, int which, uint64_t address)
 {
     const block_t *b = find(address);
 
@@ -146,13 +149,42 @@ int cuPointerGetAttribute(void *value, int which, uint64_t address)
         return INVALID_VALUE;
     }
     if (which == CONTEXT) {
-        *(void **)value = &contexts[b->device];
+        *(void **)value = b->pooled ? NULL : &contexts[b->device];
         return SUCCESS;
     }
     *(int *)value = which == MEMORY_TYPE      ? TYPE_DEVICE
                     : which == DEVICE_ORDINAL ? b->device
                     : which == IS_MANAGED     ? b->managed
+                    : which == SYNC_MEMOPS    ? b->ordered
                                               : 0;
+    return SUCCESS;
+}
+
+/* Of plain memory it says zero, as the driver does. */
+int cuPointerGetAttributes(unsigned n, int *which, void **values,
+                           uint64_t address)
+{
+    for (unsigned k = 0; k < n; ++k) {
+        if (fake_cuda_attribute(values[k], which[k], address) == SUCCESS) {
+            continue;
+        }
+        if (which[k] == CONTEXT) {
+            *(void **)values[k] = NULL;
+        } else {
+            *(int *)values[k] = 0;
+        }
+    }
+    return SUCCESS;
+}
+
+int cuPointerSetAttribute(const void *value, int which, uint64_t address)
+{
+    block_t *b = find(address);
+
+    if (b == NULL || b->pooled || which != SYNC_MEMOPS) {
+        return INVALID_VALUE;
+    }
+    b->ordered = *(const int *)value;
     return SUCCESS;
 }
 
@@ -510,6 +542,17 @@ int cuMemAllocManaged(uint64_t *address_p, size_t len_bytes, unsigned flags)
     if (error == SUCCESS) {
         b->managed = 1;
         mprotect(b->address, b->len, PROT_READ | PROT_WRITE);
+    }
+    return error;
+}
+
+int cuMemAllocAsync(uint64_t *address_p, size_t len_bytes, void *stream)
+{
+    int error = stream == NULL ? cuMemAlloc_v2(address_p, len_bytes)
+                               : INVALID_VALUE;
+
+    if (error == SUCCESS) {
+        find(*address_p)->pooled = 1;
     }
     return error;
 }

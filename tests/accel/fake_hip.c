@@ -29,7 +29,7 @@ static int noted(int error)
 
 int hipPointerGetAttribute(void *value, int which, void *address)
 {
-    return noted(cuPointerGetAttribute(value, which, (uintptr_t)address));
+    return noted(fake_cuda_attribute(value, which, (uintptr_t)address));
 }
 
 int hipRuntimeGetVersion(int *version_p)

@@ -3,6 +3,7 @@
  * whose memory ends a process that touches it; and shadows of such buffers. */
 #include "accel/fs_accel.h"
 #include "exec/fs_coll.h"
+#include "exec/fs_places.h"
 #include "fastsched_wrapper.h"
 #include "fs_test_device.h"
 #include "fs_test_util.h"
@@ -48,14 +49,18 @@ static void load(const driver_t *driver)
     ck_assert_ptr_nonnull(wrapper.accel);
 }
 
+static void *call_of(const char *name)
+{
+    return dlsym(dlopen(loaded, RTLD_NOW | RTLD_NOLOAD), name);
+}
+
 /* No error of ours is left for the program. */
 static void unload(void)
 {
     int (*last_error)(void) = NULL;
 
     fs_wrapper_close(&wrapper);
-    *(void **)&last_error =
-        dlsym(dlopen(loaded, RTLD_NOW | RTLD_NOLOAD), "hipGetLastError");
+    *(void **)&last_error = call_of("hipGetLastError");
     ck_assert(last_error == NULL || last_error() == 0);
 }
 
@@ -106,6 +111,54 @@ START_TEST(memory_is_what_the_driver_says)
     mem = fs_accel_query(wrapper.accel, &here);
     ck_assert_int_eq(mem.kind, FS_MEM_HOST);
     ck_assert(!fs_mem_is_device(mem));
+    unload();
+}
+END_TEST
+
+/* Or a cudaMemset just before the call may come after our copies. */
+START_TEST(what_the_program_does_there_ends_before_its_call_returns)
+{
+    enum { SYNC_MEMOPS = 6 };
+    int (*attributes)(unsigned, int *, void **, uint64_t);
+    int   which = SYNC_MEMOPS, ordered = 0;
+    void *value = &ordered;
+    char *device;
+
+    load(&drivers[0]);
+    device                = on_device(LEN, 0);
+    *(void **)&attributes = call_of("cuPointerGetAttributes");
+    ck_assert_int_eq(attributes(1, &which, &value, (uintptr_t)device), 0);
+    ck_assert_int_eq(ordered, 0);
+    fs_accel_query(wrapper.accel, device + 1);
+    ck_assert_int_eq(attributes(1, &which, &value, (uintptr_t)device), 0);
+    ck_assert_int_eq(ordered, 1);
+    unload();
+}
+END_TEST
+
+START_TEST(memory_of_a_pool_is_managed_for_the_network)
+{
+    int (*retain)(void **, int), (*push)(void *);
+    int (*alloc)(uint64_t *, size_t, void *);
+    void       *context;
+    uint64_t    address;
+    fs_call_t   call   = {.send_bytes = NULL};
+    fs_places_t places = {.call = &call};
+    fs_place_t  place  = {.buffer = FS_BUF_SEND};
+
+    load(&drivers[0]);
+    *(void **)&retain = call_of("cuDevicePrimaryCtxRetain");
+    *(void **)&push   = call_of("cuCtxPushCurrent_v2");
+    *(void **)&alloc  = call_of("cuMemAllocAsync");
+    ck_assert_int_eq(retain(&context, 1), 0);
+    ck_assert_int_eq(push(context), 0);
+    ck_assert_int_eq(alloc(&address, LEN, NULL), 0);
+    call.device.send_mem =
+        fs_accel_query(wrapper.accel, (void *)(uintptr_t)address);
+    ck_assert_int_eq(call.device.send_mem.kind, FS_MEM_CUDA);
+    ck_assert_int_eq(call.device.send_mem.device, 1);
+    ck_assert(!call.device.send_mem.foreign);
+    ck_assert_int_eq(fs_places_kind(&places, &place), FS_MEM_CUDA_MANAGED);
     unload();
 }
 END_TEST
@@ -557,6 +610,9 @@ int main(void)
     tcase_add_test(tcase, without_a_driver_there_is_no_accelerator);
     tcase_add_test(tcase, parameter_accel_off);
     tcase_add_loop_test(tcase, memory_is_what_the_driver_says, 0, N_DRIVERS);
+    tcase_add_test(tcase,
+                   what_the_program_does_there_ends_before_its_call_returns);
+    tcase_add_test(tcase, memory_of_a_pool_is_managed_for_the_network);
     tcase_add_test(tcase, a_cpu_may_not_touch_it);
     tcase_add_loop_test(tcase, segments_are_copied_there_and_back, 0,
                         N_DRIVERS);
