@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-enum { PIECE_BYTES = 65536 };
-
 _Static_assert(sizeof(fs_segment_t) == 24, "piece_t of fs_copy.cu");
 
 /* ---- life ---- */
@@ -67,7 +65,7 @@ bool fs_copier_has_kernel(const fs_copier_t *c)
 fs_status_t fs_copier_reserve(fs_copier_t *c, size_t n_segments,
                               uint64_t len_bytes)
 {
-    size_t   n   = n_segments + len_bytes / PIECE_BYTES; /* at most */
+    size_t   n   = n_segments + len_bytes / FS_COPY_PIECE_BYTES; /* at most */
     uint64_t len = n * sizeof(*c->pieces);
 
     if (n <= c->max_pieces) {
@@ -93,7 +91,8 @@ static size_t count_pieces(const fs_segment_t *segments, size_t n_segments)
     size_t n = 0;
 
     for (size_t k = 0; k < n_segments; ++k) {
-        n += (segments[k].len_bytes + PIECE_BYTES - 1) / PIECE_BYTES;
+        n += (segments[k].len_bytes + FS_COPY_PIECE_BYTES - 1) /
+             FS_COPY_PIECE_BYTES;
     }
     return n;
 }
@@ -104,12 +103,12 @@ static void cut(const fs_segment_t *segments, size_t n_segments,
     for (size_t k = 0; k < n_segments; ++k) {
         const fs_segment_t *s = &segments[k];
 
-        for (uint64_t at = 0; at < s->len_bytes; at += PIECE_BYTES) {
+        for (uint64_t at = 0; at < s->len_bytes; at += FS_COPY_PIECE_BYTES) {
             uint64_t left = s->len_bytes - at;
 
-            *piece++ = (fs_segment_t){(char *)s->dst + at,
-                                      (const char *)s->src + at,
-                                      left < PIECE_BYTES ? left : PIECE_BYTES};
+            *piece++ = (fs_segment_t){
+                (char *)s->dst + at, (const char *)s->src + at,
+                left < FS_COPY_PIECE_BYTES ? left : FS_COPY_PIECE_BYTES};
         }
     }
 }

@@ -5,6 +5,9 @@
 
 #include "accel/fs_backend.h"
 
+/* A piece of a kernel's list is no longer. */
+enum { FS_COPY_PIECE_BYTES = 65536 };
+
 struct fs_copier {
     fs_backend_t *backend;
     fs_mem_t      mem;

@@ -8,7 +8,8 @@
 #
 # BUNDLE is unpacked to /tmp/fastsched-gpu; without it what is there is used again.
 # --host is a dry run with host buffers. FILE, by default RESULTS.md in $OUT or here,
-# gets the report. CUDA_DRIVER may say where libcuda.so.1 is. At most 8 minutes.
+# gets the report. CUDA_DRIVER may say where libcuda.so.1 is; UCX_TLS is obeyed. At
+# most 8 minutes.
 # Exit status: 0; 1 a job failed or a byte was wrong; 77 there is no GPU.
 set -u
 export LC_ALL=C
@@ -20,7 +21,8 @@ total=400                                       # seconds for all jobs
 limit=90                                        # for one
 ucx='--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any'
 fast='--mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
-straight='--mca coll_fast_accel_direct always'
+# Rendezvous: eager messages leave a GPU 8 kB at a time.
+straight='--mca coll_fast_accel_direct always -x FASTSCHED_UCX_RNDV_THRESH=auto'
 round='--mca coll_fast_accel_direct never' # by pinned memory of the host
 stats='--mca coll_fast_stats 1'
 begin=$(date +%s)
@@ -59,7 +61,10 @@ fi
 [ -x "$prefix/bin/mpirun" ] || die "nothing in $prefix: name an archive of tests/gpu/bundle"
 mkdir -p "$logs" || exit 2
 
-# Where Open MPI has been moved to; and no settings or plugins of this machine's.
+# No settings or plugins of this machine's; and where Open MPI has been moved to.
+for name in $(env | sed -n 's/^\(\(OMPI\|PMIX\|PRTE\|SLURM\)_[A-Za-z0-9_]*\)=.*/\1/p') LD_PRELOAD; do
+    unset "$name"
+done
 export OPAL_PREFIX="$prefix/usr" OMPI_MCA_mca_base_param_files=none
 export PMIX_MCA_mca_base_component_disable_dlopen=1 PMIX_MCA_pcompress_base_silence_warning=1
 export HWLOC_PLUGINS_PATH="$prefix/none"
@@ -68,7 +73,7 @@ export HWLOC_PLUGINS_PATH="$prefix/none"
 # System V's shared memory instead.
 # shellcheck disable=SC2046 # fields
 set -- $(df -kP /dev/shm | tail -n 1)
-[ "${4:-0}" -ge 1048576 ] || export UCX_TLS='^posix'
+[ "${4:-0}" -ge 1048576 ] || export UCX_TLS="${UCX_TLS:-^posix}"
 
 # ---- the driver ----
 
@@ -138,9 +143,13 @@ verdict() {
         [ "$valid" = Pass ] || echo "wrong bytes at $size bytes per pair"
         [ "$algorithm" = "$3" ] || echo "served by $algorithm, not $3, at $size bytes per pair"
     done <"$2.rows"
-    [ "$1,$n" != 0,0 ] || echo 'no table'
-    [ "$1" != 124 ] || echo "no end in time after $n sizes"
-    [ "$1" = 0 ] || [ "$1" = 124 ] || echo "exit status $1 after $n sizes"
+    case $1,$n in
+    0,0) echo 'no table' ;;
+    0,*) ;;
+    124,0) grep '^no time left' "$2" || echo 'no end in time' ;;
+    124,*) echo "slow: $n sizes only" ;;
+    *) echo "exit status $1 after $n sizes" ;;
+    esac
 }
 
 # NAME MUST|MAY NP PATTERN MEMORY ALGORITHM OPTION...: one cell of each row. What MAY
@@ -157,7 +166,10 @@ cell() {
     [ -n "$bad" ] || return
     printf -- '- %s, %s ranks, %s: %s; see %s\n' "$name" "$np" "$pattern" "$bad" "$file" >>"$logs/notes"
     if [ "$must" = MUST ]; then
-        failed=1
+        case $bad in
+        'slow: '* | 'no time left') ;;
+        *) failed=1 ;;
+        esac
     else
         : >"$logs/$name.bad"
     fi
@@ -188,6 +200,18 @@ has_gpu() {
     # shellcheck disable=SC2086
     mpi 2 $fast --mca coll_fast_nodes 2x1 -- -d cuda -m 8:8 -i 1 -x 0 >"$logs/gpu" 2>&1
     [ $? != 2 ]
+}
+
+# In some sandboxes processes cannot open each other's memory of the GPU.
+find_transports() {
+    # shellcheck disable=SC2086
+    mpi 4 $fast $straight --mca coll_fast_nodes 2x2 -- -d cuda -m 1m:1m -i 1 -x 0 -c >"$logs/ipc" 2>&1 && return
+    case ${UCX_TLS-^} in
+    ^) export UCX_TLS=^cuda_ipc ;;
+    ^*) UCX_TLS=$UCX_TLS,cuda_ipc ;;
+    *) return ;;
+    esac
+    echo "- without cuda_ipc (UCX_TLS=$UCX_TLS): a first job failed with it; see $logs/ipc" >>"$logs/notes"
 }
 
 # ---- report ----
@@ -269,6 +293,11 @@ print_csv() {
 print_copies() {
     [ $host_only = 0 ] && [ -x "$prefix/bin/copy_bench" ] || return
     printf '\n## Copies on the GPU\n\n'
+    cat <<'TEXT'
+GB/s copied. batch: many segments as a call copies them, list and all, by one kernel; row: one by one; kernel: the kernel
+alone, many times; ceiling: one large copy; share: the kernel's of that, above 1 where all fits into the GPU's caches.
+
+TEXT
     if timeout -k 5 60 "$prefix/bin/copy_bench" >"$logs/copies.csv" 2>"$logs/copies.err" </dev/null; then
         print_csv "$logs/copies.csv"
     else
@@ -301,8 +330,9 @@ print_report() {
 
 MB/s: bytes of all pairs / (ranks * median time). All ranks share one host and one GPU and play two servers, so there
 is no slow link, and nothing to gain from a schedule: what counts is what each way to move the bytes costs. Every byte
-of every call was checked. "By the host": bytes go through pinned memory of the host, chunk by chunk; "GPU: fast" does so,
-too, where UCX does not know of the GPU. Open MPI's own algorithm copies what a rank sends to itself with the CPU, which
+of every call was checked. Processes take turns on a GPU, unless MPS runs there. "By the host": bytes go through pinned memory of the host, chunk by chunk; "GPU: fast" does so,
+too, where UCX does not know of the GPU (that of libucx-cu13 does not with drivers before 580; an archive with libucx-cu12
+does, see tests/gpu/bundle). Open MPI's own algorithm copies what a rank sends to itself with the CPU, which
 ends the job if this Open MPI was built without CUDA. A dash: not run, or failed.
 
 TEXT
@@ -326,6 +356,7 @@ if [ $host_only = 0 ] && ! has_gpu; then
     head -n 3 "$logs/gpu" >&2
     exit 77
 fi
+[ $host_only = 1 ] || find_transports
 run_jobs
 print_report >"$logs/report"
 [ ! -e "$logs/copies.failed" ] || failed=1
