@@ -66,7 +66,7 @@ static double run_call(bench_t *b)
     return seconds;
 }
 
-/* osu_skew_claim() has drawn them all, so only memory can be missing. */
+/* osu_skew_claim() has drawn the largest ones: only memory can be missing. */
 static void draw_or_abort(bench_t *b, uint64_t size, uint64_t iteration)
 {
     if (osu_skew_draw(b, size, iteration) != FS_OK) {

@@ -99,30 +99,39 @@ typedef struct told {
     fs_cu_context_t context; /* NULL: of a pool, or mapped */
 } told_t;
 
-/* In one call; for plain memory all zero, and no error that a debugger sees. */
+/* In one call; for plain memory all zero, and no error that a debugger sees. Not
+ * all memory may know of SYNC_MEMOPS. */
 static told_t ask(const cuda_t *cuda, const void *address)
 {
+    enum { N = 5 };
     told_t told = {.type = 0}, nothing = {.type = 0};
-    int    which[] = {FS_CU_MEMORY_TYPE, FS_CU_IS_MANAGED, FS_CU_DEVICE_ORDINAL,
-                      FS_CU_SYNC_MEMOPS, FS_CU_CONTEXT};
-    void  *values[] = {&told.type, &told.managed, &told.ordinal, &told.ordered,
-                       &told.context};
+    int   which[N] = {FS_CU_MEMORY_TYPE, FS_CU_IS_MANAGED, FS_CU_DEVICE_ORDINAL,
+                      FS_CU_CONTEXT, FS_CU_SYNC_MEMOPS};
+    void *values[N] = {&told.type, &told.managed, &told.ordinal, &told.context,
+                       &told.ordered};
 
-    return cuda->cu.PointerGetAttributes(sizeof(which) / sizeof(*which), which,
-                                         values, (uintptr_t)address) == 0
-               ? told
-               : nothing;
+    for (unsigned n = N; n >= N - 1; --n) {
+        if (cuda->cu.PointerGetAttributes(n, which, values,
+                                          (uintptr_t)address) == 0) {
+            return told;
+        }
+    }
+    return nothing;
 }
 
 /* The program's cudaMemset and copies inside the device return before they are
  * done, and our streams do not wait for its: from now on they are done when they
  * return, as with UCX. Pools have no such thing. */
-static void order(const cuda_t *cuda, const void *address)
+static void order(const cuda_t *cuda, fs_cu_context_t context,
+                  const void *address)
 {
     int yes = 1;
 
-    (void)cuda->cu.PointerSetAttribute(&yes, FS_CU_SYNC_MEMOPS,
-                                       (uintptr_t)address);
+    if (cuda->cu.CtxPushCurrent_v2(context) == 0) {
+        (void)cuda->cu.PointerSetAttribute(&yes, FS_CU_SYNC_MEMOPS,
+                                           (uintptr_t)address);
+        leave(cuda);
+    }
 }
 
 /* Memory of no context is of all of them. */
@@ -153,7 +162,7 @@ static bool cuda_query(fs_backend_t *backend, const void *address,
                         .foreign = is_foreign(cuda, &told),
                         .pooled  = told.context == NULL};
     if (told.ordered == 0 && !mem_p->pooled) {
-        order(cuda, address);
+        order(cuda, told.context, address);
     }
     return true;
 }

@@ -121,6 +121,7 @@ fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous)
     if (!fs_mem_is_device(device->send_mem)) {
         device->send_mem = (fs_mem_t){.kind = FS_MEM_HOST}; /* not managed */
     }
+    device->send_mem.pooled = false;
     if (!alloc_copy(blocks, device->send_mem, total > 0 ? total : 1)) {
         return FS_ERR_NOMEM;
     }

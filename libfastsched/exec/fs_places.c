@@ -220,10 +220,11 @@ void fs_places_start(fs_places_t *places, const fs_call_t *call)
     fs_pool_kind_t kind   = pool_of(call);
     fs_mem_t       device = device_of(call);
 
-    places->call          = call;
-    places->pool          = &places->pools[kind];
-    places->staging_mem   = kind == FS_POOL_DEVICE ? device : on_host;
-    places->on_one_device = is_on_one_device(call);
+    places->call               = call;
+    places->pool               = &places->pools[kind];
+    places->staging_mem        = kind == FS_POOL_DEVICE ? device : on_host;
+    places->staging_mem.pooled = false;
+    places->on_one_device      = is_on_one_device(call);
     places->n_gathered = places->n_begun = places->n_ended = 0;
 }
 

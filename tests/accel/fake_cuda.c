@@ -160,10 +160,18 @@ int fake_cuda_attribute(void *value, int which, uint64_t address)
     return SUCCESS;
 }
 
-/* Of plain memory it says zero, as the driver does. */
+/* Of plain memory it says zero, as the driver does; that a pool knows nothing of
+ * SYNC_MEMOPS is a guess. */
 int cuPointerGetAttributes(unsigned n, int *which, void **values,
                            uint64_t address)
 {
+    const block_t *b = find(address);
+
+    for (unsigned k = 0; b != NULL && b->pooled && k < n; ++k) {
+        if (which[k] == SYNC_MEMOPS) {
+            return INVALID_VALUE;
+        }
+    }
     for (unsigned k = 0; k < n; ++k) {
         if (fake_cuda_attribute(values[k], which[k], address) == SUCCESS) {
             continue;
@@ -174,17 +182,6 @@ int cuPointerGetAttributes(unsigned n, int *which, void **values,
             *(int *)values[k] = 0;
         }
     }
-    return SUCCESS;
-}
-
-int cuPointerSetAttribute(const void *value, int which, uint64_t address)
-{
-    block_t *b = find(address);
-
-    if (b == NULL || b->pooled || which != SYNC_MEMOPS) {
-        return INVALID_VALUE;
-    }
-    b->ordered = *(const int *)value;
     return SUCCESS;
 }
 
@@ -227,6 +224,18 @@ int cuCtxPopCurrent_v2(void **context_p)
 static void *current(void)
 {
     return depth == 0 ? NULL : stack[depth - 1];
+}
+
+int cuPointerSetAttribute(const void *value, int which, uint64_t address)
+{
+    block_t *b = find(address);
+
+    if (b == NULL || b->pooled || which != SYNC_MEMOPS ||
+        current() != &contexts[b->device]) {
+        return INVALID_VALUE;
+    }
+    b->ordered = *(const int *)value;
+    return SUCCESS;
 }
 
 /* Its device. */
