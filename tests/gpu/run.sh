@@ -342,11 +342,11 @@ print_report() {
     cat <<'TEXT'
 
 MB/s: bytes of all pairs / (ranks * median time). All ranks share one host and one GPU and play two servers, so there
-is no slow link, and nothing to gain from a schedule: what counts is what each way to move the bytes costs. Every byte
-of every call was checked. Processes take turns on a GPU, unless MPS runs there. "By the host": bytes go through pinned memory of the host, chunk by chunk; "GPU: fast" does so,
-too, where UCX does not know of the GPU (that of libucx-cu13 does not with drivers before 580; an archive with libucx-cu12
-does, see tests/gpu/bundle). Open MPI's own algorithm copies what a rank sends to itself with the CPU, which
-ends the job if this Open MPI was built without CUDA. A dash: not run, or failed.
+is no slow link, and nothing to gain from a schedule: what counts is what each way to move the bytes costs. Processes
+take turns on a GPU, unless MPS runs there. Every byte of every call was checked. "By the host": bytes go through pinned
+memory of the host, chunk by chunk; "GPU: fast" does so, too, where UCX does not know of the GPU (the UCX of libucx-cu13
+needs driver 580; tests/gpu/bundle can take libucx-cu12). Open MPI's own algorithm copies what a rank sends to itself
+with the CPU, which ends the job if this Open MPI was built without CUDA. A dash: not run, or failed.
 
 TEXT
     print_table
