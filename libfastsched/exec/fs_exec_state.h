@@ -53,12 +53,6 @@ struct fs_exec {
     fs_trace_t      *trace;       /* NULL: off */
 };
 
-/* Between servers: the receiver's word is needed. */
-static inline bool fs_op_is_wire(const fs_op_t *op)
-{
-    return op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
-}
-
 /* The transport's granted(); arg is the machine. */
 void fs_exec_granted(void *arg, uint32_t peer, uint64_t count);
 

@@ -425,7 +425,7 @@ void fs_trace_post(fs_trace_t *trace, uint32_t op, uint64_t count)
         times->post  = fs_now_ns();
         times->count = count;
         times->slot  = take_slot(busy_of(trace, o));
-        if (o->kind != FS_OP_COPY && o->channel == FS_CH_WIRE) {
+        if (fs_op_is_wire(o)) {
             add_wait(trace, o, op);
         }
     }

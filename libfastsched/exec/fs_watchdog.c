@@ -31,11 +31,6 @@ typedef struct lag {
     uint64_t       all_bytes;
 } lag_t;
 
-static bool is_wire(const fs_op_t *op, fs_op_kind_t kind)
-{
-    return op->kind == kind && op->channel == FS_CH_WIRE;
-}
-
 static lag_t find_lag(const fs_exec_t *exec, fs_op_kind_t kind)
 {
     const fs_plan_t *plan = fs_exec_plan(exec);
@@ -45,7 +40,7 @@ static lag_t find_lag(const fs_exec_t *exec, fs_op_kind_t kind)
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         const fs_op_t *op = &plan->ops[k];
 
-        if (is_wire(op, kind)) {
+        if (op->kind == kind && fs_op_is_wire(op)) {
             lag.n_stages += last == NULL || op->peer != last->peer;
             last = op;
             if (lag.op == NULL && !fs_exec_is_done(exec, k)) {
@@ -58,7 +53,7 @@ static lag_t find_lag(const fs_exec_t *exec, fs_op_kind_t kind)
     for (uint32_t k = 0; k < plan->n_ops && lag.op != NULL; ++k) {
         const fs_op_t *op = &plan->ops[k];
 
-        if (is_wire(op, kind) && op->peer == lag.op->peer) {
+        if (op->kind == kind && fs_op_is_wire(op) && op->peer == lag.op->peer) {
             ++lag.n_messages;
             lag.all_bytes += op->len_bytes;
             lag.done_bytes += fs_exec_is_done(exec, k) ? op->len_bytes : 0;
@@ -100,7 +95,7 @@ static void say_local(fs_line_t *line, const fs_coll_t *coll)
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         const fs_op_t *op = &plan->ops[k];
 
-        if (op->kind != FS_OP_COPY && op->channel != FS_CH_WIRE &&
+        if (op->kind != FS_OP_COPY && !fs_op_is_wire(op) &&
             fs_exec_is_ready(coll->exec, k) &&
             !fs_exec_is_done(coll->exec, k)) {
             fs_line_say(line, "; waits for ");

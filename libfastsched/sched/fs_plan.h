@@ -8,6 +8,12 @@
 /* Messages of one channel between two ranks, per call: tags have 24 bits. */
 enum { FS_MAX_SEQ = 1 << 24, FS_NO_OP = UINT32_MAX };
 
+/* A message between servers. */
+static inline bool fs_op_is_wire(const fs_op_t *op)
+{
+    return op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
+}
+
 /* An edge of a program. */
 typedef struct fs_edge {
     uint32_t before;
