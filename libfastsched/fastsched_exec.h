@@ -159,6 +159,8 @@ typedef struct fs_host {
     /** The network of this process, made at the first call; NULL if that is
      *  impossible. Asked for only when ranks are on several servers. */
     fs_net_t *(*net)(void *ctx);
+    /** Why net() gave none. NULL: unknown. */
+    const char *(*why_no_net)(void *ctx);
     /** The NICs of this process, found at the first call; NULL: unknown. Asked
      *  for only when ranks are on several servers. */
     fs_nics_t *(*nics)(void *ctx);

@@ -32,7 +32,7 @@ typedef struct fs_wrapper {
     fs_params_t     params;
     uint32_t       *world_server; /**< parameter nodes; NULL: ask the MPI */
     fs_net_t       *net;
-    bool            no_net; /**< it could not be made */
+    char            no_net[256]; /**< why it could not be made, or "" */
     fs_nics_t      *nics;
     fs_accel_t     *accel;     /**< fs_wrapper_find_accel(), like the next */
     unsigned        mem_kinds; /**< of device memory that the MPI takes itself:
@@ -69,8 +69,10 @@ fs_status_t fs_wrapper_parse(fs_wrapper_t *wrapper,
 fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
                              size_t why_len);
 
-/** The network, for fs_host_t.net; NULL, and said why, if there is none. */
-fs_net_t *fs_wrapper_net(fs_wrapper_t *wrapper);
+/** The network, for fs_host_t.net; and why there is none, for
+ *  fs_host_t.why_no_net. */
+fs_net_t   *fs_wrapper_net(fs_wrapper_t *wrapper);
+const char *fs_wrapper_no_net(const fs_wrapper_t *wrapper);
 
 /** The NICs, for fs_host_t.nics. */
 fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper);

@@ -19,7 +19,7 @@ AC_DEFUN([FS_REQUIRED], [
     [AC_MSG_ERROR([--with-$1=$fs_want_$1 was given, but: $fs_said_$1])])])
 
 dnl FS_PKG(X, VAR, WHAT, MODULE, MIN-VERSION, DEBIAN-PACKAGE): a part that
-dnl pkg-config knows. Sets VAR_CFLAGS and VAR_LIBS.
+dnl pkg-config knows. Sets VAR_CFLAGS, VAR_LIBS and VAR_LIBDIR.
 AC_DEFUN([FS_PKG], [
   FS_WITH([$1], [$3])
   AS_IF([test "x$fs_want_$1" != xno], [
@@ -37,9 +37,11 @@ AC_DEFUN([FS_PKG], [
     AS_IF([test -z "$fs_place" || test -n "$PKG_CONFIG_PATH"], [
       PKG_CHECK_MODULES([$2], [$4 >= $5],
         [fs_have_$1=yes
-         fs_said_$1=`$PKG_CONFIG --modversion $4`],
+         fs_said_$1=`$PKG_CONFIG --modversion $4`
+         $2_LIBDIR=`$PKG_CONFIG --variable=libdir $4`],
         [:])])
     PKG_CONFIG_PATH=$fs_save_path])
+  AC_SUBST([$2_LIBDIR])
   FS_REQUIRED([$1])])
 
 dnl FS_HEADER(X, WHAT, HEADER, VERSION-MACRO, DEFAULT-DIRS, PROLOGUE): a part

@@ -55,6 +55,12 @@ static fs_net_t *get_net(void *ctx)
     return fs_wrapper_net(&mpich_fast_wrapper);
 }
 
+static const char *why_no_net(void *ctx)
+{
+    (void) ctx;
+    return fs_wrapper_no_net(&mpich_fast_wrapper);
+}
+
 static fs_nics_t *get_nics(void *ctx)
 {
     (void) ctx;
@@ -157,6 +163,7 @@ fs_host_t mpich_fast_basic_host(void *ctx)
 {
     return (fs_host_t){.ctx = ctx,
                        .net = get_net,
+                       .why_no_net = why_no_net,
                        .nics = get_nics,
                        .warn = warn,
                        .mem_kinds = mpich_fast_wrapper.mem_kinds};

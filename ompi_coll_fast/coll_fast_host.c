@@ -76,6 +76,12 @@ static fs_net_t *get_net(void *ctx)
     return fs_wrapper_net(&mca_coll_fast_component.wrapper);
 }
 
+static const char *why_no_net(void *ctx)
+{
+    (void) ctx;
+    return fs_wrapper_no_net(&mca_coll_fast_component.wrapper);
+}
+
 static fs_nics_t *get_nics(void *ctx)
 {
     (void) ctx;
@@ -168,6 +174,7 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
                       .allgather = allgather,
                       .progress = host_progress,
                       .net = get_net,
+                      .why_no_net = why_no_net,
                       .nics = get_nics,
                       .warn = host_warn,
                       .p2p = &mca_coll_fast_p2p};

@@ -49,8 +49,8 @@ declared() {
 
 in_map() { sed -n 's/^ *\(fs_[a-z0-9_]*\);.*/\1/p' "$lib/libfastsched.map" | sort -u; }
 
-# What a shared library defines for others.
-exported() { ${NM:-nm} -D --defined-only "$1" | awk '{ print $3 }' | sed 's/@.*//' | sort -u; }
+# What a shared library defines for others, but for the name of its version.
+exported() { ${NM:-nm} -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' | sort -u; }
 
 # WHAT LEFT RIGHT: complain about lines of LEFT that RIGHT lacks.
 lacks() {
@@ -87,7 +87,7 @@ allow 'fastsched_wrapper.h' "$pure|<pthread.h>|\"fastsched_(accel|exec).h\"" "$l
 
 for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
     case $file in
-    */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
+    */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_api.[ch] | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
     *) outside='mpi|ompi|opal|ucp|uct|ucs|cuda|hip' ;;
     esac
     crossing=$(includes "$file" | grep -E " [<\"]($outside)([/._].*)?[>\"]$")
@@ -127,11 +127,29 @@ done
 lacks 'declared in a public header but not in libfastsched.map' "$(declared)" "$(in_map)"
 lacks 'in libfastsched.map but in no public header' "$(in_map)" "$(declared)"
 
+# LIBRARY NAME...: complain about libraries that it needs and that are not named. A plugin
+# that misses one makes every process of every job say so.
+needs_only() {
+    library=$1
+    shift
+    needed=$(${READELF:-readelf} -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort -u)
+    lacks "${library##*/} may not need" "$needed" "$(printf '%s\n' "$@")"
+}
+
+# What a program calls so cannot come between our own calls.
+calls_itself() {
+    calls=$(${READELF:-readelf} -rW "$1" | grep -oE ' fs_[a-z0-9_]+' | sort -u)
+    [ -z "$calls" ] || complain "${1##*/} lets others define what it calls itself:
+$calls"
+}
+
+system='libc libdl libpthread librt libm ld-linux-x86-64 ld-linux-aarch64'
 library=$build/libfastsched/.libs/libfastsched.so
 if [ -e "$library" ]; then
     lacks 'exported by libfastsched.so but not in its map' "$(exported "$library")" "$(in_map)"
+    calls_itself "$library"
     # Without UCX or hwloc, what their headers declare is not there.
-    if [ -f "$build/libfastsched/exec/libfastsched_la-fs_transport_ucx.lo" ] &&
+    if [ -f "$build/libfastsched/exec/fs_ucx_api.lo" ] &&
         [ -f "$build/libfastsched/exec/fs_hwloc.lo" ]; then
         lacks 'in libfastsched.map but not defined' "$(in_map)" "$(exported "$library")"
     fi
@@ -140,6 +158,16 @@ fi
 component=$build/ompi_coll_fast/.libs/mca_coll_fast.so
 if [ -e "$component" ]; then
     lacks 'exported by mca_coll_fast.so' "$(exported "$component")" mca_coll_fast_component
+    calls_itself "$component"
+    # shellcheck disable=SC2086
+    needs_only "$component" libmpi libopen-pal $system
+fi
+
+library=$build/mpich_coll_fast/.libs/libmpich_coll_fast.so
+if [ -e "$library" ]; then
+    calls_itself "$library"
+    # shellcheck disable=SC2086
+    needs_only "$library" $system
 fi
 
 [ $failed -eq 0 ] && echo "check_layers: ok"

@@ -88,6 +88,26 @@ static fs_status_t gather(creation_t *c, const void *mine, size_t len,
                          0);
 }
 
+static void warn(const fs_coll_t *coll, const char *line)
+{
+    if (coll->host.warn != NULL) {
+        coll->host.warn(coll->host.ctx, line);
+    }
+}
+
+/* The first rank without a network says why, for all. */
+static void explain_no_net(const fs_coll_t *coll)
+{
+    const fs_host_t *host = &coll->host;
+    char             line[400];
+
+    if (coll->net == NULL && host->why_no_net != NULL) {
+        snprintf(line, sizeof(line), "UCX cannot be used: %s",
+                 host->why_no_net(host->ctx));
+        warn(coll, line);
+    }
+}
+
 /* One verdict from each rank: the first bad one is everybody's. */
 static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
 {
@@ -98,6 +118,9 @@ static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
         status = (fs_status_t)c->verdicts[r].status;
         if (status == FS_ERR_UNREACHABLE && c->verdicts[r].peer == r) {
             explain(c, status, "rank %u has no network", r, 0);
+            if (r == c->coll->rank) {
+                explain_no_net(c->coll);
+            }
         } else if (status == FS_ERR_UNREACHABLE) {
             explain(c, status, "rank %u cannot reach rank %u", r,
                     c->verdicts[r].peer);
@@ -385,11 +408,11 @@ static void give_notice(creation_t *c)
     const char      *name = c->member->comm_name;
     char             line[400];
 
-    if (coll->rank == 0 && coll->host.warn != NULL) {
+    if (coll->rank == 0) {
         snprintf(line, sizeof(line),
                  "%s%s%.256s, so the MPI's own messages are used",
                  name != NULL ? name : "", name != NULL ? ": " : "", c->why);
-        coll->host.warn(coll->host.ctx, line);
+        warn(coll, line);
     }
     c->why[0] = '\0';
 }
@@ -416,13 +439,6 @@ static fs_status_t find_network(creation_t *c)
 }
 
 /* ---- trace ---- */
-
-static void warn(const fs_coll_t *coll, const char *line)
-{
-    if (coll->host.warn != NULL) {
-        coll->host.warn(coll->host.ctx, line);
-    }
-}
 
 /* For people only: whatever is wrong with it, the communicator works. */
 static void start_trace(creation_t *c)

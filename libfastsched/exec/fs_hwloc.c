@@ -6,6 +6,8 @@
  */
 #include "fastsched_hwloc.h"
 
+#include "exec/fs_hwloc_api.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,14 +182,19 @@ static void find_usable(fs_hwloc_nic_t *nics, uint32_t n, bool is_here)
 uint32_t fs_hwloc_nics(hwloc_topology_t topology, uint32_t max,
                        fs_hwloc_nic_t *nics)
 {
-    hwloc_obj_t obj = NULL;
-    uint32_t    n   = 0;
+    hwloc_obj_t obj;
+    uint32_t    n = 0;
 
-    while ((obj = hwloc_get_next_osdev(topology, obj)) != NULL) {
+    if (!fs_hwloc_find()) {
+        return 0;
+    }
+    obj = fs_hwloc.hwloc_get_obj_by_depth(topology, HWLOC_TYPE_DEPTH_OS_DEVICE,
+                                          0);
+    for (; obj != NULL; obj = obj->next_cousin) {
         if (is_nic_port(obj)) {
             add_port(nics, max, &n, obj);
         }
     }
-    find_usable(nics, n, hwloc_topology_is_thissystem(topology) != 0);
+    find_usable(nics, n, fs_hwloc.hwloc_topology_is_thissystem(topology) != 0);
     return n;
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #if FS_HWLOC
+#include "exec/fs_hwloc_api.h"
 #include "fastsched_hwloc.h"
 #endif
 
@@ -144,7 +145,7 @@ static bool is_near(hwloc_topology_t topology, hwloc_const_cpuset_t binding,
     hwloc_obj_t host = hwloc_get_non_io_ancestor_obj(topology, nic->pci);
 
     return host == NULL || host->cpuset == NULL ||
-           hwloc_bitmap_intersects(host->cpuset, binding);
+           fs_hwloc.hwloc_bitmap_intersects(host->cpuset, binding);
 }
 
 static void add_nics(fs_nics_t *nics, hwloc_topology_t topology,
@@ -168,13 +169,14 @@ static void add_nics(fs_nics_t *nics, hwloc_topology_t topology,
 static void find(fs_nics_t *nics, hwloc_topology_t topology,
                  const char *excluded)
 {
-    hwloc_bitmap_t binding = hwloc_bitmap_alloc();
+    hwloc_bitmap_t binding = fs_hwloc.hwloc_bitmap_alloc();
 
     if (binding == NULL) {
         return;
     }
-    if (hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_PROCESS) != 0) {
-        hwloc_bitmap_fill(binding);
+    if (fs_hwloc.hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_PROCESS) !=
+        0) {
+        fs_hwloc.hwloc_bitmap_fill(binding);
     }
     add_nics(nics, topology, binding, excluded, true);
     nics->list.n_near = nics->list.n;
@@ -182,7 +184,7 @@ static void find(fs_nics_t *nics, hwloc_topology_t topology,
     if (nics->list.n_near == 0) {
         nics->list.n_near = nics->list.n;
     }
-    hwloc_bitmap_free(binding);
+    fs_hwloc.hwloc_bitmap_free(binding);
 }
 
 /* Without the parts that ask GPUs: they take long, and start drivers. */
@@ -193,7 +195,7 @@ static void leave_out_gpus(hwloc_topology_t topology)
                                         "levelzero", "opencl", "gl"};
 
     for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); ++k) {
-        hwloc_topology_set_components(
+        fs_hwloc.hwloc_topology_set_components(
             topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[k]);
     }
 #else
@@ -205,18 +207,18 @@ static void ask_hwloc(fs_nics_t *nics, const char *excluded)
 {
     hwloc_topology_t topology;
 
-    if (hwloc_topology_init(&topology) != 0) {
+    if (!fs_hwloc_find() || fs_hwloc.hwloc_topology_init(&topology) != 0) {
         return;
     }
     leave_out_gpus(topology);
-    hwloc_topology_set_cache_types_filter(topology,
-                                          HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_io_types_filter(topology,
-                                       HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    if (hwloc_topology_load(topology) == 0) {
+    fs_hwloc.hwloc_topology_set_cache_types_filter(topology,
+                                                   HWLOC_TYPE_FILTER_KEEP_NONE);
+    fs_hwloc.hwloc_topology_set_io_types_filter(
+        topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (fs_hwloc.hwloc_topology_load(topology) == 0) {
         find(nics, topology, excluded);
     }
-    hwloc_topology_destroy(topology);
+    fs_hwloc.hwloc_topology_destroy(topology);
 }
 
 #else

@@ -61,7 +61,7 @@ static void send_ended(void *request, ucs_status_t status, void *user_data)
 {
     fs_xfer_t *xfer = user_data;
 
-    ucp_request_free(request);
+    fs_ucx.ucp_request_free(request);
     xfer->request = NULL;
     xfer->done(xfer, fs_ucx_status(status), xfer->len_bytes);
 }
@@ -72,7 +72,7 @@ static void recv_ended(void *request, ucs_status_t status,
     fs_xfer_t *xfer = user_data;
     uint64_t   len  = status == UCS_OK ? info->length : 0;
 
-    ucp_request_free(request); /* and info with it */
+    fs_ucx.ucp_request_free(request); /* and info with it */
     xfer->request   = NULL;
     xfer->in_flight = false;
     xfer->done(xfer, fs_ucx_status(status), len);
@@ -98,7 +98,7 @@ static fs_status_t ucx_send(fs_transport_t *transport, uint32_t peer,
         return FS_ERR_UNREACHABLE;
     }
     xfer->len_bytes = len_bytes;
-    request         = ucp_tag_send_nbx(
+    request         = fs_ucx.ucp_tag_send_nbx(
                 link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->data,
         buf, len_bytes, make_tag(key, link->group, group->rank), &param);
     if (UCS_PTR_IS_ERR(request)) {
@@ -140,9 +140,9 @@ static fs_status_t ucx_recv(fs_transport_t *transport, uint32_t peer,
     }
     xfer->reach     = link->reach;
     xfer->in_flight = true; /* recv_ended() may run before the call returns */
-    request = ucp_tag_recv_nbx(worker_of(group, link->reach), buf, len_bytes,
-                               make_tag(key, group->name, peer), UINT64_MAX,
-                               &param);
+    request         = fs_ucx.ucp_tag_recv_nbx(
+                worker_of(group, link->reach), buf, len_bytes,
+                make_tag(key, group->name, peer), UINT64_MAX, &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }
@@ -157,7 +157,7 @@ static void ucx_cancel(fs_transport_t *transport, fs_xfer_t *xfer)
     ucx_group_t *group = (ucx_group_t *)transport;
 
     if (xfer->request != NULL) {
-        ucp_request_cancel(worker_of(group, xfer->reach), xfer->request);
+        fs_ucx.ucp_request_cancel(worker_of(group, xfer->reach), xfer->request);
     }
 }
 
@@ -179,7 +179,7 @@ static void grant_ended(void *request, ucs_status_t status, void *user_data)
     if (status != UCS_OK) {
         group->grant_status = fs_ucx_status(status);
     }
-    ucp_request_free(request);
+    fs_ucx.ucp_request_free(request);
     link->grant_busy = false;
     --group->super.n_grants_out;
     if (group->destroyed) {
@@ -205,7 +205,7 @@ static fs_status_t push_grant(ucx_link_t *link)
 
     link->grant =
         (ucx_grant_t){link->group, link->owner->rank, link->grant_wanted};
-    request = ucp_am_send_nbx(
+    request = fs_ucx.ucp_am_send_nbx(
         link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->ctrl,
         UCX_AM_GRANT, &link->grant, sizeof(link->grant), NULL, 0, &param);
     if (UCS_PTR_IS_ERR(request)) {

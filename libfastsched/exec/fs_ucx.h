@@ -4,8 +4,7 @@
 #define FS_UCX_H
 
 #include "exec/fs_transport.h"
-
-#include <ucp/api/ucp.h>
+#include "exec/fs_ucx_api.h"
 
 /* Tags: key (32 bits), the receiver's group (14), the sender's rank (18). */
 enum {

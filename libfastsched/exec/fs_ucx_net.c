@@ -47,7 +47,8 @@ typedef struct reason {
 static fs_status_t refuse(const reason_t *why, const char *call,
                           ucs_status_t status)
 {
-    snprintf(why->text, why->len, "%s: %s", call, ucs_status_string(status));
+    snprintf(why->text, why->len, "%s: %s", call,
+             fs_ucx.ucs_status_string(status));
     return FS_ERR_TRANSPORT;
 }
 
@@ -56,7 +57,7 @@ static const char *sndbuf_field(void)
 {
     unsigned major, minor, release;
 
-    ucp_get_version(&major, &minor, &release);
+    fs_ucx.ucp_get_version(&major, &minor, &release);
     return major > 1 || minor >= 17 ? "TCP_SNDBUF" : "SNDBUF";
 }
 
@@ -66,19 +67,19 @@ static ucs_status_t modify_for_wire(ucp_config_t *config, bool rdma,
     char         bytes[32];
     ucs_status_t status;
 
-    status = ucp_config_modify(config, "MAX_RNDV_RAILS", "1");
+    status = fs_ucx.ucp_config_modify(config, "MAX_RNDV_RAILS", "1");
     if (status == UCS_OK && net_device != NULL) {
-        status = ucp_config_modify(config, "NET_DEVICES", net_device);
+        status = fs_ucx.ucp_config_modify(config, "NET_DEVICES", net_device);
     }
     if (status != UCS_OK || rdma) {
         return status;
     }
     if (getenv("FASTSCHED_UCX_RNDV_THRESH") == NULL) {
-        status = ucp_config_modify(config, "RNDV_THRESH", "inf");
+        status = fs_ucx.ucp_config_modify(config, "RNDV_THRESH", "inf");
     }
     if (status == UCS_OK && getenv("UCX_TCP_SNDBUF") == NULL) {
         snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)tcp_sndbuf);
-        status = ucp_config_modify(config, sndbuf_field(), bytes);
+        status = fs_ucx.ucp_config_modify(config, sndbuf_field(), bytes);
     }
     return status;
 }
@@ -99,15 +100,17 @@ static fs_status_t open_context(ucx_context_t *c, const char *name,
     };
     ucs_status_t status;
 
-    status = ucp_init(&params, config, &c->context);
+    status = fs_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params,
+                                     config, &c->context);
     if (status != UCS_OK) {
         return refuse(why, "ucp_init", status);
     }
-    status = ucp_worker_create(c->context, &worker_params, &c->worker);
+    status = fs_ucx.ucp_worker_create(c->context, &worker_params, &c->worker);
     if (status != UCS_OK) {
         return refuse(why, "ucp_worker_create", status);
     }
-    status = ucp_worker_get_address(c->worker, &c->address, &c->address_len);
+    status =
+        fs_ucx.ucp_worker_get_address(c->worker, &c->address, &c->address_len);
     if (status != UCS_OK) {
         return refuse(why, "ucp_worker_get_address", status);
     }
@@ -127,7 +130,7 @@ static bool has_rdma(ucp_context_h context)
     if (file == NULL) {
         return false;
     }
-    ucp_context_print_info(context, file);
+    fs_ucx.ucp_context_print_info(context, file);
     fclose(file);
     for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k) {
         found = found || (text != NULL && strstr(text, names[k]) != NULL);
@@ -143,7 +146,7 @@ static fs_status_t open_contexts(ucx_net_t *net, uint64_t tcp_sndbuf,
     fs_status_t   status;
     ucs_status_t  ucs;
 
-    ucs = ucp_config_read("FASTSCHED", NULL, &config);
+    ucs = fs_ucx.ucp_config_read("FASTSCHED", NULL, &config);
     if (ucs != UCS_OK) {
         return refuse(why, "ucp_config_read", ucs);
     }
@@ -158,20 +161,20 @@ static fs_status_t open_contexts(ucx_net_t *net, uint64_t tcp_sndbuf,
     if (status == FS_OK) {
         status = open_context(&net->wire, "fastsched-wire", config, why);
     }
-    ucp_config_release(config);
+    fs_ucx.ucp_config_release(config);
     return status;
 }
 
 static void close_context(ucx_context_t *c)
 {
     if (c->address != NULL) {
-        ucp_worker_release_address(c->worker, c->address);
+        fs_ucx.ucp_worker_release_address(c->worker, c->address);
     }
     if (c->worker != NULL) {
-        ucp_worker_destroy(c->worker);
+        fs_ucx.ucp_worker_destroy(c->worker);
     }
     if (c->context != NULL) {
-        ucp_cleanup(c->context);
+        fs_ucx.ucp_cleanup(c->context);
     }
 }
 
@@ -217,7 +220,7 @@ static unsigned mem_kinds_of(const ucx_context_t *c)
     ucp_context_attr_t attr  = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
     unsigned           kinds = 0;
 
-    if (ucp_context_query(c->context, &attr) == UCS_OK) {
+    if (fs_ucx.ucp_context_query(c->context, &attr) == UCS_OK) {
         for (int k = FS_MEM_CUDA; k <= FS_MEM_ROCM_MANAGED; ++k) {
             if (attr.memory_types >> fs_ucx_memory_type((fs_mem_kind_t)k) & 1) {
                 kinds |= 1u << k;
@@ -232,9 +235,9 @@ static void introduce(ucx_net_t *net)
 {
     Dl_info info = {.dli_fname = "?"};
 
-    (void)dladdr((const void *)(uintptr_t)ucp_get_version_string, &info);
+    (void)dladdr((const void *)(uintptr_t)fs_ucx.ucp_get_version_string, &info);
     snprintf(net->name, sizeof(net->name), "UCX %s (%s)",
-             ucp_get_version_string(), info.dli_fname);
+             fs_ucx.ucp_get_version_string(), info.dli_fname);
     net->super.name      = net->name;
     net->super.mem_kinds = mem_kinds_of(&net->local) & mem_kinds_of(&net->wire);
 }
@@ -304,7 +307,7 @@ static fs_status_t make_ep(const ucx_context_t *c, const ucp_address_t *address,
     if (*ep_p != NULL) {
         return FS_OK;
     }
-    status = ucp_ep_create(c->worker, &params, ep_p);
+    status = fs_ucx.ucp_ep_create(c->worker, &params, ep_p);
     if (status == UCS_OK || status == UCS_ERR_NO_MEMORY) {
         return fs_ucx_status(status);
     }
@@ -419,8 +422,8 @@ static unsigned ucx_progress(fs_net_t *super)
 {
     ucx_net_t *net = (ucx_net_t *)super;
 
-    return ucp_worker_progress(net->wire.worker) +
-           ucp_worker_progress(net->local.worker);
+    return fs_ucx.ucp_worker_progress(net->wire.worker) +
+           fs_ucx.ucp_worker_progress(net->local.worker);
 }
 
 /* ---- the end ---- */
@@ -432,7 +435,8 @@ static void leave_contexts(void)
 {
     Dl_info info;
 
-    if (dladdr((const void *)(uintptr_t)ucp_get_version_string, &info) != 0) {
+    if (dladdr((const void *)(uintptr_t)fs_ucx.ucp_get_version_string, &info) !=
+        0) {
         (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }
@@ -484,10 +488,11 @@ static fs_status_t set_grant_handler(ucx_net_t *net, const reason_t *why)
         .arg = net,
     };
     ucs_status_t status =
-        ucp_worker_set_am_recv_handler(net->wire.worker, &param);
+        fs_ucx.ucp_worker_set_am_recv_handler(net->wire.worker, &param);
 
     if (status == UCS_OK) {
-        status = ucp_worker_set_am_recv_handler(net->local.worker, &param);
+        status =
+            fs_ucx.ucp_worker_set_am_recv_handler(net->local.worker, &param);
     }
     return status == UCS_OK
                ? FS_OK
@@ -510,6 +515,9 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
     net->groups = calloc(UCX_MAX_GROUPS, sizeof(*net->groups));
     if (net->groups != NULL && getrandom(net->process, sizeof(net->process),
                                          0) == sizeof(net->process)) {
+        status = fs_ucx_find(why, why_len);
+    }
+    if (status == FS_OK) {
         status = open_contexts(net, tcp_sndbuf, net_device, &reason);
     }
     if (status == FS_OK) {

@@ -56,36 +56,25 @@ fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
 
 /* ---- what there is once ---- */
 
-/* With transport "auto" rank 0 of the communicator tells what is used instead. */
-static void explain_no_net(const fs_wrapper_t *wrapper, const char *why)
-{
-    char      text[400];
-    fs_line_t line = {text, sizeof(text), 0};
-
-    if (wrapper->params.transport == FS_TRANSPORT_UCX ||
-        wrapper->params.verbose > 0 || wrapper->on_world_rank_0) {
-        fs_line_say(&line, "UCX cannot be used: %s", why);
-        wrapper->say(text);
-    }
-}
-
 fs_net_t *fs_wrapper_net(fs_wrapper_t *wrapper)
 {
-    char why[256];
-
     pthread_mutex_lock(&wrapper->lock);
-    if (wrapper->net == NULL && !wrapper->no_net) {
-        if (wrapper->create_net(wrapper->params.tcp_sndbuf,
-                                fs_nics_device(wrapper->nics), &wrapper->net,
-                                why, sizeof(why)) != FS_OK) {
-            wrapper->no_net = true;
-            explain_no_net(wrapper, why);
-        } else if (wrapper->net_is_up != NULL) {
+    if (wrapper->net == NULL && wrapper->no_net[0] == '\0' &&
+        wrapper->create_net(
+            wrapper->params.tcp_sndbuf, fs_nics_device(wrapper->nics),
+            &wrapper->net, wrapper->no_net, sizeof(wrapper->no_net)) == FS_OK) {
+        wrapper->no_net[0] = '\0';
+        if (wrapper->net_is_up != NULL) {
             wrapper->net_is_up(wrapper->net);
         }
     }
     pthread_mutex_unlock(&wrapper->lock);
     return wrapper->net;
+}
+
+const char *fs_wrapper_no_net(const fs_wrapper_t *wrapper)
+{
+    return wrapper->no_net;
 }
 
 fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper)

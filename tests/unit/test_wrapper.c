@@ -105,25 +105,10 @@ END_TEST
 
 START_TEST(no_network_is_tried_once)
 {
-    wrapper.on_world_rank_0 = true;
     ck_assert_ptr_null(fs_wrapper_net(&wrapper));
     ck_assert_ptr_null(fs_wrapper_net(&wrapper));
     ck_assert_uint_eq(n_created, 1);
-    ck_assert_uint_eq(n_said, 1);
-    ck_assert_str_eq(said, "UCX cannot be used: there is no network today");
-}
-END_TEST
-
-/* With transport auto one rank of the job is enough; with ucx it is an error of
- * each. */
-START_TEST(others_say_it_where_it_is_an_error)
-{
-    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
-    ck_assert_uint_eq(n_said, 0);
-    wrapper.no_net           = false;
-    wrapper.params.transport = FS_TRANSPORT_UCX;
-    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
-    ck_assert_uint_eq(n_said, 1);
+    ck_assert_str_eq(fs_wrapper_no_net(&wrapper), "there is no network today");
 }
 END_TEST
 
@@ -229,7 +214,6 @@ int main(void)
     tcase_add_test(tcase, parameters_must_fit_together);
     tcase_add_test(tcase, nodes_become_servers);
     tcase_add_test(tcase, no_network_is_tried_once);
-    tcase_add_test(tcase, others_say_it_where_it_is_an_error);
     tcase_add_test(tcase, summary_is_of_rank_0_and_verbose);
     tcase_add_test(tcase, blocks_are_copied_or_packed);
     tcase_add_test(tcase, who_cannot_pack_says_so);
