@@ -211,8 +211,9 @@ void fs_nics_destroy(fs_nics_t *nics);
 
 /**
  * Which device the wire should be bound to, in UCX's words: set by the first
- * fs_coll_create() before it asks for the net. NULL: leave it to UCX, because
- * there is only one, or because UCX_NET_DEVICES is set. Owned by nics.
+ * fs_coll_create() before it asks for the net. NULL: leave it to UCX, because no
+ * NIC is known by name, or because UCX_NET_DEVICES says "all" or what is not to be
+ * used. Owned by nics.
  */
 const char *fs_nics_device(const fs_nics_t *nics);
 
@@ -366,6 +367,8 @@ typedef struct fs_coll_stats {
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
     uint64_t peak_staging; /**< bytes */
+    uint64_t dropped;      /**< messages to this process that came with a wrong
+                                secret, all communicators */
     uint64_t peak_senders; /**< that sent to this rank from other servers at one
                                 time; who has no more left than the plan's
                                 look_ahead does not count */

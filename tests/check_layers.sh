@@ -87,7 +87,7 @@ allow 'fastsched_wrapper.h' "$pure|<pthread.h>|\"fastsched_(accel|exec).h\"" "$l
 
 for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
     case $file in
-    */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_api.[ch] | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
+    */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_api.[ch] | */fs_ucx_config.[ch] | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
     *) outside='mpi|ompi|opal|ucp|uct|ucs|cuda|hip' ;;
     esac
     crossing=$(includes "$file" | grep -E " [<\"]($outside)([/._].*)?[>\"]$")

@@ -17,7 +17,8 @@ fs_alg_t fs_coll_last_alg(const fs_coll_t *coll)
 
 void fs_coll_get_stats(const fs_coll_t *coll, fs_coll_stats_t *stats_p)
 {
-    *stats_p = coll->stats;
+    *stats_p         = coll->stats;
+    stats_p->dropped = coll->net != NULL ? coll->net->n_dropped : 0;
 }
 
 static void say_traffic(fs_line_t *line, const fs_coll_t *coll)

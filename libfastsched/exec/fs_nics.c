@@ -6,9 +6,9 @@
  *     us): the devices in it, if it is a list;
  *   - hwloc: what is usable on this server, nearest to this process first.
  *
- * A chosen NIC is given to UCX by name only where hwloc found several and the
- * user has said nothing: whoever sets UCX_NET_DEVICES, to "all" for example,
- * knows better.
+ * A chosen NIC is given to UCX by name, unless parameter nics only counts them or
+ * UCX_NET_DEVICES says "all" or what is not to be used: whoever says that knows
+ * better.
  */
 #include "exec/fs_nics.h"
 
@@ -97,6 +97,25 @@ static void read_list(fs_nic_list_t *list, const char *text)
         text += len + (text[len] == ',');
     }
     list->n_near = list->n;
+}
+
+/* "mlx5_0:1,mlx5_0:2" is one NIC. */
+static void name_listed(fs_nics_t *nics, const char *text)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, ",");
+
+        for (uint32_t k = 0; k < nics->list.n && len > 0; ++k) {
+            char  *device = nics->device[k];
+            size_t used   = strlen(device);
+
+            if (nics->list.id[k] == id_of(text, len)) {
+                snprintf(device + used, DEVICE_LEN - used, "%s%.*s",
+                         used > 0 ? "," : "", (int)len, text);
+            }
+        }
+        text += len + (text[len] == ',');
+    }
 }
 
 /* ---- by hwloc ---- */
@@ -246,9 +265,11 @@ fs_status_t fs_nics_create(uint32_t n_nics, fs_nics_t **nics_p)
         count_to(&nics->list, n_nics);
     } else if (is_list(text)) {
         read_list(&nics->list, text);
+        name_listed(nics, text);
+        nics->is_ours_to_pin = true;
     } else {
         ask_hwloc(nics, text != NULL && text[0] == '^' ? text + 1 : "");
-        nics->is_ours_to_pin = text == NULL && nics->list.n > 1;
+        nics->is_ours_to_pin = text == NULL;
     }
     *nics_p = nics;
     return FS_OK;

@@ -71,6 +71,7 @@ struct fs_transport {
 /* What a rank tells the others before they can talk to it. */
 typedef struct fs_net_hello {
     uint64_t process[2]; /* identity of the process, random */
+    uint64_t secret;     /* that of rank 0 is the communicator's */
     uint32_t group;      /* its name for this communicator */
     uint32_t address_len;
 } fs_net_hello_t;
@@ -110,8 +111,9 @@ struct fs_net {
     const char *name; /* for people; NULL: none */
     bool lost; /* a communicator has died, perhaps with operations that never
                   end */
-    uint64_t events; /* that fs_net_turn() has seen, ever */
-    uint32_t idle;   /* turns since the last event */
+    uint64_t n_dropped; /* messages that came with a wrong secret */
+    uint64_t events;    /* that fs_net_turn() has seen, ever */
+    uint32_t idle;      /* turns since the last event */
 };
 
 /* All that drive a net do it by this call, under the lock. */

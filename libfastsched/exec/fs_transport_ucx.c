@@ -49,10 +49,59 @@ ucs_memory_type_t fs_ucx_memory_type(fs_mem_kind_t kind)
     return types[kind];
 }
 
-static ucp_tag_t make_tag(uint32_t key, uint32_t group, uint32_t src)
+static ucp_tag_t make_tag(const ucx_group_t *group, uint32_t key,
+                          uint32_t receiver_group, uint32_t src)
 {
-    return (ucp_tag_t)key << (UCX_GROUP_BITS + UCX_RANK_BITS) |
-           (ucp_tag_t)group << UCX_RANK_BITS | src;
+    return ((ucp_tag_t)key << (UCX_GROUP_BITS + UCX_RANK_BITS) |
+            (ucp_tag_t)receiver_group << UCX_RANK_BITS | src) ^
+           group->secret;
+}
+
+/* ---- what is not ours ---- */
+
+/* A connected communicator of this process, by what the tag says without its
+ * secret. Receives compare all 64 bits; this is for messages that none has met. */
+static bool is_for(const ucx_group_t *group, ucp_tag_t tag)
+{
+    ucp_tag_t plain = tag ^ group->secret;
+
+    return group->links != NULL &&
+           (plain >> UCX_RANK_BITS) % UCX_MAX_GROUPS == group->name &&
+           plain % UCX_MAX_RANKS < group->n_ranks;
+}
+
+static bool is_ours(const ucx_net_t *net, ucp_tag_t tag)
+{
+    uint32_t n_left = net->n_groups;
+
+    for (uint32_t k = 0; n_left > 0 && k < UCX_MAX_GROUPS; ++k) {
+        if (net->groups[k] != NULL) {
+            if (is_for(net->groups[k], tag)) {
+                return true;
+            }
+            --n_left;
+        }
+    }
+    return false;
+}
+
+/* Taken out of UCX's queue, such a message keeps its memory, but no receive will
+ * meet it. It is not received: what it says of itself may be wrong. Those behind
+ * an early message of ours wait until that has been received. */
+void fs_ucx_drop_foreign(ucx_net_t *net, ucx_context_t *c)
+{
+    ucp_tag_recv_info_t info;
+
+    while (fs_ucx.ucp_tag_probe_nb(c->worker, 0, 0, 0, &info) != NULL &&
+           info.sender_tag != c->early) {
+        if (is_ours(net, info.sender_tag)) {
+            c->early = info.sender_tag;
+            return;
+        }
+        (void)fs_ucx.ucp_tag_probe_nb(c->worker, info.sender_tag, UINT64_MAX, 1,
+                                      &info);
+        ++net->super.n_dropped;
+    }
 }
 
 /* ---- tagged messages ---- */
@@ -100,7 +149,7 @@ static fs_status_t ucx_send(fs_transport_t *transport, uint32_t peer,
     xfer->len_bytes = len_bytes;
     request         = fs_ucx.ucp_tag_send_nbx(
                 link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->data,
-        buf, len_bytes, make_tag(key, link->group, group->rank), &param);
+        buf, len_bytes, make_tag(group, key, link->group, group->rank), &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }
@@ -142,7 +191,7 @@ static fs_status_t ucx_recv(fs_transport_t *transport, uint32_t peer,
     xfer->in_flight = true; /* recv_ended() may run before the call returns */
     request         = fs_ucx.ucp_tag_recv_nbx(
                 worker_of(group, link->reach), buf, len_bytes,
-                make_tag(key, group->name, peer), UINT64_MAX, &param);
+                make_tag(group, key, group->name, peer), UINT64_MAX, &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }
@@ -203,10 +252,10 @@ static fs_status_t push_grant(ucx_link_t *link)
     };
     ucs_status_ptr_t request;
 
-    link->grant =
-        (ucx_grant_t){link->group, link->owner->rank, link->grant_wanted};
-    request = fs_ucx.ucp_am_send_nbx(
-        link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->ctrl,
+    link->grant = (ucx_grant_t){link->owner->secret, link->group,
+                                link->owner->rank, link->grant_wanted};
+    request     = fs_ucx.ucp_am_send_nbx(
+            link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->ctrl,
         UCX_AM_GRANT, &link->grant, sizeof(link->grant), NULL, 0, &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
@@ -233,27 +282,36 @@ static fs_status_t ucx_grant(fs_transport_t *transport, uint32_t peer,
     return link->grant_busy ? FS_OK : push_grant(link);
 }
 
+/* NULL: it is not for us. */
+static ucx_group_t *find_group(const ucx_net_t *net, const ucx_grant_t *grant)
+{
+    ucx_group_t *group =
+        grant->group < UCX_MAX_GROUPS ? net->groups[grant->group] : NULL;
+
+    return group != NULL && group->secret == grant->secret &&
+                   grant->rank < group->n_ranks
+               ? group
+               : NULL;
+}
+
 ucs_status_t fs_ucx_on_grant(void *arg, const void *header, size_t header_len,
                              void *data, size_t len,
                              const ucp_am_recv_param_t *param)
 {
     ucx_net_t   *net = arg;
     ucx_grant_t  grant;
-    ucx_group_t *group;
+    ucx_group_t *group = NULL;
 
     (void)data;
     (void)len;
     (void)param;
-    if (header_len != sizeof(grant)) {
-        return UCS_OK;
+    if (header_len == sizeof(grant)) {
+        memcpy(&grant, header, sizeof(grant)); /* it need not be aligned */
+        group = find_group(net, &grant);
     }
-    memcpy(&grant, header, sizeof(grant)); /* it need not be aligned */
-    if (grant.group >= UCX_MAX_GROUPS) {
-        return UCS_OK;
-    }
-    group = net->groups[grant.group];
-    if (group != NULL && group->super.granted != NULL &&
-        grant.rank < group->n_ranks) {
+    if (group == NULL) {
+        ++net->super.n_dropped;
+    } else if (group->super.granted != NULL) {
         group->super.granted(group->super.granted_arg, grant.rank, grant.count);
     }
     return UCS_OK;
@@ -265,7 +323,8 @@ static void ucx_destroy(fs_transport_t *transport)
     ucx_net_t   *net   = (ucx_net_t *)transport->net;
 
     net->groups[group->name] = NULL;
-    group->destroyed         = true;
+    --net->n_groups;
+    group->destroyed = true;
     if (group->super.n_grants_out == 0) {
         free_group(group);
     }

@@ -25,6 +25,7 @@
     DO(ucp_init_version)               \
     DO(ucp_request_cancel)             \
     DO(ucp_request_free)               \
+    DO(ucp_tag_probe_nb)               \
     DO(ucp_tag_recv_nbx)               \
     DO(ucp_tag_send_nbx)               \
     DO(ucp_worker_create)              \

@@ -52,36 +52,11 @@ static fs_status_t refuse(const reason_t *why, const char *call,
     return FS_ERR_TRANSPORT;
 }
 
-/* UCX 1.17 renamed the fields that belong to a transport. */
-static const char *sndbuf_field(void)
+static fs_status_t read_config(ucp_config_t **config_p, const reason_t *why)
 {
-    unsigned major, minor, release;
+    ucs_status_t status = fs_ucx.ucp_config_read("FASTSCHED", NULL, config_p);
 
-    fs_ucx.ucp_get_version(&major, &minor, &release);
-    return major > 1 || minor >= 17 ? "TCP_SNDBUF" : "SNDBUF";
-}
-
-static ucs_status_t modify_for_wire(ucp_config_t *config, bool rdma,
-                                    uint64_t tcp_sndbuf, const char *net_device)
-{
-    char         bytes[32];
-    ucs_status_t status;
-
-    status = fs_ucx.ucp_config_modify(config, "MAX_RNDV_RAILS", "1");
-    if (status == UCS_OK && net_device != NULL) {
-        status = fs_ucx.ucp_config_modify(config, "NET_DEVICES", net_device);
-    }
-    if (status != UCS_OK || rdma) {
-        return status;
-    }
-    if (getenv("FASTSCHED_UCX_RNDV_THRESH") == NULL) {
-        status = fs_ucx.ucp_config_modify(config, "RNDV_THRESH", "inf");
-    }
-    if (status == UCS_OK && getenv("UCX_TCP_SNDBUF") == NULL) {
-        snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)tcp_sndbuf);
-        status = fs_ucx.ucp_config_modify(config, sndbuf_field(), bytes);
-    }
-    return status;
+    return status == UCS_OK ? FS_OK : refuse(why, "ucp_config_read", status);
 }
 
 static fs_status_t open_context(ucx_context_t *c, const char *name,
@@ -90,7 +65,7 @@ static fs_status_t open_context(ucx_context_t *c, const char *name,
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES |
                       UCP_PARAM_FIELD_TAG_SENDER_MASK | UCP_PARAM_FIELD_NAME,
-        .features        = UCP_FEATURE_TAG | UCP_FEATURE_AM,
+        .features        = UCX_FEATURES,
         .tag_sender_mask = UCX_MAX_RANKS - 1,
         .name            = name,
     };
@@ -117,50 +92,70 @@ static fs_status_t open_context(ucx_context_t *c, const char *name,
     return FS_OK;
 }
 
-/* Do the context's resources include an RDMA transport? UCX has no call for it;
- * its own listing does tell. */
-static bool has_rdma(ucp_context_h context)
+/* What UCX could use here: a context that opens no port yet is asked. */
+static ucs_status_t find_resources(const ucp_config_t *config,
+                                   fs_ucx_resources_t *found)
 {
-    static const char *const names[] = {" rc_", " dc_", " ud_", " ugni"};
-    char                    *text    = NULL;
-    size_t                   len     = 0;
-    FILE                    *file    = open_memstream(&text, &len);
-    bool                     found   = false;
+    ucp_params_t  params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
+                            .features   = UCX_FEATURES};
+    ucp_context_h context;
+    char         *text   = NULL;
+    size_t        len    = 0;
+    FILE         *file   = open_memstream(&text, &len);
+    ucs_status_t  status = UCS_ERR_NO_MEMORY;
 
-    if (file == NULL) {
-        return false;
+    if (file != NULL) {
+        status = fs_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params,
+                                         config, &context);
+        if (status == UCS_OK) {
+            fs_ucx.ucp_context_print_info(context, file);
+            fs_ucx.ucp_cleanup(context);
+        }
+        fclose(file);
     }
-    fs_ucx.ucp_context_print_info(context, file);
-    fclose(file);
-    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k) {
-        found = found || (text != NULL && strstr(text, names[k]) != NULL);
+    if (status == UCS_OK && text != NULL) {
+        fs_ucx_resources_read(text, found);
     }
     free(text);
-    return found;
+    return status;
 }
 
-static fs_status_t open_contexts(ucx_net_t *net, uint64_t tcp_sndbuf,
-                                 const char *net_device, const reason_t *why)
+/* A context, as UCX's environment and then we want it. */
+static fs_status_t open_local(ucx_net_t *net, const reason_t *why)
 {
     ucp_config_t *config = NULL;
-    fs_status_t   status;
+    fs_status_t   status = read_config(&config, why);
     ucs_status_t  ucs;
 
-    ucs = fs_ucx.ucp_config_read("FASTSCHED", NULL, &config);
-    if (ucs != UCS_OK) {
-        return refuse(why, "ucp_config_read", ucs);
+    if (status != FS_OK) {
+        return status;
     }
-    status = open_context(&net->local, "fastsched-local", config, why);
+    ucs    = find_resources(config, &net->found);
+    status = ucs == UCS_OK ? FS_OK : refuse(why, "ucp_init", ucs);
     if (status == FS_OK) {
-        net->super.rdma = has_rdma(net->local.context);
-        ucs = modify_for_wire(config, net->super.rdma, tcp_sndbuf, net_device);
-        if (ucs != UCS_OK) {
-            status = refuse(why, "ucp_config_modify", ucs);
-        }
+        ucs    = fs_ucx_config_local(config, &net->found);
+        status = ucs == UCS_OK
+                     ? open_context(&net->local, "fastsched-local", config, why)
+                     : refuse(why, "ucp_config_modify", ucs);
     }
-    if (status == FS_OK) {
-        status = open_context(&net->wire, "fastsched-wire", config, why);
+    fs_ucx.ucp_config_release(config);
+    return status;
+}
+
+static fs_status_t open_wire(ucx_net_t *net, uint64_t tcp_sndbuf,
+                             const char *net_device, const reason_t *why)
+{
+    ucp_config_t *config = NULL;
+    fs_status_t   status = read_config(&config, why);
+    ucs_status_t  ucs;
+
+    if (status != FS_OK) {
+        return status;
     }
+    ucs    = fs_ucx_config_wire(config, &net->found, tcp_sndbuf, net_device);
+    status = ucs == UCS_OK
+                 ? open_context(&net->wire, "fastsched-wire", config, why)
+                 : refuse(why, "ucp_config_modify", ucs);
     fs_ucx.ucp_config_release(config);
     return status;
 }
@@ -347,13 +342,18 @@ static fs_status_t ucx_hello(fs_net_t *super, fs_net_hello_t *hello,
             return FS_ERR_UNSUPPORTED;
         }
     }
+    if (getrandom(&hello->secret, sizeof(hello->secret), 0) !=
+        sizeof(hello->secret)) {
+        return FS_ERR_TRANSPORT;
+    }
     group = calloc(1, sizeof(*group));
     if (group == NULL) {
         return FS_ERR_NOMEM;
     }
     group->name              = net->next_group;
     net->groups[group->name] = group;
-    net->next_group          = (net->next_group + 1) % UCX_MAX_GROUPS;
+    ++net->n_groups;
+    net->next_group = (net->next_group + 1) % UCX_MAX_GROUPS;
     memcpy(hello->process, net->process, sizeof(hello->process));
     hello->group       = group->name;
     hello->address_len = (uint32_t)net->address_len;
@@ -367,6 +367,7 @@ static void ucx_forget(fs_net_t *super, uint32_t name)
 
     free(net->groups[name]);
     net->groups[name] = NULL;
+    --net->n_groups;
 }
 
 static fs_status_t link_peers(ucx_net_t *net, ucx_group_t *group,
@@ -414,16 +415,22 @@ static fs_status_t ucx_connect(fs_net_t *super, const fs_net_group_t *spec,
     group->super.net = super;
     group->rank      = spec->rank;
     group->n_ranks   = spec->n_ranks;
+    group->secret    = spec->hello[0].secret;
     *transport_p     = &group->super;
     return FS_OK;
 }
 
 static unsigned ucx_progress(fs_net_t *super)
 {
-    ucx_net_t *net = (ucx_net_t *)super;
+    ucx_net_t *net    = (ucx_net_t *)super;
+    unsigned   events = fs_ucx.ucp_worker_progress(net->wire.worker) +
+                      fs_ucx.ucp_worker_progress(net->local.worker);
 
-    return fs_ucx.ucp_worker_progress(net->wire.worker) +
-           fs_ucx.ucp_worker_progress(net->local.worker);
+    if (events == 0) {
+        fs_ucx_drop_foreign(net, &net->wire);
+        fs_ucx_drop_foreign(net, &net->local);
+    }
+    return events;
 }
 
 /* ---- the end ---- */
@@ -515,10 +522,15 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
     net->groups = calloc(UCX_MAX_GROUPS, sizeof(*net->groups));
     if (net->groups != NULL && getrandom(net->process, sizeof(net->process),
                                          0) == sizeof(net->process)) {
-        status = fs_ucx_find(why, why_len);
+        status           = fs_ucx_find(why, why_len);
+        net->local.early = net->wire.early = net->process[0]; /* no tag yet */
     }
     if (status == FS_OK) {
-        status = open_contexts(net, tcp_sndbuf, net_device, &reason);
+        status = open_local(net, &reason);
+    }
+    if (status == FS_OK) {
+        net->super.rdma = net->found.rdma;
+        status          = open_wire(net, tcp_sndbuf, net_device, &reason);
     }
     if (status == FS_OK) {
         status = set_grant_handler(net, &reason);

@@ -221,9 +221,9 @@ static void say_stats(const fs_wrapper_t *wrapper, const fs_coll_stats_t *s,
                 ull(s->skipped));
     fs_line_say(&line,
                 "guard: %llu looks, %llu classes back to the host; peak "
-                "senders %llu; stage cost %llu bytes",
+                "senders %llu; stage cost %llu bytes; %llu messages dropped",
                 ull(s->guard_looks), ull(s->guard_gone_back),
-                ull(s->peak_senders), ull(s->stage_cost));
+                ull(s->peak_senders), ull(s->stage_cost), ull(s->dropped));
     wrapper->say(text);
 }
 
