@@ -127,6 +127,10 @@ typedef struct fs_host_p2p {
      *  has, are enough, but calls with more messages are then left to the
      *  host. */
     uint32_t n_tags;
+    /** Once, before anything else, on all ranks together: make what the messages
+     *  need. The ranks learn of an error on one of them. NULL: they need
+     *  nothing. */
+    fs_status_t (*open)(void *ctx);
     /** The buffer is borrowed until the request ends. FS_OK, or an error and
      *  there is no request. */
     fs_status_t (*isend)(void *ctx, const void *buf, uint64_t len_bytes,

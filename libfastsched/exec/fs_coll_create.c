@@ -390,15 +390,25 @@ static fs_status_t use_net(creation_t *c)
     return open_network(c);
 }
 
+static bool open_p2p(const fs_host_t *host)
+{
+    return host->p2p != NULL &&
+           (host->p2p->open == NULL || host->p2p->open(host->ctx) == FS_OK);
+}
+
 static fs_status_t use_p2p(creation_t *c)
 {
-    fs_coll_t *coll = c->coll;
+    fs_coll_t  *coll = c->coll;
+    fs_status_t status;
 
-    if (coll->host.p2p != NULL &&
+    if (open_p2p(&coll->host) &&
         fs_mpi_create(&coll->host, &coll->own_net) == FS_OK) {
         coll->net = coll->own_net;
     }
-    return open_network(c);
+    status = open_network(c);
+    return coll->net != NULL
+               ? status
+               : explain(c, status, "the MPI has no messages for us", 0, 0);
 }
 
 /* The second network stands in for the first: one rank says so. */

@@ -281,6 +281,9 @@ typedef struct rank {
     fs_params_t    params;
     uint32_t       n_calls;
     bool           no_net;
+    fs_host_p2p_t  p2p; /* the fake's, and open */
+    bool           cannot_open;
+    uint32_t       n_opened;
     uint64_t       counts[N_RANKS][N_RANKS];
     unsigned char *send[N_RANKS];
     unsigned char *recv[N_RANKS];
@@ -398,6 +401,15 @@ static fs_net_t *loop_net(void *ctx)
     return me->no_net ? NULL : fs_loop_net(loop, me->rank);
 }
 
+static fs_status_t open_messages(void *ctx)
+{
+    rank_t *me = who(ctx);
+
+    ++me->n_opened;
+    fs_fake_barrier(fake); /* a collective operation */
+    return me->cannot_open ? FS_ERR_HOST : FS_OK;
+}
+
 static void keep_warning(void *ctx, const char *line)
 {
     strncat(who(ctx)->warned, line, WHY - 1);
@@ -415,6 +427,9 @@ static void gather_all(uint32_t n_tags, uint64_t seed)
         me->host      = fs_fake_host(fake, r);
         me->host.net  = loop_net;
         me->host.warn = keep_warning;
+        me->p2p       = *me->host.p2p;
+        me->p2p.open  = open_messages;
+        me->host.p2p  = &me->p2p;
         me->n_calls   = 1;
         fs_params_init(&me->params);
         me->params.transport = FS_TRANSPORT_MPI;
@@ -462,6 +477,39 @@ START_TEST(data_arrive)
     live_all();
     all_came_out(FS_OK, 4);
     ck_assert_uint_lt(fs_fake_max_tag(fake), FEW_TAGS);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_uint_eq(ranks[r].n_opened, 1);
+    }
+    part();
+}
+END_TEST
+
+START_TEST(one_rank_cannot_open_the_messages)
+{
+    gather_all(FEW_TAGS, 1);
+    ranks[2].cannot_open = true;
+    live_all();
+    all_came_out(FS_ERR_UNREACHABLE, 0);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_uint_eq(ranks[r].n_opened, 1);
+        ck_assert_str_eq(ranks[r].why, r == 2 ? "the MPI has no messages for us"
+                                              : "rank 2 has no network");
+    }
+    part();
+}
+END_TEST
+
+START_TEST(messages_that_nobody_needs_are_not_opened)
+{
+    gather_all(FEW_TAGS, 1);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].params.transport = FS_TRANSPORT_AUTO;
+    }
+    live_all();
+    all_came_out(FS_OK, 1);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_uint_eq(ranks[r].n_opened, 0);
+    }
     part();
 }
 END_TEST
@@ -546,6 +594,8 @@ int main(void)
     suite_add_tcase(suite, alone);
     tcase_set_timeout(calls, 60);
     tcase_add_loop_test(calls, data_arrive, 0, 6);
+    tcase_add_test(calls, one_rank_cannot_open_the_messages);
+    tcase_add_test(calls, messages_that_nobody_needs_are_not_opened);
     tcase_add_test(calls, too_few_tags_for_the_plan);
     tcase_add_test(calls, mpi_stands_in_for_a_missing_network);
     tcase_add_test(calls, mpi_stands_in_for_an_unreachable_peer);
