@@ -60,8 +60,9 @@ bool mpich_fast_read_params(int world_rank, int world_size);
 
 /* ---- mpich_fast_init.c ---- */
 
-/* Read the parameters, unless that is done. in_init: all of MPI_COMM_WORLD is here. */
-void mpich_fast_start(bool in_init);
+/* Read the parameters, unless that is done. in_init: all of MPI_COMM_WORLD is here. False: nothing
+ * is known of this process yet, as MPI_Init was not called (sessions). */
+bool mpich_fast_start(bool in_init);
 
 /* ---- mpich_fast_engine.c: datatypes; an MPICH that has called us brings its own engine ---- */
 
@@ -146,6 +147,8 @@ void mpich_fast_comm_list(mpich_fast_comm_t *state);
 void mpich_fast_comm_free(mpich_fast_comm_t *state);
 /* MPI_Finalize. What is on the list ends, and the sums are told. */
 void mpich_fast_finish(void);
+/* Have that called by an MPI that is not in league with us. */
+void mpich_fast_watch_finalize(void);
 
 /* State of a communicator, made at its first call, collectively; NULL once MPI_Finalize has begun.
  * Returns an MPI error code, of which the error handler knows. */

@@ -84,8 +84,7 @@ int mpich_fast_alltoallv(const mpich_fast_args_t *args)
     mpich_fast_comm_t *state = NULL;
     int mpi_errno = MPI_SUCCESS;
 
-    mpich_fast_start(false);
-    if (mpich_fast_enabled && MPI_COMM_NULL != (MPI_Comm) args->comm) {
+    if (mpich_fast_start(false) && MPI_COMM_NULL != (MPI_Comm) args->comm) {
         mpi_errno = mpich_fast_comm_get((MPI_Comm) args->comm, &state);
     }
     if (MPI_SUCCESS != mpi_errno) {

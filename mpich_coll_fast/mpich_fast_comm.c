@@ -139,21 +139,24 @@ static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
 
 /* ---- the beginning ---- */
 
-static int make_keyvals(void)
+void mpich_fast_watch_finalize(void)
 {
-    static int at_finalize = MPI_KEYVAL_INVALID;
+    int at_finalize;
+
+    if (MPI_SUCCESS
+        == mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &at_finalize, NULL)) {
+        mpi.Comm_set_attr(MPI_COMM_SELF, at_finalize, &all);
+    }
+}
+
+static int make_keyval(void)
+{
     int mpi_errno = MPI_SUCCESS;
 
     pthread_mutex_lock(&lock);
     if (MPI_KEYVAL_INVALID == keyval) {
         make_error_code();
-        mpi_errno = mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &at_finalize, NULL);
-        if (MPI_SUCCESS == mpi_errno) {
-            mpi_errno = mpi.Comm_set_attr(MPI_COMM_SELF, at_finalize, &all);
-        }
-        if (MPI_SUCCESS == mpi_errno) {
-            mpi_errno = mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, NULL);
-        }
+        mpi_errno = mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, NULL);
     }
     pthread_mutex_unlock(&lock);
     return mpi_errno;
@@ -282,7 +285,7 @@ int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p)
         if (mpich_fast_finished) {
             return MPI_SUCCESS;
         }
-        mpi_errno = make_keyvals();
+        mpi_errno = make_keyval();
         if (MPI_SUCCESS == mpi_errno) {
             mpi_errno = mpi.Comm_get_attr(comm, keyval, state_p, &found);
         }

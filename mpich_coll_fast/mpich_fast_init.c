@@ -129,41 +129,56 @@ static void pass_through(const char *why)
 }
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool started;
+static bool found, started;
+
+static bool find_mpi(void)
+{
+    const char *why = found ? NULL : mpich_fast_find_mpi();
+
+    found = NULL == why;
+    if (!found) {
+        pass_through(why);
+    }
+    return found;
+}
+
+/* A session may make calls before MPI_Init, which is then still to come. */
+static bool is_initialized(void)
+{
+    int initialized;
+
+    mpi.Initialized(&initialized);
+    return initialized;
+}
 
 static void start(bool in_init)
 {
-    const char *why = mpich_fast_find_mpi();
-    int rank, size, world;
+    int rank, size;
 
-    if (NULL != why) {
-        pass_through(why);
-        return;
-    }
-    mpi.Initialized(&world);
-    if (!world) {
-        pass_through("MPI_Init was not called (sessions are not served)");
-        return;
-    }
     mpi.Comm_rank(MPI_COMM_WORLD, &rank);
     mpi.Comm_size(MPI_COMM_WORLD, &size);
     stop(mpich_fast_read_params(rank, size), in_init);
+    mpich_fast_watch_finalize();
 }
 
-void mpich_fast_start(bool in_init)
+bool mpich_fast_start(bool in_init)
 {
-    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
-        return;
+    bool is_started = __atomic_load_n(&started, __ATOMIC_ACQUIRE);
+
+    if (is_started) {
+        return true;
     }
     pthread_mutex_lock(&start_lock);
-    if (!started) {
+    if (!started && mpich_fast_enabled && find_mpi() && is_initialized()) {
         start(in_init);
         __atomic_store_n(&started, true, __ATOMIC_RELEASE);
     }
+    is_started = started;
     pthread_mutex_unlock(&start_lock);
+    return is_started;
 }
 
 void mpich_fast_after_init(void)
 {
-    mpich_fast_start(true);
+    (void) mpich_fast_start(true);
 }

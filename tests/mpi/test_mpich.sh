@@ -111,6 +111,17 @@ mpi_t_first() {
 
 case_of 'MPI_T_init_thread before MPI_Init' mpi_t_first
 
+# ---- sessions, beside MPI_Init ----
+
+# OPTION: as in mpich_session.c.
+session() {
+    # shellcheck disable=SC2086
+    any_run -np 4 $fast "$build/tests/mpich/mpich_session" "$1"
+}
+
+case_of 'one rank makes a call before MPI_Init' session --self
+case_of 'all ranks make a call before MPI_Init' session --world
+
 # ---- what the library is ----
 
 # No MPI among what it needs, no symbol of one that it lacks; and these names.
