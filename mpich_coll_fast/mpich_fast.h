@@ -22,12 +22,14 @@
     DO(Bcast)                                                                                      \
     DO(Cancel)                                                                                     \
     DO(Comm_call_errhandler)                                                                       \
-    DO(Comm_create_keyval) DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_name) DO(Comm_rank)         \
+    DO(Comm_create_keyval)                                                                         \
+    DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_errhandler) DO(Comm_get_name) DO(Comm_rank)        \
         DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split) DO(Comm_split_type) \
-            DO(Comm_test_inter) DO(Get_count) DO(Iallgather) DO(Initialized) DO(Iprobe) DO(Irecv)  \
-                DO(Isend) DO(Pack) DO(Test) DO(Type_free) DO(Type_get_contents)                    \
-                    DO(Type_get_envelope) DO(Type_get_extent) DO(Type_get_true_extent)             \
-                        DO(Type_size_x) DO(Unpack)
+            DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count) DO(Grequest_complete)            \
+                DO(Grequest_start) DO(Iallgather) DO(Initialized) DO(Irecv) DO(Isend) DO(Pack)     \
+                    DO(Request_free) DO(Test) DO(Type_free) DO(Type_get_contents)                  \
+                        DO(Type_get_envelope) DO(Type_get_extent) DO(Type_get_true_extent)         \
+                            DO(Type_size_x) DO(Unpack)
 /* What MPIs before MPI 4 lack; then NULL. */
 #define MPICH_FAST_NEW_CALLS(DO) DO(Type_get_contents_c) DO(Type_get_envelope_c)
 
@@ -121,8 +123,9 @@ fs_status_t mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done
 typedef struct mpich_fast_comm mpich_fast_comm_t;
 struct mpich_fast_comm {
     /* In an MPICH that has called us these are its own business, and MPI_COMM_NULL. */
-    MPI_Comm comm; /* the user's */
-    MPI_Comm own;  /* the same ranks, for our own messages; or MPI_COMM_NULL */
+    MPI_Comm comm;       /* the user's */
+    MPI_Comm own;        /* the same ranks, for messages of transport mpi; else MPI_COMM_NULL */
+    MPI_Request endless; /* a test of it drives the MPI */
     int rank;
     int size;
     char name[MPI_MAX_OBJECT_NAME];
@@ -182,9 +185,13 @@ int mpich_fast_by_host(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
 /* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
 
 fs_host_t mpich_fast_host(mpich_fast_comm_t *state);
+/* Before its first call; false: out of memory. Stop after its last. */
+bool mpich_fast_host_start(mpich_fast_comm_t *state);
+void mpich_fast_host_stop(mpich_fast_comm_t *state);
 /* Only what no MPI is needed for. */
 fs_host_t mpich_fast_basic_host(void *ctx);
-/* The lowest rank of our own communicator on this rank's node, or what parameter nodes says. */
+/* The lowest rank of the communicator on this rank's node, or what parameter nodes says. Collective.
+ * Returns an MPI error code. */
 int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p);
 
 #endif

@@ -192,44 +192,39 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host
     if (FS_OK != status && 0 == state->rank) {
         mpich_fast_sayf("not used on %s: %s", state->name, why);
     }
-    if (NULL != state->coll
-        && (!fs_coll_active(state->coll)
-            || FS_OK != fs_blocks_init(&state->call.blocks, (uint32_t) state->size))) {
+    if (NULL == state->coll || !fs_coll_active(state->coll)
+        || FS_OK != fs_blocks_init(&state->call.blocks, (uint32_t) state->size)) {
         teardown(state);
     }
     return FS_OK;
 }
 
-static int open_comm(mpich_fast_comm_t *state)
+static int open_comm(mpich_fast_comm_t *state, uint32_t server_label)
 {
     fs_host_t host = mpich_fast_host(state);
-    uint32_t server_label;
-    int world_rank, mpi_errno;
+    int world_rank;
     fs_status_t status;
 
     mpi.Comm_rank(MPI_COMM_WORLD, &world_rank);
-    mpi_errno = mpich_fast_server_label(state, &server_label);
-    if (MPI_SUCCESS != mpi_errno) {
-        return mpi_errno;
-    }
     status = mpich_fast_comm_open(state, &host, server_label, world_rank);
     return FS_OK == status ? MPI_SUCCESS : error_code(status);
 }
 
-/* Same ranks, same order, no attributes copied. */
-static int make_own_comm(mpich_fast_comm_t *state)
+/* Nobody goes on alone. */
+static bool on_all_ranks(const mpich_fast_comm_t *state, bool good)
 {
-    int mpi_errno = mpi.Comm_split(state->comm, 0, state->rank, &state->own);
+    int mine = good, all = 0;
 
-    if (MPI_SUCCESS == mpi_errno) {
-        mpi_errno = mpi.Comm_set_errhandler(state->own, MPI_ERRORS_RETURN);
-    }
-    return mpi_errno;
+    mpi.Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, state->comm);
+    return all;
 }
 
+/* Whatever the MPI cannot do for us here, its own algorithm may do without. */
 static int set_up(mpich_fast_comm_t *state)
 {
-    int mpi_errno, inter;
+    uint32_t server_label;
+    bool good;
+    int inter;
 
     mpi.Comm_test_inter(state->comm, &inter);
     mpi.Comm_size(state->comm, &state->size);
@@ -239,8 +234,30 @@ static int set_up(mpich_fast_comm_t *state)
     if (!state->counts) {
         return MPI_SUCCESS;
     }
-    mpi_errno = make_own_comm(state);
-    return MPI_SUCCESS == mpi_errno ? open_comm(state) : mpi_errno;
+    good = MPI_SUCCESS == mpich_fast_server_label(state, &server_label)
+           && mpich_fast_host_start(state);
+    if (!on_all_ranks(state, good)) {
+        if (0 == state->rank) {
+            mpich_fast_sayf("not used on %s: the MPI could not tell which ranks share a server",
+                            state->name);
+        }
+        return MPI_SUCCESS;
+    }
+    return open_comm(state, server_label);
+}
+
+/* Errors of our own calls are not for the user's error handler. */
+static int set_up_in_silence(mpich_fast_comm_t *state)
+{
+    MPI_Errhandler theirs;
+    int mpi_errno;
+
+    mpi.Comm_get_errhandler(state->comm, &theirs);
+    mpi.Comm_set_errhandler(state->comm, MPI_ERRORS_RETURN);
+    mpi_errno = set_up(state);
+    mpi.Comm_set_errhandler(state->comm, theirs);
+    mpi.Errhandler_free(&theirs);
+    return mpi_errno;
 }
 
 /* After a failure the state stays, too: the calls to come are left to the MPI. */
@@ -255,8 +272,9 @@ static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
     state->comm = comm;
     state->own = MPI_COMM_NULL;
     fs_wrapper_find_accel(&mpich_fast_wrapper);
-    mpi_errno = set_up(state);
-    if (MPI_SUCCESS != mpi_errno) {
+    state->endless = MPI_REQUEST_NULL;
+    mpi_errno = set_up_in_silence(state);
+    if (NULL == state->coll) {
         teardown(state);
     }
     attr_errno = mpi.Comm_set_attr(comm, keyval, state);

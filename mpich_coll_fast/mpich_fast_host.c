@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What libfastsched asks of the MPI, on our own communicator: a gather,
- * progress, messages, and who is where.
+ * What libfastsched asks of the MPI: a gather, progress, messages, and who is
+ * where. All ranks are in MPI_Alltoallv, so that collective operations of ours
+ * can go over the user's communicator. Only messages need one of their own:
+ * MPICH has 2048, and the user may want them all.
  *
  * The MPI does not look at our network. So a call of ours leaves nothing
  * undone, and wherever we wait for the MPI we look at the network ourselves.
@@ -21,7 +23,7 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 
     if (len > INT_MAX
         || MPI_SUCCESS
-               != mpi.Iallgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE, state->own,
+               != mpi.Iallgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE, state->comm,
                                  &request)) {
         return FS_ERR_HOST;
     }
@@ -39,14 +41,49 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
     return FS_OK;
 }
 
-/* A probe drives MPICH, if it is on a communicator of more than one rank. */
+/* A test drives MPICH as long as the request has not ended, whatever has come in for the user. A
+ * probe would not: it stops at the first message that it finds. */
 static void progress(void *ctx)
 {
-    const mpich_fast_comm_t *state = ctx;
-    int flag;
+    mpich_fast_comm_t *state = ctx;
+    int done;
 
-    (void) mpi.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state->own, &flag, MPI_STATUS_IGNORE);
+    (void) mpi.Test(&state->endless, &done, MPI_STATUS_IGNORE);
     (void) sched_yield();
+}
+
+static int on_query(void *extra, MPI_Status *status)
+{
+    (void) extra;
+    (void) status;
+    return MPI_SUCCESS;
+}
+
+static int on_request_free(void *extra)
+{
+    (void) extra;
+    return MPI_SUCCESS;
+}
+
+static int on_cancel(void *extra, int complete)
+{
+    (void) extra;
+    (void) complete;
+    return MPI_SUCCESS;
+}
+
+bool mpich_fast_host_start(mpich_fast_comm_t *state)
+{
+    return MPI_SUCCESS
+           == mpi.Grequest_start(on_query, on_request_free, on_cancel, NULL, &state->endless);
+}
+
+void mpich_fast_host_stop(mpich_fast_comm_t *state)
+{
+    if (MPI_REQUEST_NULL != state->endless) {
+        mpi.Grequest_complete(state->endless);
+        mpi.Request_free(&state->endless);
+    }
 }
 
 static fs_net_t *get_net(void *ctx)
@@ -88,6 +125,18 @@ static void *from_request(MPI_Request request)
 static MPI_Request to_request(void *request)
 {
     return (MPI_Request) (uintptr_t) request;
+}
+
+/* Same ranks, same order, no attributes copied. */
+static fs_status_t p2p_open(void *ctx)
+{
+    mpich_fast_comm_t *state = ctx;
+    int mpi_errno = mpi.Comm_split(state->comm, 0, state->rank, &state->own);
+
+    if (MPI_SUCCESS == mpi_errno) {
+        mpi_errno = mpi.Comm_set_errhandler(state->own, MPI_ERRORS_RETURN);
+    }
+    return status_of(mpi_errno);
 }
 
 static fs_status_t p2p_isend(void *ctx, const void *buf, uint64_t len_bytes, uint32_t peer,
@@ -153,6 +202,7 @@ static void p2p_cancel(void *ctx, void *handle)
 
 static const fs_host_p2p_t p2p = {
     .n_tags = 32768, /* of an own communicator */
+    .open = p2p_open,
     .isend = p2p_isend,
     .irecv = p2p_irecv,
     .test = p2p_test,
@@ -193,7 +243,7 @@ int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p)
         return MPI_SUCCESS;
     }
     mpi_errno =
-        mpi.Comm_split_type(state->own, MPI_COMM_TYPE_SHARED, state->rank, MPI_INFO_NULL, &node);
+        mpi.Comm_split_type(state->comm, MPI_COMM_TYPE_SHARED, state->rank, MPI_INFO_NULL, &node);
     if (MPI_SUCCESS == mpi_errno) {
         mpi_errno = mpi.Bcast(&lowest, 1, MPI_INT, 0, node);
         mpi.Comm_free(&node);

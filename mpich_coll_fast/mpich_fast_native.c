@@ -24,6 +24,7 @@ static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
     }
     state->comm = MPI_COMM_NULL;
     state->own = MPI_COMM_NULL;
+    state->endless = MPI_REQUEST_NULL;
     state->rank = comm->rank;
     state->size = comm->size;
     strncpy(state->name, comm->name, sizeof(state->name) - 1);

@@ -65,6 +65,33 @@ static void case_isend(void)
     free(bytes);
 }
 
+/* The same, and rank 0 already has a message that it has not asked for. */
+static void case_unexpected(void)
+{
+    MPI_Request    request = MPI_REQUEST_NULL;
+    unsigned char *bytes = message(0, 1, BIG), early = 7;
+
+    if (test.rank == 0 && test.size > 1) {
+        MPI_Isend(bytes, BIG, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request);
+    } else if (test.rank == 1) {
+        MPI_Send(&early, 1, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD);
+        MPI_Recv(bytes, BIG, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        check_message(bytes, 0, BIG);
+    }
+    use(1);
+    must(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    if (test.rank == 0 && test.size > 1) {
+        early = 0;
+        MPI_Recv(&early, 1, MPI_BYTE, 1, TAG + 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        if (early != 7) {
+            fail("the early message has %u", early);
+        }
+    }
+    free(bytes);
+}
+
 /* Rank 1 is in the call while rank 0 insists on handing over its data. */
 static void case_irecv(void)
 {
@@ -207,6 +234,7 @@ static void case_window(void)
 }
 
 const test_case_t flight_cases[] = {
-    {"isend", case_isend}, {"irecv", case_irecv}, {"wildcard", case_wildcard},
-    {"ring", case_ring},   {"chain", case_chain}, {"window", case_window},
-    {NULL, NULL}};
+    {"isend", case_isend},   {"unexpected", case_unexpected},
+    {"irecv", case_irecv},   {"wildcard", case_wildcard},
+    {"ring", case_ring},     {"chain", case_chain},
+    {"window", case_window}, {NULL, NULL}};

@@ -60,6 +60,34 @@ aware=-x\ LD_PRELOAD=$build/tests/accel/libfake_aware.so
         --mca coll_fast_accel_fallback 0 -- $packs
 }
 
+# ---- as many communicators as without us ----
+
+# LINES OPTION... -- ARGUMENT: so many of them say that fast is not used there.
+many() {
+    wanted=$1 options=
+    shift
+    while [ "$1" != -- ]; do
+        options="$options $1"
+        shift
+    done
+    # shellcheck disable=SC2086
+    any_run -np 2 --mca coll fast $always $options "${program%/*}/mpich_many" "$2" ||
+        return
+    lines=$(grep -c 'not used on a communicator: ' "$scratch/out")
+    [ "$lines" = "$wanted" ] || { echo "$lines times not used" && return 1; }
+}
+
+nodes='--mca coll_fast_nodes 2x1'
+# shellcheck disable=SC2086
+{
+    report '1,900 communicators' many 0 $nodes -- 1900
+    report 'all communicators that there are' many 0 $nodes -- --all
+    report 'none is left for our messages' many 3 $nodes $mpi -- --all
+    [ -n "$native" ] ||
+        report 'none is left to ask who shares a server' \
+            many 3 -x MPIR_CVAR_NUM_CLIQUES=2 -- --all
+}
+
 # ---- how it is chosen; an MPICH that knows "fast" is test_native.sh's ----
 
 [ -z "$native" ] || {
