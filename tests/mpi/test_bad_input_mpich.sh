@@ -23,6 +23,24 @@ unknown() {
 
 case_of 'FASTSCHED_WINDO: one line about it' unknown
 
+# ---- loaded, and of no use ----
+
+# Where each of MPICH's nodes is a server, and there is one.
+one_server() {
+    job -np 2 --mca coll fast --mca coll_fast_verbose 1 "$program" --none &&
+        ends_well && said 2 ': ok' && said 1 'call 1: host (one server)' &&
+        said 1 'loaded, and has run none of these calls'
+}
+
+no_call() {
+    job -np 2 --mca coll fast --mca coll_fast_verbose 1 \
+        "${program%/*}/mpi_cvar" auto && ends_well &&
+        said 1 'loaded, and not used: rank 0 has made no call of MPI_Alltoallv'
+}
+
+case_of 'one server: the last line says so' one_server
+[ -n "$native" ] || case_of 'no call: the last line says so' no_call
+
 # ---- the variable without the library: MPICH itself refuses ----
 
 alone() {
