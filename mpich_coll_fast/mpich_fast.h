@@ -13,22 +13,25 @@
 
 /* ---- mpich_fast_next.c: what we call of the MPI, by the PMPI_ names ---- */
 
-#define MPICH_FAST_CALLS(DO)                                                                       \
-    DO(Abort)                                                                                      \
-    DO(Add_error_class)                                                                            \
-    DO(Add_error_code)                                                                             \
-    DO(Add_error_string)                                                                           \
-    DO(Allreduce)                                                                                  \
-    DO(Bcast)                                                                                      \
-    DO(Cancel)                                                                                     \
-    DO(Comm_call_errhandler)                                                                       \
-    DO(Comm_create_keyval)                                                                         \
-    DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_errhandler) DO(Comm_get_name) DO(Comm_rank)        \
-        DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split) DO(Comm_split_type) \
-            DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count) DO(Grequest_complete)            \
-                DO(Grequest_start) DO(Iallgather) DO(Initialized) DO(Irecv) DO(Isend) DO(Pack)     \
-                    DO(Request_free) DO(Test) DO(Type_free) DO(Type_get_contents)                  \
-                        DO(Type_get_envelope) DO(Type_get_extent) DO(Type_get_true_extent)         \
+#define MPICH_FAST_CALLS(DO)                                                                   \
+    DO(Abort)                                                                                  \
+    DO(Add_error_class)                                                                        \
+    DO(Add_error_code)                                                                         \
+    DO(Add_error_string)                                                                       \
+    DO(Allreduce)                                                                              \
+    DO(Barrier)                                                                                \
+    DO(Bcast)                                                                                  \
+    DO(Cancel)                                                                                 \
+    DO(Comm_call_errhandler)                                                                   \
+    DO(Comm_create_keyval)                                                                     \
+    DO(Comm_free)                                                                              \
+    DO(Comm_get_attr)                                                                          \
+    DO(Comm_get_errhandler) DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr)                  \
+        DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split) DO(Comm_split_type)               \
+            DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count) DO(Grequest_complete)        \
+                DO(Grequest_start) DO(Iallgather) DO(Initialized) DO(Irecv) DO(Isend) DO(Pack) \
+                    DO(Request_free) DO(Test) DO(Type_free) DO(Type_get_contents)              \
+                        DO(Type_get_envelope) DO(Type_get_extent) DO(Type_get_true_extent)     \
                             DO(Type_size_x) DO(Unpack)
 /* What MPIs before MPI 4 lack; then NULL. */
 #define MPICH_FAST_NEW_CALLS(DO) DO(Type_get_contents_c) DO(Type_get_envelope_c)
@@ -57,8 +60,8 @@ void mpich_fast_sayf(const char *format, ...) __attribute__((format(printf, 1, 2
 /* The same, before something that may end the job: there is time to read it. */
 void mpich_fast_say_last(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Once. False, and said why: the job has to stop. */
-bool mpich_fast_read_params(int world_rank, int world_size);
+/* Once. False: the job has to stop, and wrong is the line that one rank says. */
+bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t len);
 
 /* ---- mpich_fast_init.c ---- */
 

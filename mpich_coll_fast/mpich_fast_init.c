@@ -92,17 +92,26 @@ __attribute__((destructor)) static void let_go(void)
 
 /* ---- the start ---- */
 
-/* Every rank says it before the first one ends the job. */
-static void stop(bool good, bool in_init)
+/* One rank says what is wrong, the lowest for which something is, before any ends the job. */
+static void stop_if(const char *wrong, int rank, bool in_init)
 {
-    int bad = !good, any = bad;
+    struct {
+        int is_wrong, rank;
+    } mine = {NULL != wrong, rank}, first = mine;
 
     if (in_init) {
-        mpi.Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        mpi.Allreduce(&mine, &first, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD);
     }
-    if (any) {
-        mpi.Abort(MPI_COMM_WORLD, 1);
+    if (!first.is_wrong) {
+        return;
     }
+    if (rank == first.rank) {
+        mpich_fast_say_last("%s", wrong);
+    }
+    if (in_init) {
+        mpi.Barrier(MPI_COMM_WORLD);
+    }
+    mpi.Abort(MPI_COMM_WORLD, 1);
 }
 
 /* For an MPI whose handles we do not know: by what the launcher says. */
@@ -154,10 +163,11 @@ static bool is_initialized(void)
 static void start(bool in_init)
 {
     int rank, size;
+    char wrong[700];
 
     mpi.Comm_rank(MPI_COMM_WORLD, &rank);
     mpi.Comm_size(MPI_COMM_WORLD, &size);
-    stop(mpich_fast_read_params(rank, size), in_init);
+    stop_if(mpich_fast_read_params(rank, size, wrong, sizeof(wrong)) ? NULL : wrong, rank, in_init);
     mpich_fast_watch_finalize();
 }
 

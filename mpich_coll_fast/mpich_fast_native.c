@@ -98,25 +98,24 @@ __attribute__((visibility("default"))) mpich_fast_native_open_t mpich_fast_nativ
 
 const mpich_fast_native_t *mpich_fast_native_open(int version,
                                                   const mpich_fast_services_t *services,
-                                                  int world_rank, int world_size)
+                                                  int world_rank, int world_size,
+                                                  mpich_fast_refusal_t *refusal)
 {
-    if (MPICH_FAST_NATIVE_VERSION != version) {
+    if (MPICH_FAST_NATIVE_VERSION != version) { /* refusal may be another thing */
         mpich_fast_say_last("not used: this MPICH knows version %d of our tables, the library has "
                             "version %d; build both from one source",
                             version, MPICH_FAST_NATIVE_VERSION);
         return NULL;
     }
     if (mpich_fast_enabled) {
-        mpich_fast_say_last(
-            "not used: the library is loaded before this MPICH already (LD_PRELOAD), "
-            "which has the algorithm fast itself; leave out one of the two");
+        strcpy(refusal->why, "the library is loaded before this MPICH already (LD_PRELOAD), "
+                             "which has the algorithm fast itself; leave out one of the two");
         return NULL;
     }
     mpich_fast_services = services;
     mpich_fast_engine = &mpich_fast_native_engine;
     mpich_fast_wrapper.net_is_up = net_is_up;
-    if (!mpich_fast_read_params(world_rank, world_size)) {
-        services->abort(1);
-    }
-    return &table;
+    refusal->stop =
+        !mpich_fast_read_params(world_rank, world_size, refusal->why, sizeof(refusal->why));
+    return refusal->stop ? NULL : &table;
 }

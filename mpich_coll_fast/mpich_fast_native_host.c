@@ -26,6 +26,11 @@ static void progress(void *ctx)
     (void) sched_yield();
 }
 
+static fs_status_t p2p_open(void *ctx)
+{
+    return status_of(mpich_fast_services->open(ctx));
+}
+
 static fs_status_t p2p_isend(void *ctx, const void *buf, uint64_t len_bytes, uint32_t peer,
                              uint32_t tag, void **request_p)
 {
@@ -65,6 +70,7 @@ static void p2p_cancel(void *ctx, void *request)
 
 static const fs_host_p2p_t p2p = {
     .n_tags = 32768, /* of an own communicator */
+    .open = p2p_open,
     .isend = p2p_isend,
     .irecv = p2p_irecv,
     .test = p2p_test,

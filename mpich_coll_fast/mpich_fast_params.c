@@ -103,7 +103,7 @@ static void look_for_unknown(void)
     }
 }
 
-bool mpich_fast_read_params(int world_rank, int world_size)
+bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t len)
 {
     fs_wrapper_t *w = &mpich_fast_wrapper;
     char why[512], text[600];
@@ -112,7 +112,7 @@ bool mpich_fast_read_params(int world_rank, int world_size)
     if (FS_OK != fs_wrapper_parse(w, value_of, why, sizeof(why))
         || FS_OK != fs_wrapper_place(w, (uint32_t) world_size, why, sizeof(why))) {
         spell(why, text, sizeof(text));
-        mpich_fast_say_last("parameter %s; the job stops here", text);
+        snprintf(wrong, len, "parameter %s; the job stops here", text);
         return false;
     }
     if (w->on_world_rank_0) {

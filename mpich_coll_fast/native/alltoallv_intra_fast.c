@@ -79,12 +79,26 @@ static int fast_run(void *arg, const void *sendbuf, const ptrdiff_t * sendcounts
 
 /* ---- what we do for the library ---- */
 
+typedef struct {
+    MPIR_Comm *user;
+    MPIR_Comm *own;             /* the same ranks, for the library's messages; or NULL */
+    void *state;                /* the library's; NULL: calls are MPICH's */
+} fast_comm_t;
+
 static int fast_allgather(void *comm, const void *in, ptrdiff_t len, void *out)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
 
-    return fast_class(MPIR_Allgather(in, len, MPI_BYTE, out, len, MPI_BYTE, comm,
-                                     FAST_ERRFLAG_OF(errflag)));
+    return fast_class(MPIR_Allgather(in, len, MPI_BYTE, out, len, MPI_BYTE,
+                                     ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
+}
+
+/* Same ranks, same order, no attributes copied. */
+static int fast_open(void *comm)
+{
+    fast_comm_t *fast = comm;
+
+    return fast_class(MPIR_Comm_split_impl(fast->user, 0, fast->user->rank, &fast->own));
 }
 
 static void fast_progress(void)
@@ -116,14 +130,15 @@ static int fast_watch(unsigned (*poll) (void))
 
 static int fast_isend(void *comm, const void *buf, ptrdiff_t len, int dest, int tag, void **request)
 {
-    return fast_class(MPID_Isend(buf, len, MPI_BYTE, dest, tag, comm, FAST_PT2PT,
-                                 (MPIR_Request **) request));
+    return fast_class(MPID_Isend(buf, len, MPI_BYTE, dest, tag, ((fast_comm_t *) comm)->own,
+                                 FAST_PT2PT, (MPIR_Request **) request));
 }
 
 static int fast_irecv(void *comm, void *buf, ptrdiff_t len, int source, int tag, void **request)
 {
     return fast_class(MPID_Irecv(buf, len, MPI_BYTE, source < 0 ? MPI_ANY_SOURCE : source, tag,
-                                 comm, FAST_PT2PT, (MPIR_Request **) request));
+                                 ((fast_comm_t *) comm)->own, FAST_PT2PT,
+                                 (MPIR_Request **) request));
 }
 
 static int fast_test(void *request, bool * done, ptrdiff_t * len)
@@ -187,6 +202,7 @@ static void fast_abort(int exit_status)
 
 static const mpich_fast_services_t fast_services = {
     .allgather = fast_allgather,
+    .open = fast_open,
     .progress = fast_progress,
     .watch = fast_watch,
     .isend = fast_isend,
@@ -203,6 +219,7 @@ static const mpich_fast_services_t fast_services = {
 /* ---- the library ---- */
 
 static const mpich_fast_native_t *fast_library;
+static mpich_fast_refusal_t fast_refusal;
 
 static int fast_at_finalize(void *ignored)
 {
@@ -221,18 +238,20 @@ static void fast_open_library(void)
     if (handle)
         open = (mpich_fast_native_open_t *) dlsym(handle, "mpich_fast_native_open");
     if (!open) {
-        fprintf(stderr, "MPICH: MPI_Alltoallv was to use the algorithm fast, but: %s. Set "
-                "LD_LIBRARY_PATH, or MPIR_CVAR_ALLTOALLV_FAST_LIBRARY to the path of "
-                "libmpich_coll_fast.so; or choose another algorithm.\n", dlerror());
-        usleep(200000);         /* for hydra to read it: this may be the end of the job */
+        snprintf(fast_refusal.why, sizeof(fast_refusal.why), "%s. Set LD_LIBRARY_PATH, or "
+                 "MPIR_CVAR_ALLTOALLV_FAST_LIBRARY to the path of libmpich_coll_fast.so; "
+                 "or choose another algorithm", dlerror());
         return;
     }
-    fast_library = open(MPICH_FAST_NATIVE_VERSION, &fast_services, MPIR_Process.rank, MPIR_Process.size);
-    if (fast_library)
+    strcpy(fast_refusal.why, "the library is of another version than our lines in this MPICH");
+    fast_library = open(MPICH_FAST_NATIVE_VERSION, &fast_services, MPIR_Process.rank,
+                        MPIR_Process.size, &fast_refusal);
+    if (fast_library) {
+        fast_refusal.why[0] = 0;
         MPIR_Add_finalize(fast_at_finalize, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
+    }
 }
 
-/* NULL on one rank must not become another algorithm there: the others would wait. */
 static const mpich_fast_native_t *fast_get_library(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -243,14 +262,48 @@ static const mpich_fast_native_t *fast_get_library(void)
 
 /* ---- communicators ---- */
 
-typedef struct {
-    MPIR_Comm *own;
-    void *state;                /* the library's; NULL: it has failed */
-} fast_comm_t;
+/* All calls on it are MPICH's. */
+static fast_comm_t fast_unused;
+
+typedef enum { FAST_GOES, FAST_REFUSED, FAST_STOPS } fast_verdict_t;
+
+/* Once in a process: it is the same for every communicator. */
+static void fast_say_refusal(void)
+{
+    static bool said;
+
+    if (!said && fast_refusal.stop)
+        fprintf(stderr, "coll fast: %s\n", fast_refusal.why);
+    else if (!said)
+        fprintf(stderr, "coll fast: not used: rank %d: %s\n", MPIR_Process.rank,
+                fast_refusal.why[0] ? fast_refusal.why : "out of memory");
+    said = true;
+}
+
+/* The library has to be on all ranks: where it is missing on one, none uses it. */
+static int fast_agree(MPIR_Comm * comm_ptr, fast_verdict_t verdict, bool * all_go)
+{
+    struct {
+        int verdict, rank;
+    } mine = { verdict, comm_ptr->rank }, worst = mine;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int mpi_errno = MPIR_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm_ptr,
+                                   FAST_ERRFLAG_OF(errflag));
+
+    *all_go = !mpi_errno && worst.verdict == FAST_GOES;
+    if (!*all_go && worst.rank == comm_ptr->rank)
+        fast_say_refusal();
+    if (worst.verdict == FAST_STOPS) {
+        usleep(200000);         /* for hydra to read it */
+        fast_abort(1);
+    }
+    return mpi_errno;
+}
 
 static int fast_comm_create(MPIR_Comm * comm_ptr)
 {
     fast_comm_t *fast = MPL_calloc(1, sizeof(*fast), MPL_MEM_OTHER);
+    bool all_go, here = fast_get_library() && fast;
     mpich_fast_native_comm_t member = {.name = comm_ptr->name[0] ? comm_ptr->name :
             "a communicator",
         .rank = comm_ptr->rank,
@@ -259,14 +312,18 @@ static int fast_comm_create(MPIR_Comm * comm_ptr)
     };
     int mpi_errno = MPI_SUCCESS, error_class;
 
-    MPIR_ERR_CHKANDJUMP(!fast, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    comm_ptr->alltoallv_fast = &fast_unused;
+    mpi_errno = fast_agree(comm_ptr, fast_refusal.stop ? FAST_STOPS : here ? FAST_GOES :
+                           FAST_REFUSED, &all_go);
+    if (!all_go) {
+        MPL_free(fast);
+        goto fn_exit;
+    }
     comm_ptr->alltoallv_fast = fast;
-    /* Same ranks, same order, no attributes copied. */
-    mpi_errno = MPIR_Comm_split_impl(comm_ptr, 0, comm_ptr->rank, &fast->own);
-    MPIR_ERR_CHECK(mpi_errno);
+    fast->user = comm_ptr;
     mpi_errno = MPID_Get_node_id(comm_ptr, comm_ptr->rank, &member.node);
     MPIR_ERR_CHECK(mpi_errno);
-    member.comm = fast->own;
+    member.comm = fast;
     error_class = fast_library->comm_create(&member, &fast->state);
     if (error_class)
         mpi_errno = fast_error(error_class);
@@ -282,7 +339,7 @@ int MPII_Alltoallv_fast_comm_cleanup(MPIR_Comm * comm_ptr)
     fast_comm_t *fast = comm_ptr->alltoallv_fast;
     int mpi_errno = MPI_SUCCESS;
 
-    if (fast) {
+    if (fast && fast != &fast_unused) {
         if (fast->state)
             fast_library->comm_free(fast->state);
         if (fast->own)
@@ -326,7 +383,6 @@ int MPIR_Alltoallv_intra_fast(const void *sendbuf, const MPI_Aint * sendcounts,
         return fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
                             recvtype, comm_ptr, errflag);
     }
-    MPIR_ERR_CHKANDJUMP(!fast_get_library(), mpi_errno, MPI_ERR_OTHER, "**collalgo");
     if (!comm_ptr->alltoallv_fast) {
         mpi_errno = fast_comm_create(comm_ptr);
         MPIR_ERR_CHECK(mpi_errno);

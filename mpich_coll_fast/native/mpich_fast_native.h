@@ -5,8 +5,8 @@
  * neither is linked with the other.
  *
  * All functions that return int return an MPI error class, 0 for success. A
- * communicator is what the glue makes it: the same ranks as the user's, with
- * messages and collectives that nobody else uses.
+ * communicator is what the glue makes of the user's; in MPI_Alltoallv all its
+ * ranks are there for collective operations of ours.
  */
 #ifndef MPICH_FAST_NATIVE_H
 #define MPICH_FAST_NATIVE_H
@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /* Grows when anything below changes. */
-#define MPICH_FAST_NATIVE_VERSION 2
+#define MPICH_FAST_NATIVE_VERSION 3
 
 typedef struct mpich_fast_native_type {
     ptrdiff_t size, extent, true_lb;
@@ -25,6 +25,8 @@ typedef struct mpich_fast_native_type {
 /* What MPICH does for the library. */
 typedef struct mpich_fast_services {
     int (*allgather)(void *comm, const void *in, ptrdiff_t len, void *out);
+    /* Collective, before the first message on it: now it gets messages that nobody else uses. */
+    int (*open)(void *comm);
     /* Move MPICH's own messages, and let other threads in. */
     void (*progress)(void);
     /* From now on MPICH's progress calls poll(), which returns how much it has done. */
@@ -75,10 +77,17 @@ typedef struct mpich_fast_native {
     void (*finalize)(void);
 } mpich_fast_native_t;
 
-/* The one symbol that MPICH looks up, "mpich_fast_native_open". NULL, and said why on every rank, if
- * the library cannot serve such an MPICH. Called once. */
+/* Why the library does not serve, for one rank to say. */
+typedef struct mpich_fast_refusal {
+    char why[768];
+    bool stop; /* the job; else the calls are MPICH's on all ranks */
+} mpich_fast_refusal_t;
+
+/* The one symbol that MPICH looks up, "mpich_fast_native_open". NULL if the library cannot serve.
+ * Called once. */
 typedef const mpich_fast_native_t *mpich_fast_native_open_t(int version,
                                                             const mpich_fast_services_t *services,
-                                                            int world_rank, int world_size);
+                                                            int world_rank, int world_size,
+                                                            mpich_fast_refusal_t *refusal);
 
 #endif
