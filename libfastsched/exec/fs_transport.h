@@ -24,6 +24,8 @@ struct fs_xfer {
     void (*done)(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes);
     fs_mem_kind_t mem;     /* that the message is in: one that the net takes */
     void         *request; /* the rest is the transport's, while in flight */
+    fs_xfer_t    *next;
+    fs_xfer_t    *prev;
     uint64_t      len_bytes; /* of a send */
     uint8_t       reach;     /* of a receive, fs_reach_t */
     bool          in_flight; /* of a receive */

@@ -22,15 +22,19 @@
  * lost anyway.
  *
  * Grants come from any peer into a few receives that are always posted: what
- * has arrived since the last look may be more, and waits in the MPI. Each grant
- * is a message of its own. One in flight may not stand in for the next, as over
- * UCX: nobody would send that one if the call ended meanwhile.
+ * has arrived since the last look may be more, and waits in the MPI. To each
+ * peer one grant is on its way at most; those that come meanwhile wait, the
+ * newest stands for all, and the call does not end before it is out.
+ *
+ * All memory is there when the communicator begins: a message in flight is a
+ * link in a list of its caller's.
  *
  * Unlike over UCX, a grant queues behind data to the same peer if the MPI sends
  * both the same way.
  */
 #include "exec/fs_transport_mpi.h"
 
+#include "base/fs_arith.h"
 #include "base/fs_assert.h"
 
 #include <stdlib.h>
@@ -44,13 +48,6 @@ enum {
     FAREWELL_LOOKS = 1000
 };
 
-/* A message of ours in the hands of the MPI. */
-typedef struct posted {
-    void      *request;
-    fs_xfer_t *xfer;
-    bool       receive;
-} posted_t;
-
 typedef struct grant {
     uint64_t count;
     uint64_t rank; /* who grants */
@@ -61,12 +58,14 @@ typedef struct grant_in {
     void   *request;
 } grant_in_t;
 
-typedef struct grant_out grant_out_t;
-struct grant_out {
-    grant_t      grant;
-    void        *request;
-    grant_out_t *next; /* in flight, or free */
-};
+/* To one peer. */
+typedef struct grant_out {
+    grant_t  grant; /* in flight while busy */
+    void    *request;
+    uint64_t wanted; /* newest count */
+    bool     busy;
+    bool     waits; /* the newest, for the one in flight */
+} grant_out_t;
 
 typedef struct mpi_net {
     fs_net_t       super;     /* first */
@@ -74,14 +73,13 @@ typedef struct mpi_net {
     fs_host_t      host;
     uint32_t       rank;
     uint32_t       n_ranks;
-    uint8_t       *reach; /* [n_ranks] fs_reach_t */
-    posted_t      *posted;
+    uint8_t       *reach;  /* [n_ranks] fs_reach_t */
+    fs_xfer_t     *posted; /* a ring, from where progress goes on looking */
     uint32_t       n_posted;
-    uint32_t       max_posted;
-    uint32_t       next; /* where progress goes on looking */
     grant_in_t     in[GRANT_RECVS];
-    grant_out_t   *out; /* in flight */
-    grant_out_t   *idle;
+    grant_out_t   *out;  /* [n_ranks] */
+    uint32_t      *busy; /* [n_ranks] peers with a grant in flight */
+    uint32_t       n_busy;
     fs_status_t    grant_status; /* of grants that failed after the call */
 } mpi_net_t;
 
@@ -105,64 +103,70 @@ static uint32_t make_tag(const mpi_net_t *net, uint32_t key)
     return 1 + channel * net->transport.max_seq + seq % net->transport.max_seq;
 }
 
-static bool make_room(mpi_net_t *net)
+/* Progress looks at it last. */
+static void link_xfer(mpi_net_t *net, fs_xfer_t *xfer)
 {
-    uint32_t  max = net->max_posted == 0 ? 64 : 2 * net->max_posted;
-    posted_t *posted;
-
-    if (net->n_posted < net->max_posted) {
-        return true;
+    if (net->n_posted++ == 0) {
+        net->posted = xfer->next = xfer->prev = xfer;
+        return;
     }
-    posted = realloc(net->posted, max * sizeof(*posted));
-    if (posted == NULL) {
-        return false;
-    }
-    net->posted     = posted;
-    net->max_posted = max;
-    return true;
+    xfer->next       = net->posted;
+    xfer->prev       = net->posted->prev;
+    xfer->prev->next = xfer->next->prev = xfer;
 }
 
-/* Has message k ended? Then the last takes its place. */
-static bool look_at(mpi_net_t *net, uint32_t k)
+static void unlink_xfer(mpi_net_t *net, fs_xfer_t *xfer)
 {
-    posted_t    p      = net->posted[k];
-    uint64_t    len    = p.xfer->len_bytes;
-    fs_status_t status = test(net, p.request, p.receive ? &len : NULL);
+    xfer->prev->next = xfer->next;
+    xfer->next->prev = xfer->prev;
+    if (net->posted == xfer) {
+        net->posted = xfer->next;
+    }
+    if (--net->n_posted == 0) {
+        net->posted = NULL;
+    }
+}
+
+/* Has the message ended? */
+static bool look_at(mpi_net_t *net, fs_xfer_t *xfer)
+{
+    uint64_t    len = xfer->len_bytes;
+    fs_status_t status =
+        test(net, xfer->request, xfer->in_flight ? &len : NULL);
 
     if (status == FS_INPROGRESS) {
         return false;
     }
-    net->posted[k] = net->posted[--net->n_posted];
-    p.xfer->done(p.xfer, status, len);
+    unlink_xfer(net, xfer);
+    xfer->in_flight = false;
+    xfer->done(xfer, status, len);
     return true;
 }
 
 /* Small sends are often over at once. */
-static void note(mpi_net_t *net, posted_t posted)
+static void note(mpi_net_t *net, fs_xfer_t *xfer, bool receive,
+                 uint64_t len_bytes)
 {
-    net->posted[net->n_posted++] = posted;
-    look_at(net, net->n_posted - 1);
+    xfer->in_flight = receive;
+    xfer->len_bytes = len_bytes;
+    link_xfer(net, xfer);
+    look_at(net, xfer);
 }
 
 static fs_status_t mpi_send(fs_transport_t *transport, uint32_t peer,
                             uint32_t key, const void *buf, uint64_t len_bytes,
                             fs_xfer_t *xfer)
 {
-    mpi_net_t  *net    = net_of(transport);
-    posted_t    posted = {.xfer = xfer};
+    mpi_net_t  *net = net_of(transport);
     fs_status_t status;
 
     if (net->reach[peer] == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
     }
-    if (!make_room(net)) {
-        return FS_ERR_NOMEM;
-    }
     status = net->host.p2p->isend(net->host.ctx, buf, len_bytes, peer,
-                                  make_tag(net, key), &posted.request);
+                                  make_tag(net, key), &xfer->request);
     if (status == FS_OK) {
-        xfer->len_bytes = len_bytes;
-        note(net, posted);
+        note(net, xfer, false, len_bytes);
     }
     return status;
 }
@@ -171,21 +175,16 @@ static fs_status_t mpi_recv(fs_transport_t *transport, uint32_t peer,
                             uint32_t key, void *buf, uint64_t len_bytes,
                             fs_xfer_t *xfer)
 {
-    mpi_net_t  *net    = net_of(transport);
-    posted_t    posted = {.xfer = xfer, .receive = true};
+    mpi_net_t  *net = net_of(transport);
     fs_status_t status;
 
     if (net->reach[peer] == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
     }
-    if (!make_room(net)) {
-        return FS_ERR_NOMEM;
-    }
     status = net->host.p2p->irecv(net->host.ctx, buf, len_bytes, peer,
-                                  make_tag(net, key), &posted.request);
+                                  make_tag(net, key), &xfer->request);
     if (status == FS_OK) {
-        xfer->len_bytes = 0;
-        note(net, posted);
+        note(net, xfer, true, 0);
     }
     return status;
 }
@@ -194,11 +193,8 @@ static void mpi_cancel(fs_transport_t *transport, fs_xfer_t *xfer)
 {
     mpi_net_t *net = net_of(transport);
 
-    for (uint32_t k = 0; k < net->n_posted; ++k) {
-        if (net->posted[k].xfer == xfer) {
-            net->host.p2p->cancel(net->host.ctx, net->posted[k].request);
-            return;
-        }
+    if (xfer->in_flight) {
+        net->host.p2p->cancel(net->host.ctx, xfer->request);
     }
 }
 
@@ -241,23 +237,55 @@ static unsigned take_grants(mpi_net_t *net)
     return events;
 }
 
+static fs_status_t push_grant(mpi_net_t *net, uint32_t peer)
+{
+    grant_out_t *out = &net->out[peer];
+    fs_status_t  status;
+
+    out->grant = (grant_t){out->wanted, net->rank};
+    status     = net->host.p2p->isend(net->host.ctx, &out->grant,
+                                      sizeof(out->grant), peer, GRANT_TAG,
+                                      &out->request);
+    if (status == FS_OK) {
+        out->busy                = true;
+        net->busy[net->n_busy++] = peer;
+    }
+    return status;
+}
+
+/* The newest count waits no more, or does. */
+static void set_waits(mpi_net_t *net, grant_out_t *out, bool waits)
+{
+    net->transport.n_grants_out += (uint32_t)waits - (uint32_t)out->waits;
+    out->waits = waits;
+}
+
+/* Has the grant to busy peer k ended? Then the last of them takes its place. */
+static bool reap_grant(mpi_net_t *net, uint32_t k)
+{
+    uint32_t     peer   = net->busy[k];
+    grant_out_t *out    = &net->out[peer];
+    fs_status_t  status = test(net, out->request, NULL);
+
+    if (status == FS_INPROGRESS) {
+        return false;
+    }
+    out->busy    = false;
+    net->busy[k] = net->busy[--net->n_busy];
+    if (status == FS_OK && out->waits) {
+        status = push_grant(net, peer);
+    }
+    set_waits(net, out, false);
+    net->grant_status = status != FS_OK ? status : net->grant_status;
+    return true;
+}
+
 static unsigned reap_grants(mpi_net_t *net)
 {
     unsigned events = 0;
 
-    for (grant_out_t **p = &net->out; *p != NULL;) {
-        grant_out_t *out    = *p;
-        fs_status_t  status = test(net, out->request, NULL);
-
-        if (status == FS_INPROGRESS) {
-            p = &out->next;
-            continue;
-        }
-        net->grant_status = status != FS_OK ? status : net->grant_status;
-        *p                = out->next;
-        out->next         = net->idle;
-        net->idle         = out;
-        ++events;
+    for (uint32_t k = net->n_busy; k-- > 0;) {
+        events += reap_grant(net, k);
     }
     return events;
 }
@@ -266,7 +294,7 @@ static fs_status_t mpi_grant(fs_transport_t *transport, uint32_t peer,
                              uint64_t count)
 {
     mpi_net_t   *net = net_of(transport);
-    grant_out_t *out = net->idle;
+    grant_out_t *out = &net->out[peer];
     fs_status_t  status;
 
     if (net->reach[peer] == FS_REACH_NONE) {
@@ -275,24 +303,14 @@ static fs_status_t mpi_grant(fs_transport_t *transport, uint32_t peer,
     if (net->grant_status != FS_OK) {
         return net->grant_status; /* of an earlier one */
     }
-    if (out != NULL) {
-        net->idle = out->next;
-    } else {
-        out = malloc(sizeof(*out)); /* as many as were ever in flight */
-        if (out == NULL) {
-            return FS_ERR_NOMEM;
-        }
+    out->wanted = count;
+    if (out->busy) {
+        set_waits(net, out, count > out->grant.count);
+        return FS_OK;
     }
-    out->grant = (grant_t){count, net->rank};
-    status     = net->host.p2p->isend(net->host.ctx, &out->grant,
-                                      sizeof(out->grant), peer, GRANT_TAG,
-                                      &out->request);
+    status = push_grant(net, peer);
     if (status == FS_OK) {
-        out->next = net->out;
-        net->out  = out;
-    } else {
-        out->next = net->idle;
-        net->idle = out;
+        reap_grant(net, net->n_busy - 1); /* often over at once */
     }
     return status;
 }
@@ -301,30 +319,23 @@ static unsigned mpi_progress(fs_net_t *super)
 {
     mpi_net_t *net    = (mpi_net_t *)super;
     unsigned   events = take_grants(net) + reap_grants(net);
+    uint32_t   most   = fs_u32_min(net->n_posted, TESTS);
 
-    for (uint32_t n = 0; n < TESTS && n < net->n_posted; ++n) {
-        net->next = net->next + 1 < net->n_posted ? net->next + 1 : 0;
-        events += look_at(net, net->next);
+    for (uint32_t n = 0; n < most && net->posted != NULL; ++n) {
+        fs_xfer_t *xfer = net->posted;
+
+        net->posted = xfer->next;
+        events += look_at(net, xfer);
     }
     return events;
 }
 
 /* ---- life ---- */
 
-static void free_grants(grant_out_t *out)
-{
-    while (out != NULL) {
-        grant_out_t *next = out->next;
-
-        free(out);
-        out = next;
-    }
-}
-
 /* Is anything still in the hands of the MPI? */
 static bool is_busy(const mpi_net_t *net)
 {
-    bool busy = net->n_posted > 0 || net->out != NULL;
+    bool busy = net->n_posted > 0 || net->n_busy > 0;
 
     for (uint32_t k = 0; k < GRANT_RECVS; ++k) {
         busy = busy || net->in[k].request != NULL;
@@ -338,6 +349,9 @@ static void mpi_destroy(fs_transport_t *transport)
 {
     mpi_net_t *net = net_of(transport);
 
+    for (uint32_t k = 0; k < net->n_busy; ++k) {
+        set_waits(net, &net->out[net->busy[k]], false);
+    }
     for (uint32_t k = 0; k < GRANT_RECVS; ++k) {
         if (net->in[k].request != NULL) {
             net->host.p2p->cancel(net->host.ctx, net->in[k].request);
@@ -390,7 +404,9 @@ static fs_status_t mpi_connect(fs_net_t *super, const fs_net_group_t *spec,
 
     *failed_p  = spec->rank;
     net->reach = malloc(spec->n_ranks);
-    if (net->reach == NULL) {
+    net->out   = calloc(spec->n_ranks, sizeof(*net->out));
+    net->busy  = calloc(spec->n_ranks, sizeof(*net->busy));
+    if (net->reach == NULL || net->out == NULL || net->busy == NULL) {
         return FS_ERR_NOMEM;
     }
     memcpy(net->reach, spec->reach, spec->n_ranks);
@@ -414,9 +430,9 @@ static void mpi_free(fs_net_t *super)
     if (is_busy(net)) {
         return; /* the MPI may still read or write there */
     }
-    free_grants(net->idle);
-    free(net->posted);
     free(net->reach);
+    free(net->out);
+    free(net->busy);
     pthread_mutex_destroy(&net->super.lock);
     free(net);
 }

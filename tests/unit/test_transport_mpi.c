@@ -190,19 +190,24 @@ START_TEST(wire_numbers_go_round)
 }
 END_TEST
 
-/* More than there are receives for, before anybody looks. */
+/* More than there are receives for, before anybody looks: the newest waits, and
+ * is counted, until the one in flight has ended. */
 START_TEST(grants_arrive)
 {
     for (uint64_t count = 1; count <= 50; ++count) {
         ck_assert_int_eq(end[0]->ops->grant(end[0], 1, count), FS_OK);
         ck_assert_int_eq(end[1]->ops->grant(end[1], 0, 1000 * count), FS_OK);
     }
+    ck_assert_uint_eq(end[0]->n_grants_out, 1);
+    ck_assert_uint_eq(end[1]->n_grants_out, 1);
     for (int turns = 0; granted[1][0] < 50 || granted[0][1] < 50000; ++turns) {
         ck_assert_int_lt(turns, MAX_TURNS);
         turn();
     }
     ck_assert_uint_eq(granted[1][0], 50);
     ck_assert_uint_eq(granted[0][1], 50000);
+    ck_assert_uint_eq(end[0]->n_grants_out, 0);
+    ck_assert_uint_eq(end[1]->n_grants_out, 0);
 }
 END_TEST
 
