@@ -32,7 +32,8 @@ typedef struct fs_wrapper {
     fs_params_t     params;
     uint32_t       *world_server; /**< parameter nodes; NULL: ask the MPI */
     fs_net_t       *net;
-    char            no_net[256]; /**< why it could not be made, or "" */
+    fs_status_t     net_status;  /**< of making it */
+    char            no_net[256]; /**< why it could not be made */
     fs_nics_t      *nics;
     fs_accel_t     *accel;     /**< fs_wrapper_find_accel(), like the next */
     unsigned        mem_kinds; /**< of device memory that the MPI takes itself:

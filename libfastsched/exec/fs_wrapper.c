@@ -56,15 +56,16 @@ fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
 
 /* ---- what there is once ---- */
 
+/* For want of memory it is tried again: the next communicator may find some. */
 fs_net_t *fs_wrapper_net(fs_wrapper_t *wrapper)
 {
     pthread_mutex_lock(&wrapper->lock);
-    if (wrapper->net == NULL && wrapper->no_net[0] == '\0' &&
-        wrapper->create_net(
+    if (wrapper->net == NULL && (wrapper->net_status == FS_OK ||
+                                 wrapper->net_status == FS_ERR_NOMEM)) {
+        wrapper->net_status = wrapper->create_net(
             wrapper->params.tcp_sndbuf, fs_nics_device(wrapper->nics),
-            &wrapper->net, wrapper->no_net, sizeof(wrapper->no_net)) == FS_OK) {
-        wrapper->no_net[0] = '\0';
-        if (wrapper->net_is_up != NULL) {
+            &wrapper->net, wrapper->no_net, sizeof(wrapper->no_net));
+        if (wrapper->net_status == FS_OK && wrapper->net_is_up != NULL) {
             wrapper->net_is_up(wrapper->net);
         }
     }
