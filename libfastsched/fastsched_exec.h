@@ -156,6 +156,13 @@ typedef struct fs_host {
      */
     fs_status_t (*allgather)(void *ctx, const void *in, size_t len, void *out);
     /**
+     * The worst status of all ranks, on every rank: the smallest number. Like
+     * allgather(), but it takes no memory that grows with the ranks: who has
+     * none can say so.
+     * @return That status; FS_ERR_HOST
+     */
+    fs_status_t (*agree)(void *ctx, fs_status_t mine);
+    /**
      * Let the MPI serve its own messages, and give up the core if it is shared:
      * called between two looks at our network when nothing happened.
      */
@@ -230,6 +237,9 @@ typedef struct fs_member {
     uint32_t n_ranks;
     uint32_t rank;
     uint32_t server_label; /**< equal on ranks of one server, and only there */
+    /** What the wrapper has failed at before, on this rank alone (out of
+     *  memory): then all ranks fail. */
+    fs_status_t status;
     /* What follows names the files of a trace. */
     uint32_t    world_rank; /**< another one in each process of the job */
     const char *comm_name;  /**< for people; NULL: none. Not kept. */
@@ -245,8 +255,8 @@ typedef struct fs_member {
  * @param[out] why     On an error: one line for people.
  * @return FS_OK; FS_ERR_UNREACHABLE (some rank has no net or cannot reach a
  *         peer); FS_ERR_MISMATCH (parameters differ between ranks);
- *         FS_ERR_NOMEM (alone: a rank that cannot even hold what the gathers
- *         return leaves the others behind); FS_ERR_HOST
+ *         FS_ERR_NOMEM (on some rank) or what that rank's member says;
+ *         FS_ERR_HOST
  */
 fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
                            const fs_member_t *member, fs_coll_t **coll_p,
@@ -306,7 +316,8 @@ typedef struct fs_call {
  * @param[out] ran  False: nothing was moved, on any rank; the caller runs the
  *                  host's own algorithm.
  * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_coll_error() names the
- *         pair); FS_ERR_UNSUPPORTED (nobody can serve the call, see
+ *         pair); FS_ERR_NOMEM (for that check, on some rank);
+ *         FS_ERR_UNSUPPORTED (nobody can serve the call, see
  *         fs_consent_t: nothing was moved); an error of the transport,
  *         FS_ERR_ACCEL, or FS_ERR_STALLED (parameter watchdog), after which the
  *         communicator is unusable and the network may still write into the

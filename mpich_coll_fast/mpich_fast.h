@@ -13,26 +13,25 @@
 
 /* ---- mpich_fast_next.c: what we call of the MPI, by the PMPI_ names ---- */
 
-#define MPICH_FAST_CALLS(DO)                                                                   \
-    DO(Abort)                                                                                  \
-    DO(Add_error_class)                                                                        \
-    DO(Add_error_code)                                                                         \
-    DO(Add_error_string)                                                                       \
-    DO(Allreduce)                                                                              \
-    DO(Barrier)                                                                                \
-    DO(Bcast)                                                                                  \
-    DO(Cancel)                                                                                 \
-    DO(Comm_call_errhandler)                                                                   \
-    DO(Comm_create_keyval)                                                                     \
-    DO(Comm_free)                                                                              \
-    DO(Comm_get_attr)                                                                          \
-    DO(Comm_get_errhandler) DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr)                  \
-        DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split) DO(Comm_split_type)               \
-            DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count) DO(Grequest_complete)        \
-                DO(Grequest_start) DO(Iallgather) DO(Initialized) DO(Irecv) DO(Isend) DO(Pack) \
-                    DO(Request_free) DO(Test) DO(Type_free) DO(Type_get_contents)              \
-                        DO(Type_get_envelope) DO(Type_get_extent) DO(Type_get_true_extent)     \
-                            DO(Type_size_x) DO(Unpack)
+#define MPICH_FAST_CALLS(DO)                                                                       \
+    DO(Abort)                                                                                      \
+    DO(Add_error_class)                                                                            \
+    DO(Add_error_code)                                                                             \
+    DO(Add_error_string)                                                                           \
+    DO(Allreduce)                                                                                  \
+    DO(Barrier)                                                                                    \
+    DO(Bcast)                                                                                      \
+    DO(Cancel)                                                                                     \
+    DO(Comm_call_errhandler)                                                                       \
+    DO(Comm_create_keyval)                                                                         \
+    DO(Comm_delete_attr) DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_errhandler) DO(Comm_get_name) \
+        DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split)       \
+            DO(Comm_split_type) DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count)              \
+                DO(Grequest_complete) DO(Grequest_start) DO(Iallgather) DO(Iallreduce)             \
+                    DO(Initialized) DO(Irecv) DO(Isend) DO(Pack) DO(Request_free) DO(Test)         \
+                        DO(Type_free) DO(Type_get_contents) DO(Type_get_envelope)                  \
+                            DO(Type_get_extent) DO(Type_get_true_extent) DO(Type_size_x)           \
+                                DO(Unpack)
 /* What MPIs before MPI 4 lack; then NULL. */
 #define MPICH_FAST_NEW_CALLS(DO) DO(Type_get_contents_c) DO(Type_get_envelope_c)
 
@@ -142,10 +141,11 @@ struct mpich_fast_comm {
 /* MPI_Finalize has begun. */
 extern bool mpich_fast_finished;
 
-/* fs_coll_create(), and what there is to say about it. Collective; alike on every rank. On FS_OK
- * coll may be NULL. */
+/* fs_coll_create(), and what there is to say about it. Collective; alike on every rank. mine: what
+ * this rank has failed at before. On FS_OK coll may be NULL. After FS_ERR_NOMEM calls go to the MPI,
+ * but no rank may keep the state, since one may have none: the next call comes here again. */
 fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host,
-                                 uint32_t server_label, int world_rank);
+                                 uint32_t server_label, int world_rank, fs_status_t mine);
 
 /* For MPI_Finalize: some are never freed. */
 void mpich_fast_comm_list(mpich_fast_comm_t *state);

@@ -193,18 +193,32 @@ static void read_name(mpich_fast_comm_t *state)
     }
 }
 
+/* All that a call needs on this rank. */
+static fs_status_t make_blocks(mpich_fast_comm_t *state)
+{
+    fs_status_t status = fs_blocks_init(&state->call.blocks, (uint32_t) state->size);
+
+    return FS_OK == status && fs_wrapper_has_accel(&mpich_fast_wrapper)
+               ? fs_blocks_init(&state->looked.blocks, (uint32_t) state->size)
+               : status;
+}
+
 fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host,
-                                 uint32_t server_label, int world_rank)
+                                 uint32_t server_label, int world_rank, fs_status_t mine)
 {
     const fs_params_t *params = &mpich_fast_wrapper.params;
     fs_member_t member = {.n_ranks = (uint32_t) state->size,
                           .rank = (uint32_t) state->rank,
                           .server_label = server_label,
+                          .status = FS_OK == mine ? make_blocks(state) : mine,
                           .world_rank = (uint32_t) world_rank,
                           .comm_name = state->name};
     char why[256] = "";
     fs_status_t status = fs_coll_create(host, params, &member, &state->coll, why, sizeof(why));
 
+    if (FS_OK != status || !fs_coll_active(state->coll)) {
+        teardown(state);
+    }
     if (FS_ERR_UNREACHABLE == status && FS_TRANSPORT_UCX == params->transport) {
         mpich_fast_say_last("MPI_Alltoallv fails on %s: %s, and FASTSCHED_TRANSPORT is \"ucx\"",
                             state->name, why);
@@ -213,38 +227,24 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host
     if (FS_OK != status && 0 == state->rank) {
         mpich_fast_sayf("not used on %s: %s", state->name, why);
     }
-    if (NULL == state->coll || !fs_coll_active(state->coll)
-        || FS_OK != fs_blocks_init(&state->call.blocks, (uint32_t) state->size)) {
-        teardown(state);
-    }
-    return FS_OK;
+    return FS_ERR_NOMEM == status ? status : FS_OK;
 }
 
-static int open_comm(mpich_fast_comm_t *state, uint32_t server_label)
+/* *status_p as mine and what is returned above. */
+static int open_comm(mpich_fast_comm_t *state, uint32_t server_label, fs_status_t *status_p)
 {
     fs_host_t host = mpich_fast_host(state);
     int world_rank;
-    fs_status_t status;
 
     mpi.Comm_rank(MPI_COMM_WORLD, &world_rank);
-    status = mpich_fast_comm_open(state, &host, server_label, world_rank);
-    return FS_OK == status ? MPI_SUCCESS : error_code(status);
-}
-
-/* Nobody goes on alone. */
-static bool on_all_ranks(const mpich_fast_comm_t *state, bool good)
-{
-    int mine = good, all = 0;
-
-    mpi.Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, state->comm);
-    return all;
+    *status_p = mpich_fast_comm_open(state, &host, server_label, world_rank, *status_p);
+    return FS_OK == *status_p || FS_ERR_NOMEM == *status_p ? MPI_SUCCESS : error_code(*status_p);
 }
 
 /* Whatever the MPI cannot do for us here, its own algorithm may do without. */
-static int set_up(mpich_fast_comm_t *state)
+static int set_up(mpich_fast_comm_t *state, fs_status_t *status_p)
 {
-    uint32_t server_label;
-    bool good;
+    uint32_t server_label = 0;
     int inter;
 
     mpi.Comm_test_inter(state->comm, &inter);
@@ -255,53 +255,64 @@ static int set_up(mpich_fast_comm_t *state)
     if (!state->counts) {
         return MPI_SUCCESS;
     }
-    good = MPI_SUCCESS == mpich_fast_server_label(state, &server_label)
-           && mpich_fast_host_start(state);
-    if (!on_all_ranks(state, good)) {
-        if (0 == state->rank) {
-            mpich_fast_sayf("not used on %s: the MPI could not tell which ranks share a server",
-                            state->name);
-        }
-        return MPI_SUCCESS;
+    if ((MPI_SUCCESS != mpich_fast_server_label(state, &server_label)
+         || !mpich_fast_host_start(state))
+        && FS_OK == *status_p) {
+        *status_p = FS_ERR_HOST;
     }
-    return open_comm(state, server_label);
+    return open_comm(state, server_label, status_p);
 }
 
 /* Errors of our own calls are not for the user's error handler. */
-static int set_up_in_silence(mpich_fast_comm_t *state)
+static int set_up_in_silence(mpich_fast_comm_t *state, fs_status_t *status_p)
 {
     MPI_Errhandler theirs;
     int mpi_errno;
 
     mpi.Comm_get_errhandler(state->comm, &theirs);
     mpi.Comm_set_errhandler(state->comm, MPI_ERRORS_RETURN);
-    mpi_errno = set_up(state);
+    mpi_errno = set_up(state, status_p);
     mpi.Comm_set_errhandler(state->comm, theirs);
     mpi.Errhandler_free(&theirs);
     return mpi_errno;
 }
 
-/* After a failure the state stays, too: the calls to come are left to the MPI. */
+/* A state that the communicator keeps, or NULL. */
+static mpich_fast_comm_t *new_state(MPI_Comm comm, const mpich_fast_comm_t *blank)
+{
+    mpich_fast_comm_t *state = malloc(sizeof(*state));
+
+    if (NULL != state) {
+        *state = *blank;
+        if (MPI_SUCCESS != mpi.Comm_set_attr(comm, keyval, state)) {
+            free(state);
+            state = NULL;
+        }
+    }
+    return state;
+}
+
+/* After a failure the state stays, too: the calls to come are left to the MPI. But if a rank is out
+ * of memory then none keeps one, and all come here again at the next call. */
 static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
 {
-    mpich_fast_comm_t *state = calloc(1, sizeof(*state));
-    int mpi_errno, attr_errno;
+    mpich_fast_comm_t blank = {.comm = comm, .own = MPI_COMM_NULL, .endless = MPI_REQUEST_NULL};
+    mpich_fast_comm_t *kept = new_state(comm, &blank), *state = NULL == kept ? &blank : kept;
+    fs_status_t status = NULL == kept ? FS_ERR_NOMEM : FS_OK;
+    int mpi_errno;
 
-    if (NULL == state) {
-        return MPI_ERR_NO_MEM;
-    }
-    state->comm = comm;
-    state->own = MPI_COMM_NULL;
     fs_wrapper_find_accel(&mpich_fast_wrapper);
-    state->endless = MPI_REQUEST_NULL;
-    mpi_errno = set_up_in_silence(state);
+    mpi_errno = set_up_in_silence(state, &status);
     if (NULL == state->coll) {
         teardown(state);
     }
-    attr_errno = mpi.Comm_set_attr(comm, keyval, state);
+    if (NULL == kept || FS_ERR_NOMEM == status) {
+        *state_p = NULL;
+        return NULL == kept ? mpi_errno : mpi.Comm_delete_attr(comm, keyval);
+    }
     mpich_fast_comm_list(state);
     *state_p = state;
-    return MPI_SUCCESS == mpi_errno ? attr_errno : mpi_errno;
+    return mpi_errno;
 }
 
 /* ---- the call before ---- */

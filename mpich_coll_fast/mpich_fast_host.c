@@ -15,18 +15,10 @@
 
 /* ---- gather, progress ---- */
 
-static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
+static fs_status_t wait_for(MPI_Request request)
 {
-    const mpich_fast_comm_t *state = ctx;
-    MPI_Request request;
     int done = 0;
 
-    if (len > INT_MAX
-        || MPI_SUCCESS
-               != mpi.Iallgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE, state->comm,
-                                 &request)) {
-        return FS_ERR_HOST;
-    }
     while (!done) {
         if (MPI_SUCCESS != mpi.Test(&request, &done, MPI_STATUS_IGNORE)) {
             return FS_ERR_HOST;
@@ -39,6 +31,31 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
         }
     }
     return FS_OK;
+}
+
+static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
+{
+    const mpich_fast_comm_t *state = ctx;
+    MPI_Request request;
+
+    return len <= INT_MAX
+                   && MPI_SUCCESS
+                          == mpi.Iallgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE,
+                                            state->comm, &request)
+               ? wait_for(request)
+               : FS_ERR_HOST;
+}
+
+static fs_status_t agree(void *ctx, fs_status_t mine)
+{
+    const mpich_fast_comm_t *state = ctx;
+    MPI_Request request;
+    int in = mine, worst;
+
+    return MPI_SUCCESS == mpi.Iallreduce(&in, &worst, 1, MPI_INT, MPI_MIN, state->comm, &request)
+                   && FS_OK == wait_for(request)
+               ? (fs_status_t) worst
+               : FS_ERR_HOST;
 }
 
 /* A test drives MPICH as long as the request has not ended, whatever has come in for the user. A
@@ -224,6 +241,7 @@ fs_host_t mpich_fast_host(mpich_fast_comm_t *state)
     fs_host_t host = mpich_fast_basic_host(state);
 
     host.allgather = allgather;
+    host.agree = agree;
     host.progress = progress;
     host.p2p = &p2p;
     return host;

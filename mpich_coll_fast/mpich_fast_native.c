@@ -14,29 +14,29 @@
 static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
 {
     const uint32_t *world_server = mpich_fast_wrapper.world_server;
-    mpich_fast_comm_t *state = calloc(1, sizeof(*state));
+    mpich_fast_comm_t blank = {
+        .comm = MPI_COMM_NULL, .own = MPI_COMM_NULL, .endless = MPI_REQUEST_NULL};
+    mpich_fast_comm_t *kept = malloc(sizeof(*kept));
+    mpich_fast_comm_t *state = NULL == kept ? &blank : kept;
     fs_host_t host;
     uint32_t label = (uint32_t) comm->node;
-    fs_status_t status;
+    fs_status_t status = NULL == kept ? FS_ERR_NOMEM : FS_OK;
 
-    if (NULL == state) {
-        return MPI_ERR_NO_MEM;
+    blank.rank = comm->rank;
+    blank.size = comm->size;
+    strncpy(blank.name, comm->name, sizeof(blank.name) - 1);
+    if (NULL != kept) {
+        *kept = blank;
     }
-    state->comm = MPI_COMM_NULL;
-    state->own = MPI_COMM_NULL;
-    state->endless = MPI_REQUEST_NULL;
-    state->rank = comm->rank;
-    state->size = comm->size;
-    strncpy(state->name, comm->name, sizeof(state->name) - 1);
     fs_wrapper_find_accel(&mpich_fast_wrapper);
     host = mpich_fast_native_host(comm->comm);
     if (NULL != world_server) {
         label = world_server[comm->world_rank];
     }
-    status = mpich_fast_comm_open(state, &host, label, comm->world_rank);
-    if (FS_OK != status) {
-        free(state);
-        return mpich_fast_raise(MPI_COMM_NULL, status);
+    status = mpich_fast_comm_open(state, &host, label, comm->world_rank, status);
+    if (NULL == kept || FS_OK != status) {
+        free(kept);
+        return mpich_fast_raise(MPI_COMM_NULL, FS_OK == status ? FS_ERR_NOMEM : status);
     }
     mpich_fast_comm_list(state);
     *state_p = state;

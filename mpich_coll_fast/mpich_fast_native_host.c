@@ -19,6 +19,14 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
                : FS_ERR_HOST;
 }
 
+static fs_status_t agree(void *ctx, fs_status_t mine)
+{
+    int worst;
+
+    return MPI_SUCCESS == mpich_fast_services->least(ctx, mine, &worst) ? (fs_status_t) worst
+                                                                        : FS_ERR_HOST;
+}
+
 static void progress(void *ctx)
 {
     (void) ctx;
@@ -82,6 +90,7 @@ fs_host_t mpich_fast_native_host(void *comm)
     fs_host_t host = mpich_fast_basic_host(comm);
 
     host.allgather = allgather;
+    host.agree = agree;
     host.progress = progress;
     host.p2p = &p2p;
     return host;

@@ -71,6 +71,8 @@ typedef struct mca_coll_fast_module_t {
     struct fast_scratch *looked; /* where there are accelerators: says only where the blocks are */
     mca_coll_base_module_allgather_fn_t previous_allgather;
     mca_coll_base_module_t *previous_allgather_module;
+    mca_coll_base_module_allreduce_fn_t previous_allreduce;
+    mca_coll_base_module_t *previous_allreduce_module;
     mca_coll_base_module_alltoallv_fn_t previous_alltoallv;
     mca_coll_base_module_t *previous_alltoallv_module;
 } mca_coll_fast_module_t;

@@ -97,6 +97,16 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
     return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_HOST;
 }
 
+static fs_status_t agree(void *ctx, fs_status_t mine)
+{
+    mca_coll_fast_module_t *module = ctx;
+    int in = mine, worst;
+    int rc = module->previous_allreduce(&in, &worst, 1, MPI_INT, MPI_MIN, module->comm,
+                                        module->previous_allreduce_module);
+
+    return OMPI_SUCCESS == rc ? (fs_status_t) worst : FS_ERR_HOST;
+}
+
 static void host_progress(void *ctx)
 {
     (void) ctx;
@@ -154,24 +164,35 @@ static int on_free(MPI_Comm comm, int keyval, void *attribute, void *extra)
     return MPI_SUCCESS;
 }
 
+/* All that a call needs on this rank. */
+static fs_status_t make_scratch(mca_coll_fast_module_t *module)
+{
+    int size = ompi_comm_size(module->comm);
+    bool looks = fs_wrapper_has_accel(&mca_coll_fast_component.wrapper);
+
+    module->scratch = mca_coll_fast_scratch_new(size);
+    module->looked = looks ? mca_coll_fast_scratch_new(size) : NULL;
+    return NULL == module->scratch || (looks && NULL == module->looked) ? FS_ERR_NOMEM : FS_OK;
+}
+
 /* A pending request holds its communicator. Those of transport mpi that are always posted would
- * keep MPI_Comm_free() from ever coming to us; but it deletes attributes first. */
-static int watch_free(mca_coll_fast_module_t *module)
+ * keep MPI_Comm_free() from ever coming to us; but it deletes attributes first. If there is no
+ * memory for that such a communicator stays, which harms nobody. */
+static void watch_free(mca_coll_fast_module_t *module)
 {
     int keyval;
-    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, NULL);
 
-    if (MPI_SUCCESS == rc) {
-        rc = PMPI_Comm_set_attr(module->comm, keyval, module);
+    if (MPI_SUCCESS == PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, NULL)) {
+        (void) PMPI_Comm_set_attr(module->comm, keyval, module);
         (void) PMPI_Comm_free_keyval(&keyval);
     }
-    return rc;
 }
 
 int mca_coll_fast_setup(mca_coll_fast_module_t *module)
 {
     fs_host_t host = {.ctx = module,
                       .allgather = allgather,
+                      .agree = agree,
                       .progress = host_progress,
                       .net = get_net,
                       .why_no_net = why_no_net,
@@ -189,13 +210,17 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     mca_coll_fast_reserve_tags(module);
     fs_wrapper_find_accel(&mca_coll_fast_component.wrapper);
     host.mem_kinds = mca_coll_fast_component.wrapper.mem_kinds;
+    member.status = make_scratch(module);
     status = fs_coll_create(&host, &mca_coll_fast_component.wrapper.params, &member, &module->coll,
                             why, sizeof(why));
     if (FS_OK != status) {
         return setup_failed(module, status, why);
     }
     module->state = fs_coll_active(module->coll) ? FAST_READY : FAST_OFF;
-    return FAST_READY == module->state ? watch_free(module) : OMPI_SUCCESS;
+    if (FAST_READY == module->state) {
+        watch_free(module);
+    }
+    return OMPI_SUCCESS;
 }
 
 /* Local, and called more than once. */

@@ -19,6 +19,8 @@ static void construct(mca_coll_fast_module_t *module)
     module->looked = NULL;
     module->previous_allgather = NULL;
     module->previous_allgather_module = NULL;
+    module->previous_allreduce = NULL;
+    module->previous_allreduce_module = NULL;
     module->previous_alltoallv = NULL;
     module->previous_alltoallv_module = NULL;
 }
@@ -28,6 +30,9 @@ static void destruct(mca_coll_fast_module_t *module)
     mca_coll_fast_teardown(module);
     if (NULL != module->previous_allgather_module) {
         OBJ_RELEASE(module->previous_allgather_module);
+    }
+    if (NULL != module->previous_allreduce_module) {
+        OBJ_RELEASE(module->previous_allreduce_module);
     }
     if (NULL != module->previous_alltoallv_module) {
         OBJ_RELEASE(module->previous_alltoallv_module);
@@ -50,28 +55,29 @@ static int effective_priority(void)
     return priority < 0 && mca_coll_fast_is_named() ? FAST_PRIORITY_WHEN_NAMED : priority;
 }
 
-/* Capture what was there before us; it is what we fall back to. */
+/* Capture what was there before us; it is what we fall back to. Nothing here may fail on one rank
+ * alone: the others would wait for it. */
 static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
 
-    if (NULL == comm->c_coll->coll_allgather || NULL == comm->c_coll->coll_alltoallv) {
+    if (NULL == comm->c_coll->coll_allgather || NULL == comm->c_coll->coll_allreduce
+        || NULL == comm->c_coll->coll_alltoallv) {
         if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
             mca_coll_fast_complain(
-                "not used: no other component serves allgather and alltoallv, or "
+                "not used: no other component serves allgather, allreduce and alltoallv, or "
                 "coll_fast_priority %d is not above theirs",
                 effective_priority());
         }
         return OMPI_ERR_NOT_FOUND;
     }
-    module->scratch = mca_coll_fast_scratch_new(ompi_comm_size(comm));
-    if (NULL == module->scratch) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     module->comm = comm;
     module->previous_allgather = comm->c_coll->coll_allgather;
     module->previous_allgather_module = comm->c_coll->coll_allgather_module;
     OBJ_RETAIN(module->previous_allgather_module);
+    module->previous_allreduce = comm->c_coll->coll_allreduce;
+    module->previous_allreduce_module = comm->c_coll->coll_allreduce_module;
+    OBJ_RETAIN(module->previous_allreduce_module);
     module->previous_alltoallv = comm->c_coll->coll_alltoallv;
     module->previous_alltoallv_module = comm->c_coll->coll_alltoallv_module;
     OBJ_RETAIN(module->previous_alltoallv_module);
@@ -122,6 +128,10 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
     }
     module = OBJ_NEW(mca_coll_fast_module_t);
     if (NULL == module) {
+        /* Without us here the others would wait in their first call, for good. */
+        mca_coll_fast_complain("out of memory on rank %d of a new communicator; the job stops here",
+                               ompi_comm_rank(comm));
+        (void) ompi_mpi_abort(comm, MPI_ERR_NO_MEM);
         return NULL;
     }
     module->super.coll_module_enable = enable;

@@ -38,19 +38,16 @@ static disagreement_t find_disagreement(const fs_coll_t *coll,
     return (disagreement_t){0};
 }
 
-fs_status_t fs_coll_check_counts(fs_coll_t *coll, const fs_call_t *call)
+/* counts [n_ranks x n_ranks] and all [n_ranks] are room for what is gathered. */
+static fs_status_t compare(fs_coll_t *coll, const fs_call_t *call,
+                           uint64_t *counts, disagreement_t *all)
 {
     const fs_host_t *host   = &coll->host;
     size_t           n      = coll->topo->n_ranks;
-    uint64_t        *counts = calloc(n * n, sizeof(*counts));
-    disagreement_t  *all    = calloc(n, sizeof(*all));
-    fs_status_t      status = FS_ERR_NOMEM;
+    fs_status_t      status = host->allgather(host->ctx, call->send_bytes,
+                                              n * sizeof(*counts), counts);
     disagreement_t   mine;
 
-    if (counts != NULL && all != NULL) {
-        status = host->allgather(host->ctx, call->send_bytes,
-                                 n * sizeof(*counts), counts);
-    }
     if (status == FS_OK) {
         mine   = find_disagreement(coll, call, counts);
         status = host->allgather(host->ctx, &mine, sizeof(mine), all);
@@ -65,6 +62,24 @@ fs_status_t fs_coll_check_counts(fs_coll_t *coll, const fs_call_t *call)
                      (unsigned long long)all[r].expected);
             status = FS_ERR_MISMATCH;
         }
+    }
+    return status;
+}
+
+fs_status_t fs_coll_check_counts(fs_coll_t *coll, const fs_call_t *call)
+{
+    const fs_host_t *host   = &coll->host;
+    size_t           n      = coll->topo->n_ranks;
+    uint64_t        *counts = calloc(n * n, sizeof(*counts));
+    disagreement_t  *all    = calloc(n, sizeof(*all));
+    fs_status_t      status = host->agree(
+             host->ctx, counts == NULL || all == NULL ? FS_ERR_NOMEM : FS_OK);
+
+    if (status == FS_OK) {
+        status = compare(coll, call, counts, all);
+    } else {
+        snprintf(coll->error, sizeof(coll->error),
+                 "a rank has no memory for the counts of all, see check");
     }
     free(counts);
     free(all);

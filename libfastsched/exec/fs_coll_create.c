@@ -3,7 +3,8 @@
  * A communicator gets its topology, transport, summary exchange and executor.
  *
  * Collective, by a few gathers of the host MPI. Whatever can fail on one rank
- * alone happens between two gathers, and the second tells everybody.
+ * alone happens before an agreement, and nobody goes on to the next gather
+ * without it. The first one needs no memory: a rank may have none.
  */
 #include "exec/fs_coll.h"
 
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0x66730002 }; /* layout of what ranks tell each other */
+enum { MAGIC = 0x66730003 }; /* layout of what ranks tell each other */
 
 typedef struct card {
     uint32_t magic;
@@ -34,30 +35,40 @@ typedef struct verdict {
 
 typedef struct creation {
     fs_coll_t         *coll;
+    const fs_host_t   *host;
     const fs_member_t *member;
     card_t            *cards;     /* [n_ranks] */
     fs_net_hello_t    *hellos;    /* [n_ranks] */
     verdict_t         *verdicts;  /* [n_ranks] */
     uint32_t          *labels;    /* [n_ranks] */
+    fs_nic_list_t     *nics;      /* [n_ranks] */
+    uint32_t          *nic;       /* [n_ranks] chosen of these */
     uint8_t           *reach;     /* [n_ranks] */
-    char              *addresses; /* [n_ranks x stride] */
+    char              *addresses; /* [n_ranks x stride], and this rank's */
     size_t             stride;
     void              *shared; /* with the server's ranks, or NULL */
     char              *why;
     size_t             why_len;
 } creation_t;
 
-static bool creation_init(creation_t *c)
+/* Some of what follows may be missing. */
+static fs_status_t creation_init(creation_t *c)
 {
     size_t n = c->member->n_ranks;
 
+    c->coll     = calloc(1, sizeof(*c->coll));
     c->cards    = calloc(n, sizeof(*c->cards));
     c->hellos   = calloc(n, sizeof(*c->hellos));
     c->verdicts = calloc(n, sizeof(*c->verdicts));
     c->labels   = calloc(n, sizeof(*c->labels));
+    c->nics     = calloc(n, sizeof(*c->nics));
+    c->nic      = calloc(n, sizeof(*c->nic));
     c->reach    = calloc(n, sizeof(*c->reach));
-    return c->cards != NULL && c->hellos != NULL && c->verdicts != NULL &&
-           c->labels != NULL && c->reach != NULL;
+    return c->coll != NULL && c->cards != NULL && c->hellos != NULL &&
+                   c->verdicts != NULL && c->labels != NULL &&
+                   c->nics != NULL && c->nic != NULL && c->reach != NULL
+               ? c->member->status
+               : FS_ERR_NOMEM;
 }
 
 static void creation_fini(creation_t *c)
@@ -66,6 +77,8 @@ static void creation_fini(creation_t *c)
     free(c->hellos);
     free(c->verdicts);
     free(c->labels);
+    free(c->nics);
+    free(c->nic);
     free(c->reach);
     free(c->addresses);
 }
@@ -80,9 +93,7 @@ static fs_status_t explain(creation_t *c, fs_status_t status, const char *text,
 static fs_status_t gather(creation_t *c, const void *mine, size_t len,
                           void *all)
 {
-    const fs_host_t *host = &c->coll->host;
-
-    return host->allgather(host->ctx, mine, len, all) == FS_OK
+    return c->host->allgather(c->host->ctx, mine, len, all) == FS_OK
                ? FS_OK
                : explain(c, FS_ERR_HOST, "an allgather of the MPI failed", 0,
                          0);
@@ -108,7 +119,18 @@ static void explain_no_net(const fs_coll_t *coll)
     }
 }
 
-/* One verdict from each rank: the first bad one is everybody's. */
+/* An error of one rank alone, mostly for want of memory, is everybody's. */
+static fs_status_t agree(creation_t *c, fs_status_t status)
+{
+    status = c->host->agree(c->host->ctx, status);
+    if (status != FS_OK) {
+        snprintf(c->why, c->why_len, "a rank has failed: %s",
+                 fs_strerror(status));
+    }
+    return status;
+}
+
+/* The same with names: the first bad verdict is everybody's. */
 static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
 {
     verdict_t mine = {status, peer};
@@ -159,8 +181,8 @@ static fs_status_t introduce(creation_t *c)
         }
         c->labels[r] = c->cards[r].server_label;
     }
-    status = fs_topo_create(n, c->labels, coll->params.lanes, &coll->topo);
-    return status == FS_OK ? FS_OK : explain(c, status, "out of memory", 0, 0);
+    return agree(c,
+                 fs_topo_create(n, c->labels, coll->params.lanes, &coll->topo));
 }
 
 /* ---- NICs and lanes: see fs_rails.h ---- */
@@ -176,29 +198,20 @@ static bool nics_are_known(const fs_coll_t *coll)
 /* Before the network is there, so that it can be bound to a NIC. */
 static fs_status_t choose_nics(creation_t *c)
 {
-    fs_coll_t     *coll = c->coll;
-    size_t         n    = c->member->n_ranks;
-    fs_nics_t     *nics = nics_are_known(coll) ? coll->host.nics(coll->host.ctx)
-                                               : NULL;
-    fs_nic_list_t  mine = fs_nics_list(nics);
-    fs_nic_list_t *lists  = calloc(n, sizeof(*lists));
-    uint32_t      *choice = calloc(n, sizeof(*choice));
-    fs_status_t    status = FS_ERR_NOMEM;
+    fs_coll_t    *coll = c->coll;
+    fs_nics_t    *nics = nics_are_known(coll) ? coll->host.nics(coll->host.ctx)
+                                              : NULL;
+    fs_nic_list_t mine = fs_nics_list(nics);
+    fs_status_t   status = gather(c, &mine, sizeof(mine), c->nics);
 
-    if (lists != NULL && choice != NULL) {
-        status = gather(c, &mine, sizeof(mine), lists);
-    }
     if (status == FS_OK) {
-        status =
-            fs_rails_choose(coll->topo, lists, coll->params.lanes == 0, choice);
+        status = agree(c, fs_rails_choose(coll->topo, c->nics,
+                                          coll->params.lanes == 0, c->nic));
     }
     if (status == FS_OK && nics != NULL) {
-        fs_nics_choose(nics, choice[coll->rank]);
+        fs_nics_choose(nics, c->nic[coll->rank]);
     }
-    free(lists);
-    free(choice);
-    return status == FS_ERR_NOMEM ? explain(c, status, "out of memory", 0, 0)
-                                  : status;
+    return status;
 }
 
 /* Whom a rank talks to: its server; the proxies of its own lane, for the
@@ -283,7 +296,7 @@ static void *settle_memory(creation_t *c)
     return fs_shm_settle(&coll->shm, fs_topo_n_local(coll->topo, server));
 }
 
-/* Everything that can fail on one rank alone, between two gathers. */
+/* What can fail on one rank alone. */
 static fs_status_t build(creation_t *c, uint32_t *failed_p)
 {
     fs_coll_t  *coll   = c->coll;
@@ -300,61 +313,71 @@ static fs_status_t build(creation_t *c, uint32_t *failed_p)
     return status;
 }
 
-static fs_status_t gather_addresses(creation_t *c, const void *address)
+/* For all addresses, and behind them for what this rank sends. */
+static fs_status_t alloc_addresses(creation_t *c)
 {
-    size_t      len = c->hellos[c->coll->rank].address_len;
-    fs_status_t status;
-    char       *mine;
+    size_t n = c->member->n_ranks;
 
     free(c->addresses); /* of the network before */
     c->addresses = NULL;
     c->stride    = 0;
-    for (uint32_t r = 0; r < c->member->n_ranks; ++r) {
+    for (uint32_t r = 0; r < n; ++r) {
         c->stride = fs_u64_max(c->stride, c->hellos[r].address_len);
     }
+    if (c->stride > 0) {
+        c->addresses = calloc(n + 1, c->stride);
+    }
+    return c->stride > 0 && c->addresses == NULL ? FS_ERR_NOMEM : FS_OK;
+}
+
+static fs_status_t gather_addresses(creation_t *c, const void *address)
+{
+    char *mine;
+
     if (c->stride == 0) {
         return FS_OK;
     }
-    mine         = calloc(1, c->stride);
-    c->addresses = malloc(c->stride * c->member->n_ranks);
-    if (mine == NULL || c->addresses == NULL) {
-        free(mine);
-        return explain(c, FS_ERR_NOMEM, "out of memory", 0, 0);
+    mine = c->addresses + c->member->n_ranks * c->stride;
+    memcpy(mine, address, c->hellos[c->coll->rank].address_len);
+    return gather(c, mine, c->stride, c->addresses);
+}
+
+/* What this rank says of itself over coll->net; NULL: it has none. */
+static fs_status_t greet(const fs_coll_t *coll, fs_net_hello_t *hello_p,
+                         const void **address_p)
+{
+    fs_status_t status = FS_ERR_UNREACHABLE;
+
+    *hello_p = (fs_net_hello_t){0};
+    if (coll->net != NULL) {
+        pthread_mutex_lock(&coll->net->lock);
+        status = coll->net->ops->hello(coll->net, hello_p, address_p);
+        pthread_mutex_unlock(&coll->net->lock);
     }
-    memcpy(mine, address, len);
-    status = gather(c, mine, c->stride, c->addresses);
-    free(mine);
     return status;
 }
 
-/* Over coll->net; NULL: this rank has none. */
 static fs_status_t open_network(creation_t *c)
 {
     fs_coll_t     *coll    = c->coll;
     const void    *address = NULL;
-    fs_net_hello_t hello   = {0};
     uint32_t       failed  = 0;
-    fs_status_t    status  = FS_ERR_UNREACHABLE;
-    bool           greeted;
+    fs_net_hello_t hello;
+    fs_status_t    greeted = greet(coll, &hello, &address), status;
 
-    if (coll->net != NULL) {
-        pthread_mutex_lock(&coll->net->lock);
-        status = coll->net->ops->hello(coll->net, &hello, &address);
-        pthread_mutex_unlock(&coll->net->lock);
-    }
-    greeted = status == FS_OK;
     offer_memory(c);
-    status = agree_on(c, status, coll->rank);
+    status = gather(c, &hello, sizeof(hello), c->hellos);
     if (status == FS_OK) {
         join_memory(c);
-        status    = gather(c, &hello, sizeof(hello), c->hellos);
+        status    = greeted == FS_OK ? alloc_addresses(c) : greeted;
+        status    = agree_on(c, status, coll->rank);
         c->shared = settle_memory(c);
     }
     if (status == FS_OK) {
         status = gather_addresses(c, address);
     }
     if (status != FS_OK) {
-        if (greeted) {
+        if (greeted == FS_OK) {
             pthread_mutex_lock(&coll->net->lock);
             coll->net->ops->forget(coll->net, hello.group);
             pthread_mutex_unlock(&coll->net->lock);
@@ -482,32 +505,37 @@ void fs_coll_write_trace(fs_coll_t *coll)
     }
 }
 
+/* All ranks can. */
+static fs_status_t create(creation_t *c, const fs_params_t *params)
+{
+    fs_coll_t  *coll = c->coll;
+    fs_status_t status;
+
+    coll->host   = *c->host;
+    coll->params = *params;
+    coll->rank   = c->member->rank;
+    status       = introduce(c);
+    if (status == FS_OK && coll->topo->n_servers > 1 &&
+        params->algorithm != FS_ALGORITHM_OFF) {
+        status = choose_nics(c);
+        status = status == FS_OK ? find_network(c) : status;
+    }
+    if (status == FS_OK && coll->exec != NULL && params->trace[0] != '\0') {
+        start_trace(c);
+    }
+    return status;
+}
+
 fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
                            const fs_member_t *member, fs_coll_t **coll_p,
                            char *why, size_t why_len)
 {
-    creation_t  c      = {.coll    = calloc(1, sizeof(fs_coll_t)),
-                          .member  = member,
-                          .why     = why,
-                          .why_len = why_len};
-    fs_status_t status = FS_ERR_NOMEM;
+    creation_t c = {
+        .host = host, .member = member, .why = why, .why_len = why_len};
+    fs_status_t status = agree(&c, creation_init(&c));
 
-    if (c.coll != NULL && creation_init(&c)) {
-        c.coll->host   = *host;
-        c.coll->params = *params;
-        c.coll->rank   = member->rank;
-        status         = introduce(&c);
-        if (status == FS_OK && c.coll->topo->n_servers > 1 &&
-            params->algorithm != FS_ALGORITHM_OFF) {
-            status = choose_nics(&c);
-            status = status == FS_OK ? find_network(&c) : status;
-        }
-        if (status == FS_OK && c.coll->exec != NULL &&
-            params->trace[0] != '\0') {
-            start_trace(&c);
-        }
-    } else {
-        explain(&c, status, "out of memory", 0, 0);
+    if (status == FS_OK) {
+        status = create(&c, params);
     }
     creation_fini(&c);
     if (status == FS_OK) {

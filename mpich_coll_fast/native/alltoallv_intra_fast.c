@@ -101,6 +101,14 @@ static int fast_open(void *comm)
     return fast_class(MPIR_Comm_split_impl(fast->user, 0, fast->user->rank, &fast->own));
 }
 
+static int fast_least(void *comm, int mine, int *least)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    return fast_class(MPIR_Allreduce(&mine, least, 1, MPI_INT, MPI_MIN,
+                                     ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
+}
+
 static void fast_progress(void)
 {
     (void) MPID_Progress_test(NULL);
@@ -203,6 +211,7 @@ static void fast_abort(int exit_status)
 static const mpich_fast_services_t fast_services = {
     .allgather = fast_allgather,
     .open = fast_open,
+    .least = fast_least,
     .progress = fast_progress,
     .watch = fast_watch,
     .isend = fast_isend,
@@ -300,6 +309,23 @@ static int fast_agree(MPIR_Comm * comm_ptr, fast_verdict_t verdict, bool * all_g
     return mpi_errno;
 }
 
+int MPII_Alltoallv_fast_comm_cleanup(MPIR_Comm * comm_ptr)
+{
+    fast_comm_t *fast = comm_ptr->alltoallv_fast;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (fast && fast != &fast_unused) {
+        if (fast->state)
+            fast_library->comm_free(fast->state);
+        if (fast->own)
+            mpi_errno = MPIR_Comm_release(fast->own);
+        MPL_free(fast);
+    }
+    comm_ptr->alltoallv_fast = NULL;
+    return mpi_errno;
+}
+
+/* Where a rank has no memory, calls on the communicator are MPICH's on all. */
 static int fast_comm_create(MPIR_Comm * comm_ptr)
 {
     fast_comm_t *fast = MPL_calloc(1, sizeof(*fast), MPL_MEM_OTHER);
@@ -325,29 +351,16 @@ static int fast_comm_create(MPIR_Comm * comm_ptr)
     MPIR_ERR_CHECK(mpi_errno);
     member.comm = fast;
     error_class = fast_library->comm_create(&member, &fast->state);
-    if (error_class)
+    if (error_class == MPI_ERR_NO_MEM) {
+        mpi_errno = MPII_Alltoallv_fast_comm_cleanup(comm_ptr);
+        comm_ptr->alltoallv_fast = &fast_unused;
+    } else if (error_class)
         mpi_errno = fast_error(error_class);
 
   fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
-}
-
-int MPII_Alltoallv_fast_comm_cleanup(MPIR_Comm * comm_ptr)
-{
-    fast_comm_t *fast = comm_ptr->alltoallv_fast;
-    int mpi_errno = MPI_SUCCESS;
-
-    if (fast && fast != &fast_unused) {
-        if (fast->state)
-            fast_library->comm_free(fast->state);
-        if (fast->own)
-            mpi_errno = MPIR_Comm_release(fast->own);
-        MPL_free(fast);
-    }
-    comm_ptr->alltoallv_fast = NULL;
-    return mpi_errno;
 }
 
 /* ---- a call ---- */
@@ -388,7 +401,7 @@ int MPIR_Alltoallv_intra_fast(const void *sendbuf, const MPI_Aint * sendcounts,
         MPIR_ERR_CHECK(mpi_errno);
     }
     fast = comm_ptr->alltoallv_fast;
-    if (!fast->state) {
+    if (!fast || !fast->state) {
         return fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
                             recvtype, comm_ptr, errflag);
     }

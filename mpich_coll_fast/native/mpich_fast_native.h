@@ -27,6 +27,8 @@ typedef struct mpich_fast_services {
     int (*allgather)(void *comm, const void *in, ptrdiff_t len, void *out);
     /* Collective, before the first message on it: now it gets messages that nobody else uses. */
     int (*open)(void *comm);
+    /* The least of all ranks' numbers. */
+    int (*least)(void *comm, int mine, int *least);
     /* Move MPICH's own messages, and let other threads in. */
     void (*progress)(void);
     /* From now on MPICH's progress calls poll(), which returns how much it has done. */
@@ -62,8 +64,8 @@ typedef struct mpich_fast_native_comm {
 
 /* What the library does for MPICH. */
 typedef struct mpich_fast_native {
-    /* Collective. After an error there is no state, and calls are to be left to MPICH's own
-     * algorithms. */
+    /* Collective; alike on every rank. After an error there is no state, and calls are to be left to
+     * MPICH's own algorithms. */
     int (*comm_create)(const mpich_fast_native_comm_t *comm, void **state_p);
     /* Local; the last use of comm. */
     void (*comm_free)(void *state);

@@ -175,6 +175,17 @@ static fs_status_t host_allgather(void *ctx, const void *in, size_t len,
                : FS_ERR_HOST;
 }
 
+static fs_status_t host_agree(void *ctx, fs_status_t mine)
+{
+    smpi_host_t *h  = ctx;
+    int          in = mine, worst;
+
+    return MPI_Allreduce(&in, &worst, 1, MPI_INT, MPI_MIN, h->comm) ==
+                   MPI_SUCCESS
+               ? (fs_status_t)worst
+               : FS_ERR_HOST;
+}
+
 static fs_net_t *host_net(void *ctx)
 {
     (void)ctx;
@@ -207,6 +218,7 @@ fs_host_t smpi_host_table(smpi_host_t *h)
 {
     return (fs_host_t){.ctx       = h,
                        .allgather = host_allgather,
+                       .agree     = host_agree,
                        .progress  = host_progress,
                        .net       = host_net,
                        .p2p       = &p2p};

@@ -286,6 +286,20 @@ static fs_status_t fake_allgather(void *ctx, const void *in, size_t len,
     return FS_OK;
 }
 
+static fs_status_t fake_agree(void *ctx, fs_status_t mine)
+{
+    fs_fake_t   *fake  = ((rank_ctx_t *)ctx)->fake;
+    fs_status_t *all   = fs_test_alloc(fake->n_ranks, sizeof(*all));
+    fs_status_t  worst = mine;
+
+    (void)fake_allgather(ctx, &mine, sizeof(mine), all);
+    for (uint32_t r = 0; r < fake->n_ranks; ++r) {
+        worst = all[r] < worst ? all[r] : worst;
+    }
+    free(all);
+    return worst;
+}
+
 void fs_fake_barrier(fs_fake_t *fake)
 {
     pthread_barrier_wait(&fake->barrier);
@@ -339,6 +353,7 @@ fs_host_t fs_fake_host(fs_fake_t *fake, uint32_t rank)
 {
     return (fs_host_t){.ctx       = &fake->ranks[rank],
                        .allgather = fake_allgather,
+                       .agree     = fake_agree,
                        .progress  = fake_progress,
                        .p2p       = &fake->p2p};
 }

@@ -43,6 +43,20 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
     return FS_OK;
 }
 
+static fs_status_t agree(void *ctx, fs_status_t mine)
+{
+    uint32_t     n     = ((fs_test_seat_t *)ctx)->world->n_ranks;
+    fs_status_t *all   = fs_test_alloc(n, sizeof(*all));
+    fs_status_t  worst = mine;
+
+    (void)allgather(ctx, &mine, sizeof(mine), all);
+    for (uint32_t r = 0; r < n; ++r) {
+        worst = all[r] < worst ? all[r] : worst;
+    }
+    free(all);
+    return worst;
+}
+
 static void progress(void *ctx)
 {
     (void)ctx;
@@ -65,6 +79,7 @@ fs_host_t fs_test_host(fs_test_seat_t *seat)
 {
     return (fs_host_t){.ctx       = seat,
                        .allgather = allgather,
+                       .agree     = agree,
                        .progress  = progress,
                        .net       = net,
                        .nics      = nics};

@@ -65,6 +65,17 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
     return FS_OK;
 }
 
+static fs_status_t agree(void *ctx, fs_status_t mine)
+{
+    fs_status_t all[N_RANKS], worst = mine;
+
+    (void)allgather(ctx, &mine, sizeof(mine), all);
+    for (int r = 0; r < N_RANKS; ++r) {
+        worst = all[r] < worst ? all[r] : worst;
+    }
+    return worst;
+}
+
 static void progress(void *ctx)
 {
     (void)ctx;
@@ -189,6 +200,7 @@ static void *live(void *arg)
     rank_t     *me     = arg;
     fs_host_t   host   = {.ctx       = me,
                           .allgather = allgather,
+                          .agree     = agree,
                           .progress  = progress,
                           .net       = net,
                           .warn      = warn};
