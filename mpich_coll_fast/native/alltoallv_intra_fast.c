@@ -401,7 +401,7 @@ int MPIR_Alltoallv_intra_fast(const void *sendbuf, const MPI_Aint * sendcounts,
         MPIR_ERR_CHECK(mpi_errno);
     }
     fast = comm_ptr->alltoallv_fast;
-    if (!fast || !fast->state) {
+    if (!fast->state) {
         return fast_decline(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
                             recvtype, comm_ptr, errflag);
     }
