@@ -13,25 +13,18 @@
 
 /* ---- mpich_fast_next.c: what we call of the MPI, by the PMPI_ names ---- */
 
-#define MPICH_FAST_CALLS(DO)                                                                       \
-    DO(Abort)                                                                                      \
-    DO(Add_error_class)                                                                            \
-    DO(Add_error_code)                                                                             \
-    DO(Add_error_string)                                                                           \
-    DO(Allreduce)                                                                                  \
-    DO(Barrier)                                                                                    \
-    DO(Bcast)                                                                                      \
-    DO(Cancel)                                                                                     \
-    DO(Comm_call_errhandler)                                                                       \
-    DO(Comm_create_keyval)                                                                         \
-    DO(Comm_delete_attr) DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_errhandler) DO(Comm_get_name) \
-        DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) DO(Comm_split)       \
-            DO(Comm_split_type) DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count)              \
-                DO(Grequest_complete) DO(Grequest_start) DO(Iallgather) DO(Iallreduce)             \
-                    DO(Initialized) DO(Irecv) DO(Isend) DO(Pack) DO(Request_free) DO(Test)         \
-                        DO(Type_free) DO(Type_get_contents) DO(Type_get_envelope)                  \
-                            DO(Type_get_extent) DO(Type_get_true_extent) DO(Type_size_x)           \
-                                DO(Unpack)
+/* clang-format off */
+#define MPICH_FAST_CALLS(DO) \
+    DO(Abort) DO(Add_error_class) DO(Add_error_code) DO(Add_error_string) DO(Allreduce) \
+    DO(Barrier) DO(Bcast) DO(Cancel) DO(Comm_call_errhandler) DO(Comm_create_keyval) \
+    DO(Comm_delete_attr) DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_errhandler) \
+    DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) \
+    DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count) \
+    DO(Grequest_complete) DO(Grequest_start) DO(Iallgather) DO(Iallreduce) DO(Initialized) \
+    DO(Irecv) DO(Isend) DO(Pack) DO(Recv) DO(Request_free) DO(Send) DO(Test) DO(Type_free) \
+    DO(Type_get_contents) DO(Type_get_envelope) DO(Type_get_extent) DO(Type_get_true_extent) \
+    DO(Type_size_x) DO(Unpack)
+/* clang-format on */
 /* What MPIs before MPI 4 lack; then NULL. */
 #define MPICH_FAST_NEW_CALLS(DO) DO(Type_get_contents_c) DO(Type_get_envelope_c)
 
@@ -67,6 +60,12 @@ bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t 
 /* Read the parameters, unless that is done. in_init: all of MPI_COMM_WORLD is here. False: nothing
  * is known of this process yet, as MPI_Init was not called (sessions). */
 bool mpich_fast_start(bool in_init);
+
+/* ---- mpich_fast_pmi.c ---- */
+
+/* In MPI_Init, on every rank that has the library and has chosen it: have all? The same on each of
+ * them. False, and said. */
+bool mpich_fast_all_here(int world_rank, int world_size);
 
 /* ---- mpich_fast_engine.c: datatypes; an MPICH that has called us brings its own engine ---- */
 

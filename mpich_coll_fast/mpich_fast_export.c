@@ -89,13 +89,23 @@ static int Alltoallv_c_body ALLTOALLV_PARAMS
 EXPORT_BOTH(Alltoallv, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
 EXPORT_BOTH(Alltoallv_c, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
 
-/* ---- MPI_Init, MPI_Init_thread: the earliest moment to refuse a wrong value ---- */
+/* ---- MPI_Init, MPI_Init_thread: the earliest moment to refuse a wrong value; and MPI_Session_init,
+ * in which the ranks may meet before ---- */
 
 typedef int init_fn_t(int *argc, char ***argv);
 typedef int init_thread_fn_t(int *argc, char ***argv, int required, int *provided);
+typedef int session_init_fn_t(mpich_fast_word_t info, mpich_fast_word_t errhandler, void *session);
 
 static init_fn_t *next_init;
 static init_thread_fn_t *next_init_thread;
+static session_init_fn_t *next_session_init;
+
+static void before(void)
+{
+    if (mpich_fast_enabled) {
+        mpich_fast_before_init();
+    }
+}
 
 static int after(int mpi_errno)
 {
@@ -108,15 +118,26 @@ static int after(int mpi_errno)
 static int Init_body(int *argc, char ***argv)
 {
     NEXT(next_init, init_fn_t, "PMPI_Init");
+    before();
     return after(next_init(argc, argv));
 }
 
 static int Init_thread_body(int *argc, char ***argv, int required, int *provided)
 {
     NEXT(next_init_thread, init_thread_fn_t, "PMPI_Init_thread");
+    before();
     return after(next_init_thread(argc, argv, required, provided));
+}
+
+static int Session_init_body(mpich_fast_word_t info, mpich_fast_word_t errhandler, void *session)
+{
+    NEXT(next_session_init, session_init_fn_t, "PMPI_Session_init");
+    before();
+    return next_session_init(info, errhandler, session);
 }
 
 EXPORT_BOTH(Init, (int *argc, char ***argv), (argc, argv))
 EXPORT_BOTH(Init_thread, (int *argc, char ***argv, int required, int *provided),
             (argc, argv, required, provided))
+EXPORT_BOTH(Session_init, (mpich_fast_word_t info, mpich_fast_word_t errhandler, void *session),
+            (info, errhandler, session))

@@ -33,6 +33,9 @@ extern bool mpich_fast_enabled;
 /* mpich_fast_next.c: the function behind us, whoever's it is. */
 void *mpich_fast_next(const char *name);
 
+/* mpich_fast_pmi.c: MPI_Init or MPI_Session_init is about to begin. */
+void mpich_fast_before_init(void);
+
 /* mpich_fast_init.c: MPI_Init has been successful. */
 void mpich_fast_after_init(void);
 

@@ -160,15 +160,21 @@ static bool is_initialized(void)
     return initialized;
 }
 
-static void start(bool in_init)
+/* False: not all ranks are with us. */
+static bool start(bool in_init)
 {
     int rank, size;
     char wrong[700];
 
     mpi.Comm_rank(MPI_COMM_WORLD, &rank);
     mpi.Comm_size(MPI_COMM_WORLD, &size);
+    mpich_fast_enabled = !in_init || mpich_fast_all_here(rank, size);
+    if (!mpich_fast_enabled) {
+        return false;
+    }
     stop_if(mpich_fast_read_params(rank, size, wrong, sizeof(wrong)) ? NULL : wrong, rank, in_init);
     mpich_fast_watch_finalize();
+    return true;
 }
 
 bool mpich_fast_start(bool in_init)
@@ -180,8 +186,7 @@ bool mpich_fast_start(bool in_init)
     }
     pthread_mutex_lock(&start_lock);
     if (!started && mpich_fast_enabled && find_mpi() && is_initialized()) {
-        start(in_init);
-        __atomic_store_n(&started, true, __ATOMIC_RELEASE);
+        __atomic_store_n(&started, start(in_init), __ATOMIC_RELEASE);
     }
     is_started = started;
     pthread_mutex_unlock(&start_lock);

@@ -24,6 +24,53 @@ unknown() {
 
 case_of 'FASTSCHED_WINDO: one line about it' unknown
 
+# ---- ranks without the library, or that have not chosen it ----
+
+without=$scratch/without
+cat >"$without" <<'EOF'
+#!/bin/sh
+# RANKS VARIABLES COMMAND...: the ranks in RANKS, ",0,2,", do not have VARIABLES.
+case $1 in
+*",$PMI_RANK,"*) unset $2 ;;
+esac
+shift 2
+exec "$@"
+EOF
+chmod +x "$without"
+choice='MPICH_ALLTOALLV_INTRA_ALGORITHM FASTSCHED_ALLTOALLV'
+
+# NP RANKS VARIABLES RANK: the line names RANK.
+not_on_all() {
+    # shellcheck disable=SC2086
+    job -np "$1" $always --mca coll_fast_nodes 2x$(($1 / 2)) "$without" "$2" "$3" \
+        "$program" --none && ends_well &&
+        said "$1" ': ok' &&
+        said 1 "coll fast: not used: rank $4 runs without this version"
+}
+
+# One host, and mpiexec takes it for two.
+on_two_hosts() {
+    printf 'localhost:2\n127.0.0.1:2\n' >"$scratch/hosts"
+    (
+        export HYDRA_LAUNCHER=fork HYDRA_HOST_FILE="$scratch/hosts"
+        not_on_all "$@"
+    )
+}
+
+if [ -z "$native" ]; then
+    case_of 'no library on ranks 2 and 3' \
+        not_on_all 4 ,2,3, "LD_PRELOAD $choice" 2
+    case_of 'no library on ranks 0 and 1' \
+        not_on_all 4 ,0,1, "LD_PRELOAD $choice" 0
+    case_of 'no library on every second rank' \
+        not_on_all 8 ,0,2,4,6, "LD_PRELOAD $choice" 0
+    case_of 'not chosen on rank 5' not_on_all 8 ,5, "$choice" 5
+    case_of 'no library on the second host' \
+        on_two_hosts 4 ,2,3, "LD_PRELOAD $choice" 2
+    case_of 'no library on a rank of each host' \
+        on_two_hosts 4 ,1,2, "LD_PRELOAD $choice" 1
+fi
+
 # ---- loaded, and of no use ----
 
 # Where each of MPICH's nodes is a server, and there is one.
