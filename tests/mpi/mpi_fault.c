@@ -10,6 +10,8 @@
  *   --kill RANK  SIGKILL to itself, --after MS into the second call
  *   --stop RANK  SIGSTOP likewise: alive, and mute
  *   --pause RANK likewise, but only for --pause-ms MS
+ *   --suspend MS every rank, SIGSTOP to itself MS into the second call, and its
+ *                process id is said before: somebody has to continue them
  *   --late RANK  enters the second call --after MS late
  *   --island N   ranks exchange bytes inside rows of N only
  *   --sink N     only the first N ranks get bytes
@@ -40,7 +42,7 @@ enum { MAX_RANKS = 256 };
 static struct {
     int  bytes, calls, comms, island, sink;
     int  kill, stop, late, pause;
-    int  after_ms, pause_ms, linger_ms;
+    int  after_ms, pause_ms, suspend_ms, linger_ms;
     bool come_back, abort, finalize;
 } opt = {.bytes = 100000,
          .calls = 3,
@@ -65,12 +67,13 @@ static void read_options(int argc, char **argv)
         const char *name;
         int        *value;
     } numbers[] = {
-        {"--bytes", &opt.bytes},       {"--calls", &opt.calls},
-        {"--comms", &opt.comms},       {"--island", &opt.island},
-        {"--sink", &opt.sink},         {"--kill", &opt.kill},
-        {"--stop", &opt.stop},         {"--late", &opt.late},
-        {"--pause", &opt.pause},       {"--after", &opt.after_ms},
-        {"--pause-ms", &opt.pause_ms}, {"--linger", &opt.linger_ms},
+        {"--bytes", &opt.bytes},        {"--calls", &opt.calls},
+        {"--comms", &opt.comms},        {"--island", &opt.island},
+        {"--sink", &opt.sink},          {"--kill", &opt.kill},
+        {"--stop", &opt.stop},          {"--late", &opt.late},
+        {"--pause", &opt.pause},        {"--after", &opt.after_ms},
+        {"--pause-ms", &opt.pause_ms},  {"--linger", &opt.linger_ms},
+        {"--suspend", &opt.suspend_ms},
     };
     size_t n = sizeof(numbers) / sizeof(numbers[0]), k;
 
@@ -148,6 +151,11 @@ static void let_it_happen(int call)
     if (rank == opt.pause) {
         signal(SIGALRM, pause_now);
         send_later(SIGALRM, opt.after_ms);
+    }
+    if (opt.suspend_ms > 0) {
+        printf("mpi_fault: rank %d: process %d\n", rank, (int)getpid());
+        fflush(stdout);
+        send_later(SIGSTOP, opt.suspend_ms);
     }
     if (rank == opt.late) {
         wait_ms(opt.after_ms);

@@ -112,6 +112,41 @@ case_of 'errors come back, and MPI_Finalize' finalized
 case_of 'the same over the messages of the MPI' finalized \
     --mca coll_fast_transport mpi
 
+# ---- all ranks are suspended, as batch systems do: no error ----
+
+processes() { sed -n 's/^mpi_fault: rank [0-9]*: process //p' "$scratch/out"; }
+
+n_stopped() {
+    for pid in $(processes); do
+        cat "/proc/$pid/stat"
+    done 2>/dev/null | grep -c ') T'
+}
+
+# When all ranks are stopped: continue them, after that many seconds.
+wake() {
+    while [ "$(n_stopped)" != 8 ]; do
+        sleep 0.1
+    done
+    sleep "$1"
+    # shellcheck disable=SC2046 # a number each
+    kill -CONT $(processes)
+    : >"$scratch/woken"
+}
+
+# Seven wait for rank 3, which pauses, when it happens: nothing moves.
+suspended() {
+    rm -f "$scratch/woken"
+    wake 6 &
+    waker=$!
+    job --mca coll_fast_watchdog 2 -- --bytes 4000000 --pause 3 --after 30 \
+        --pause-ms 1000 --suspend 500
+    kill $waker 2>/dev/null
+    ends_well && said 8 8 ': ok' && nothing_left || return
+    [ -e "$scratch/woken" ] || { echo 'they were not suspended' && return 1; }
+}
+
+case_of 'suspended for three times the watchdog: they go on' suspended
+
 # ---- a rank is late: no error ----
 
 late() {
