@@ -242,7 +242,8 @@ static fs_status_t run(fs_coll_t *coll, const fs_plan_t *plan,
 {
     enter(coll, FS_TRACE_RUN);
     pthread_mutex_lock(&coll->net->lock);
-    fs_exec_start(coll->exec, plan, call, (uint32_t)coll->stats.calls);
+    fs_exec_start(coll->exec, plan, call, (uint32_t)coll->stats.calls,
+                  coll->confirms);
     pthread_mutex_unlock(&coll->net->lock);
     return wait_for(coll, exec_step);
 }

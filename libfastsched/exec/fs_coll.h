@@ -49,6 +49,7 @@ struct fs_coll {
     uint64_t                key;       /* of counts and layouts */
     const fs_cached_plan_t *hit;       /* NULL: no such call before */
     bool                    prepares;  /* some rank has to prepare */
+    bool                    confirms;  /* some rank's network needs it */
     bool                    looks;     /* the guard wants the host's time */
     fs_decompose_t          decompose; /* of a staged call, like n_stages */
     uint32_t                n_stages;
@@ -57,11 +58,12 @@ struct fs_coll {
 
 /* What ranks tell each other in flags; one is enough. */
 enum {
-    FS_FLAG_DECLINE  = 1, /* this rank cannot run the call */
-    FS_FLAG_PREPARES = 2, /* it has to prepare the call, which may fail */
-    FS_FLAG_MISSED   = 4, /* it has seen a large call go without a summary */
-    FS_FLAG_REFUSES  = 8, /* nobody can run the call, see FS_CONSENT_NO */
-    FS_FLAG_NO_HOST  = 16 /* the host cannot, see FS_CONSENT_OURS */
+    FS_FLAG_DECLINE  = 1,  /* this rank cannot run the call */
+    FS_FLAG_PREPARES = 2,  /* it has to prepare the call, which may fail */
+    FS_FLAG_MISSED   = 4,  /* it has seen a large call go without a summary */
+    FS_FLAG_REFUSES  = 8,  /* nobody can run the call, see FS_CONSENT_NO */
+    FS_FLAG_NO_HOST  = 16, /* the host cannot, see FS_CONSENT_OURS */
+    FS_FLAG_CONFIRMS = 32  /* what it sends needs it, fs_net_t.local_arrives */
 };
 
 /* Kinds of device memory that messages of this communicator may be in, as the

@@ -60,6 +60,7 @@ fs_meta_word_t fs_coll_word(const fs_coll_t *coll, const fs_call_t *call)
                       : 0;
     word.flags |= consent_flags[call->device.consent];
     word.flags |= coll->quiet.missed ? FS_FLAG_MISSED : 0;
+    word.flags |= coll->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
     return word;
 }
 
@@ -155,6 +156,7 @@ void fs_coll_decide(fs_coll_t *coll, const fs_call_t *call)
 
     hear(coll, word);
     coll->prepares   = word->flags & FS_FLAG_PREPARES;
+    coll->confirms   = word->flags & FS_FLAG_CONFIRMS;
     coll->choice     = recall_or_choose(coll, word);
     coll->summarised = true;
     if (word->flags & FS_FLAG_DECLINE) {

@@ -258,15 +258,22 @@ static void post_local(fs_exec_t *exec, uint32_t id)
 
 /* ---- start ---- */
 
+/* Has the receiver to say that it has arrived? */
+static bool is_counted(const fs_exec_t *exec, const fs_op_t *op)
+{
+    return op->kind != FS_OP_COPY && (fs_op_is_wire(op) || exec->confirm_local);
+}
+
 /* The peer has a part in the call. */
 static void meet(fs_exec_t *exec, const fs_op_t *op)
 {
-    if (op->kind == FS_OP_COPY) {
+    if (op->kind != FS_OP_COPY && !fs_op_is_wire(op)) {
+        exec->wires.peer[op->peer].is_mate = true;
+    }
+    if (!is_counted(exec, op)) {
         return;
     }
-    if (!fs_op_is_wire(op)) {
-        exec->wires.peer[op->peer].is_mate = true;
-    } else if (op->kind == FS_OP_SEND) {
+    if (op->kind == FS_OP_SEND) {
         fs_wires_add_send(&exec->wires, op->peer);
     } else {
         fs_wires_add_recv(&exec->wires, op->peer);
@@ -274,18 +281,19 @@ static void meet(fs_exec_t *exec, const fs_op_t *op)
 }
 
 void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
-                   const fs_call_t *call, uint32_t call_seq)
+                   const fs_call_t *call, uint32_t call_seq, bool confirm_local)
 {
     fs_assert(exec->state == FS_EXEC_IDLE);
     if (exec->trace != NULL) {
         fs_trace_run(exec->trace, plan, call);
     }
     fs_places_start(&exec->places, call);
-    exec->state    = FS_EXEC_RUN;
-    exec->status   = FS_OK;
-    exec->plan     = plan;
-    exec->call     = call;
-    exec->call_seq = call_seq;
+    exec->state         = FS_EXEC_RUN;
+    exec->status        = FS_OK;
+    exec->plan          = plan;
+    exec->call          = call;
+    exec->call_seq      = call_seq;
+    exec->confirm_local = confirm_local;
     exec->n_ended = exec->n_reaped = 0;
     exec->n_done = exec->n_in_flight = 0;
     exec->n_sending = exec->n_receiving = 0;
@@ -310,11 +318,14 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
 /* ---- progress ---- */
 
 /* After a peer's last message of the call: tell it that all have arrived. */
-static void confirm_arrival(fs_exec_t *exec, uint32_t peer)
+static void confirm_arrival(fs_exec_t *exec, const fs_op_t *op)
 {
-    const fs_wire_t *wire = &exec->wires.peer[peer];
+    const fs_wire_t *wire    = &exec->wires.peer[op->peer];
+    uint64_t         awaited = fs_op_is_wire(op) ? op->len_bytes : 0;
 
-    grant(exec, peer, wire->received_before + wire->n_recvs + 1);
+    if (fs_wires_arrived(&exec->wires, op->peer, awaited)) {
+        grant(exec, op->peer, wire->received_before + wire->n_recvs + 1);
+    }
 }
 
 static void finish_op(fs_exec_t *exec, uint32_t id)
@@ -335,13 +346,11 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
     if (exec->state != FS_EXEC_RUN) {
         return;
     }
-    if (fs_op_is_wire(op) && op->kind == FS_OP_RECV) {
-        --exec->n_receiving;
-        if (fs_wires_arrived(&exec->wires, op->peer, op->len_bytes)) {
-            confirm_arrival(exec, op->peer);
-        }
-    } else if (fs_op_is_wire(op)) {
-        --exec->n_sending;
+    if (fs_op_is_wire(op)) {
+        --*(op->kind == FS_OP_RECV ? &exec->n_receiving : &exec->n_sending);
+    }
+    if (op->kind == FS_OP_RECV && is_counted(exec, op)) {
+        confirm_arrival(exec, op);
     }
     for (uint32_t k = 0; k < op->n_next; ++k) {
         uint32_t next = exec->plan->next[op->next + k];

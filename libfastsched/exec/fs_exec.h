@@ -29,10 +29,13 @@ fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan,
 bool fs_exec_fits(const fs_exec_t *exec, const fs_call_t *call);
 
 /* Post what can be posted. plan is reserved; plan and call are borrowed until
- * fs_exec_progress() no longer returns FS_INPROGRESS. call_seq counts calls,
- * equally on all ranks. Under the net's lock. */
+ * fs_exec_progress() no longer returns FS_INPROGRESS. call_seq counts calls.
+ * confirm_local: a rank leaves when those of its server have said that all has
+ * arrived, see fs_net_t.local_arrives. Both equal on all ranks. Under the net's
+ * lock. */
 void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
-                   const fs_call_t *call, uint32_t call_seq);
+                   const fs_call_t *call, uint32_t call_seq,
+                   bool confirm_local);
 
 /* Go on with what has ended. Under the net's lock.
  * FS_INPROGRESS, FS_OK, or the first error once nothing is in flight. */

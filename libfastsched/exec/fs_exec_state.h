@@ -34,7 +34,8 @@ struct fs_exec {
     const fs_plan_t *plan;
     const fs_call_t *call;
     uint32_t         call_seq;
-    fs_exec_op_t    *ops;   /* [max_ops] */
+    bool             confirm_local; /* messages inside the server, too */
+    fs_exec_op_t    *ops;           /* [max_ops] */
     uint32_t        *ended; /* [max_ops] ops that have ended, in order */
     uint32_t         n_ended;
     uint32_t         n_reaped; /* of these, already followed up */

@@ -49,8 +49,8 @@ typedef struct fs_transport_ops {
     void (*cancel)(fs_transport_t *transport, fs_xfer_t *xfer);
     /* Tell a wire peer that it may send messages numbered below count. Never
      * queues behind data. Counts only grow; a later one may stand in for an
-     * earlier one, and one may come again, or go to a peer of the same
-     * server: as a sign of life. */
+     * earlier one, and one may come again, as a sign of life, or go to a peer
+     * of the same server. */
     fs_status_t (*grant)(fs_transport_t *transport, uint32_t peer,
                          uint64_t count);
     void (*destroy)(fs_transport_t *transport);
@@ -110,7 +110,9 @@ struct fs_net {
     /* Of devices that messages may be in: bits 1 << fs_mem_kind_t. */
     unsigned    mem_kinds;
     bool        rdma; /* it reads and writes there itself, with no copies */
-    const char *name; /* for people; NULL: none */
+    bool        local_arrives; /* what is sent inside a server gets there even
+                                  if this process looks at the net no more */
+    const char *name;          /* for people; NULL: none */
     bool lost; /* a communicator has died, perhaps with operations that never
                   end */
     uint64_t n_dropped; /* messages that came with a wrong secret */

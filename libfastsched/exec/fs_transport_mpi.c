@@ -456,14 +456,15 @@ fs_status_t fs_mpi_create(const fs_host_t *host, fs_net_t **net_p)
     if (net == NULL) {
         return FS_ERR_NOMEM;
     }
-    net->super.ops         = &net_ops;
-    net->super.mem_kinds   = host->mem_kinds;
-    net->super.rdma        = true; /* as far as we know */
-    net->super.name        = "the MPI";
-    net->host              = *host;
-    net->transport.ops     = &transport_ops;
-    net->transport.net     = &net->super;
-    net->transport.max_seq = (host->p2p->n_tags - 1) / CHANNELS;
+    net->super.ops           = &net_ops;
+    net->super.mem_kinds     = host->mem_kinds;
+    net->super.rdma          = true; /* as far as we know */
+    net->super.local_arrives = true; /* the MPI sees to it */
+    net->super.name          = "the MPI";
+    net->host                = *host;
+    net->transport.ops       = &transport_ops;
+    net->transport.net       = &net->super;
+    net->transport.max_seq   = (host->p2p->n_tags - 1) / CHANNELS;
     pthread_mutex_init(&net->super.lock, NULL);
     *net_p = &net->super;
     return FS_OK;

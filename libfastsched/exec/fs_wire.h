@@ -8,6 +8,9 @@
  * After the last message of a call the receiver grants one more: the sender
  * then knows that everything has arrived and may leave, although a "sent"
  * message may sit in a buffer of the network until the next progress.
+ *
+ * Inside a server nobody waits for a grant. But where messages there can sit in
+ * such a buffer as well they are counted, for the word after the last one.
  */
 #ifndef FS_WIRE_H
 #define FS_WIRE_H
@@ -20,7 +23,7 @@ typedef struct fs_wire {
     uint64_t granted_by_us;
     uint64_t sent_before; /* in earlier calls, arrival words included */
     uint64_t received_before;
-    uint32_t n_sends; /* in this call */
+    uint32_t n_sends; /* in this call, of those that are counted */
     uint32_t n_recvs;
     uint32_t n_recvd;
     uint64_t awaited_bytes; /* granted, and not here yet */

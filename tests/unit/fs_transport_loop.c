@@ -31,6 +31,8 @@ typedef struct event {
     fs_xfer_t   *xfer;   /* the sender's while buf is set; whose end it is */
     uint32_t     sender; /* world rank and group, to report the end */
     uint32_t     sender_group;
+    bool         held; /* MESSAGE, GRANT: still in the sender, on its way */
+    uint32_t     to;   /* to this world rank */
     fs_status_t  status;
 } event_t;
 
@@ -191,8 +193,8 @@ static uint32_t find_message(const rank_net_t *net, uint32_t group,
     for (uint32_t k = 0; k < net->n_events; ++k) {
         const event_t *e = &net->events[k];
 
-        if (e->kind == MESSAGE && e->group == group && e->src == src &&
-            e->key == key) {
+        if (e->kind == MESSAGE && !e->held && e->group == group &&
+            e->src == src && e->key == key) {
             return k;
         }
     }
@@ -278,6 +280,36 @@ static void watch_message(loop_transport_t *t, uint32_t peer, uint32_t key)
     }
 }
 
+/* The leaders' words of a summary are so short that a socket has room for them. */
+static bool may_stay(const loop_transport_t *t, uint32_t peer, uint32_t key)
+{
+    bool is_word = key >> 28 == FS_CH_LAST;
+
+    return is_wire(key) || (!t->home->super.local_arrives &&
+                            (!is_word || t->reach[peer] == FS_REACH_LOCAL));
+}
+
+/* What has left the caller's hands may stay in its process. */
+static void push_out(loop_transport_t *t, event_t event, bool may_hold)
+{
+    rank_net_t *home = t->home;
+
+    event.held = may_hold && one_in(home->loop, 3);
+    t->super.n_grants_out += event.held && event.kind == GRANT;
+    push_event(event.held ? home : &home->loop->nets[event.to], event);
+}
+
+static void let_go(rank_net_t *net, event_t event)
+{
+    loop_transport_t *t = net->groups[event.sender_group];
+
+    event.held = false;
+    if (event.kind == GRANT && t != NULL) {
+        --t->super.n_grants_out;
+    }
+    push_event(&net->loop->nets[event.to], event);
+}
+
 /* Either the bytes leave at once, or they are fetched when they arrive. */
 static fs_status_t loop_send(fs_transport_t *transport, uint32_t peer,
                              uint32_t key, const void *buf, uint64_t len_bytes,
@@ -312,7 +344,8 @@ static fs_status_t loop_send(fs_transport_t *transport, uint32_t peer,
                                 .buf          = buf,
                                 .xfer         = xfer,
                                 .sender       = t->home->world_rank,
-                                .sender_group = t->group};
+                                .sender_group = t->group,
+                                .to           = t->world[peer]};
     if (one_in(loop, 3)) {
         event.copy = fs_test_alloc(len_bytes, 1);
         memcpy(event.copy, buf, len_bytes);
@@ -325,7 +358,7 @@ static fs_status_t loop_send(fs_transport_t *transport, uint32_t peer,
     if (is_wire(key) && !now) {
         watch_wire_send(t, peer);
     }
-    push_event(&loop->nets[t->world[peer]], event);
+    push_out(t, event, may_stay(t, peer, key));
     if (now) {
         xfer->done(xfer, FS_OK, len_bytes);
     }
@@ -404,7 +437,8 @@ static void drop_older_grant(rank_net_t *to, uint32_t group, uint32_t src)
     for (uint32_t k = 0; k < to->n_events; ++k) {
         const event_t *e = &to->events[k];
 
-        if (e->kind == GRANT && e->group == group && e->src == src) {
+        if (e->kind == GRANT && !e->held && e->group == group &&
+            e->src == src) {
             take_event(to, k);
             return;
         }
@@ -417,6 +451,7 @@ static fs_status_t loop_grant(fs_transport_t *transport, uint32_t peer,
     loop_transport_t *t    = (loop_transport_t *)transport;
     fs_loop_t        *loop = t->home->loop;
     rank_net_t       *to   = &loop->nets[t->world[peer]];
+    event_t           event;
 
     if (t->reach[peer] == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
@@ -440,10 +475,13 @@ static fs_status_t loop_grant(fs_transport_t *transport, uint32_t peer,
     if (one_in(loop, 2)) {
         drop_older_grant(to, t->peer_group[peer], t->rank);
     }
-    push_event(to, (event_t){.kind  = GRANT,
-                             .group = t->peer_group[peer],
-                             .src   = t->rank,
-                             .count = count});
+    event = (event_t){.kind         = GRANT,
+                      .group        = t->peer_group[peer],
+                      .src          = t->rank,
+                      .count        = count,
+                      .sender_group = t->group,
+                      .to           = t->world[peer]};
+    push_out(t, event, true);
     pthread_mutex_unlock(&loop->lock);
     return FS_OK;
 }
@@ -483,6 +521,10 @@ static bool handle(rank_net_t *net, uint32_t k)
     loop_transport_t *t     = net->groups[event.group];
     uint32_t          p;
 
+    if (event.held) {
+        let_go(net, take_event(net, k));
+        return true;
+    }
     if (t == NULL) { /* for a communicator that is gone, or not yet here */
         return false;
     }
@@ -647,9 +689,10 @@ fs_loop_t *fs_loop_create(uint32_t n_ranks, uint64_t seed)
     loop->n_ranks = n_ranks;
     loop->nets    = fs_test_alloc(n_ranks, sizeof(*loop->nets));
     for (uint32_t r = 0; r < n_ranks; ++r) {
-        loop->nets[r].super.ops  = &net_ops;
-        loop->nets[r].loop       = loop;
-        loop->nets[r].world_rank = r;
+        loop->nets[r].super.ops           = &net_ops;
+        loop->nets[r].super.local_arrives = true;
+        loop->nets[r].loop                = loop;
+        loop->nets[r].world_rank          = r;
         pthread_mutex_init(&loop->nets[r].super.lock, NULL);
     }
     return loop;
@@ -700,7 +743,7 @@ uint32_t fs_loop_n_pending(fs_loop_t *loop)
     return n;
 }
 
-uint32_t fs_loop_n_wire_from(fs_loop_t *loop, uint32_t rank)
+uint32_t fs_loop_n_between(fs_loop_t *loop, uint32_t src, uint32_t dst)
 {
     uint32_t n = 0;
 
@@ -709,8 +752,9 @@ uint32_t fs_loop_n_wire_from(fs_loop_t *loop, uint32_t rank)
         const rank_net_t *net = &loop->nets[r];
 
         for (uint32_t k = 0; k < net->n_events; ++k) {
-            n += net->events[k].kind == MESSAGE &&
-                 net->events[k].sender == rank && is_wire(net->events[k].key);
+            const event_t *e = &net->events[k];
+
+            n += e->kind == MESSAGE && e->sender == src && e->to == dst;
         }
     }
     pthread_mutex_unlock(&loop->lock);

@@ -4,7 +4,8 @@
  * exec/fs_transport.h allow. Messages are delivered in any order, operations
  * end inside the call or long after it, the bytes of a message are fetched at
  * any time before its send ends, and a posted receive buffer is full of rubbish
- * until its receive ends. All of it follows one seed, so a failure repeats
+ * until its receive ends. What is sent may wait in the sender for its next turn,
+ * on the wire and where fs_net_t.local_arrives is not set; so may grants. All of it follows one seed, so a failure repeats
  * (with threads only nearly).
  *
  * It also watches: what a real network would survive, such as a message that
@@ -57,8 +58,8 @@ fs_loop_seen_t fs_loop_take_seen(fs_loop_t *loop);
 /* Messages, ends and grants that nobody has taken yet. */
 uint32_t fs_loop_n_pending(fs_loop_t *loop);
 
-/* Messages of channel FS_CH_WIRE that have left a rank and not arrived. */
-uint32_t fs_loop_n_wire_from(fs_loop_t *loop, uint32_t rank);
+/* Messages from one rank to another that have not arrived: sent they may be. */
+uint32_t fs_loop_n_between(fs_loop_t *loop, uint32_t src, uint32_t dst);
 
 /* Groups that were neither connected and destroyed, nor forgotten. */
 uint32_t fs_loop_n_groups(fs_loop_t *loop);

@@ -329,6 +329,15 @@ START_TEST(data_arrive)
 }
 END_TEST
 
+/* One rank's network needs it: all of them wait for the words of their server. */
+START_TEST(one_rank_needs_confirmation)
+{
+    fs_loop_net(host.loop, _i)->local_arrives = false;
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+}
+END_TEST
+
 static const struct {
     fs_algorithm_param_t algorithm;
     fs_alg_t             alg;
@@ -819,6 +828,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, data_arrive);
+    tcase_add_loop_test(tcase, one_rank_needs_confirmation, 0, N_RANKS);
     tcase_add_loop_test(tcase, each_does_as_told, 0, N_TOLD);
     tcase_add_test(tcase, small_calls_go_to_the_host);
     tcase_add_test(tcase, one_server_goes_to_the_host);
