@@ -157,6 +157,29 @@ late() {
 
 case_of 'a late rank: warnings that name it, and the right bytes' late
 
+# ---- who waits is served ----
+
+# CASE OPTION...: four ranks, two to a server.
+served() {
+    what=$1
+    shift
+    any_run -np 4 --mca coll fast --mca coll_fast_algorithm staged \
+        --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 2x2 "$@" \
+        "${program%/*}/mpi_progress" "$what" >"$scratch/out" 2>&1
+    status=$?
+    ends_well && said 4 4 ': ok' && nothing_left
+}
+
+# What is sent and still with UCX, as its socket is full, has to leave it.
+tcp='-x FASTSCHED_UCX_TLS=tcp -x UCX_TCP_SNDBUF=64k
+    -x FASTSCHED_UCX_RNDV_THRESH=inf -x FASTSCHED_UCX_ZCOPY_THRESH=inf
+    --mca coll_fast_chunk 64m --mca coll_fast_staging_limit 800m'
+# shellcheck disable=SC2086 # options have no blanks
+case_of 'servers without shared memory: the sender leaves first' served leave $tcp
+case_of 'in MPI_Alltoallv, and the target of an MPI_Put' served put
+case_of 'the same over the messages of the MPI' served put \
+    --mca coll_fast_transport mpi
+
 # ---- one sender at a time, as counted by every receiver ----
 
 one_sender() {
