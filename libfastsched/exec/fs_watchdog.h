@@ -8,6 +8,12 @@
  * it everybody is inside, and silence for the time of parameter watchdog is an
  * error.
  *
+ * Silence counts only while this process runs: batch systems suspend jobs,
+ * virtual machines pause, debuggers stop processes, and nobody has been silent
+ * then. So a gap between two looks counts for a tenth of that time at most: a
+ * look takes milliseconds, so a process that runs loses nothing by it, and one
+ * that wakes up has time to hear the others, who wake up as well.
+ *
  * A rank may have to wait long for its turn, while a receiver is busy with
  * another sender. So whoever moves data tells its peers now and then that it
  * does, see fs_exec_beat(): silence means that nobody within reach has moved
@@ -16,9 +22,14 @@
 #ifndef FS_WATCHDOG_H
 #define FS_WATCHDOG_H
 
+#include "base/fs_arith.h"
 #include "fastsched_exec.h"
 
-enum { FS_WATCHDOG_BEATS = 4 /* in the time that is too long */ };
+/* In the time that is too long. */
+enum {
+    FS_WATCHDOG_BEATS = 4,
+    FS_WATCHDOG_LOOKS = 10 /* without a sign of life, at least */
+};
 
 typedef enum fs_watchdog_word {
     FS_WATCHDOG_FINE,
@@ -27,10 +38,11 @@ typedef enum fs_watchdog_word {
 } fs_watchdog_word_t;
 
 typedef struct fs_watchdog {
-    uint64_t limit_ns; /* 0: no watch is kept */
-    uint64_t events;   /* at the last look */
-    uint64_t quiet_ns; /* the time when silence began */
-    uint64_t beat_ns;  /* the time of the next beat */
+    uint64_t limit_ns;  /* 0: no watch is kept */
+    uint64_t events;    /* at the last look */
+    uint64_t looked_ns; /* the time of that look */
+    uint64_t quiet_ns;  /* how long silence has lasted */
+    uint64_t beat_ns;   /* the time of the next beat */
     bool     stalled;
 } fs_watchdog_t;
 
@@ -38,9 +50,9 @@ typedef struct fs_watchdog {
 static inline void fs_watchdog_start(fs_watchdog_t *dog, uint64_t limit_ns,
                                      uint64_t now_ns)
 {
-    *dog = (fs_watchdog_t){.limit_ns = limit_ns,
-                           .quiet_ns = now_ns,
-                           .beat_ns  = now_ns + limit_ns / FS_WATCHDOG_BEATS};
+    *dog = (fs_watchdog_t){.limit_ns  = limit_ns,
+                           .looked_ns = now_ns,
+                           .beat_ns   = now_ns + limit_ns / FS_WATCHDOG_BEATS};
 }
 
 /* Look at the net's count of events. */
@@ -50,10 +62,13 @@ fs_watchdog_look(fs_watchdog_t *dog, uint64_t events, uint64_t now_ns)
     if (dog->limit_ns == 0) {
         return FS_WATCHDOG_FINE;
     }
+    dog->quiet_ns +=
+        fs_u64_min(now_ns - dog->looked_ns, dog->limit_ns / FS_WATCHDOG_LOOKS);
+    dog->looked_ns = now_ns;
     if (events != dog->events) {
         dog->events   = events;
-        dog->quiet_ns = now_ns;
-    } else if (!dog->stalled && now_ns - dog->quiet_ns >= dog->limit_ns) {
+        dog->quiet_ns = 0;
+    } else if (!dog->stalled && dog->quiet_ns >= dog->limit_ns) {
         dog->stalled = true;
         return FS_WATCHDOG_STALL;
     }

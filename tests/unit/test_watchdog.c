@@ -3,7 +3,7 @@
 #include "exec/fs_watchdog.h"
 #include "fs_test_util.h"
 
-enum { LIMIT = 1000, START = 77000 };
+enum { LIMIT = 1000, START = 77000, STEP = LIMIT / 20 };
 
 static fs_watchdog_t dog;
 
@@ -18,12 +18,20 @@ static fs_watchdog_word_t look(uint64_t events, uint64_t after)
     return fs_watchdog_look(&dog, events, START + after);
 }
 
+/* A process that runs looks often: so long nothing happens, and nothing is told. */
+static void stays_quiet(uint64_t events, uint64_t from, uint64_t to)
+{
+    for (uint64_t t = from; t < to; t += STEP) {
+        ck_assert_int_eq(look(events, t), FS_WATCHDOG_FINE);
+    }
+}
+
 START_TEST(silence_is_told_once)
 {
     dog.beat_ns = UINT64_MAX;
-    ck_assert_int_eq(look(0, LIMIT - 1), FS_WATCHDOG_FINE);
+    stays_quiet(0, 0, LIMIT);
     ck_assert_int_eq(look(0, LIMIT), FS_WATCHDOG_STALL);
-    ck_assert_int_eq(look(0, 2 * LIMIT), FS_WATCHDOG_FINE);
+    stays_quiet(0, LIMIT, 3 * LIMIT);
 }
 END_TEST
 
@@ -31,10 +39,10 @@ END_TEST
 START_TEST(any_event_breaks_silence)
 {
     dog.beat_ns = UINT64_MAX;
-    ck_assert_int_eq(look(1, LIMIT - 1), FS_WATCHDOG_FINE);
-    ck_assert_int_eq(look(1, 2 * LIMIT - 2), FS_WATCHDOG_FINE);
-    ck_assert_int_eq(look(2, 9 * LIMIT), FS_WATCHDOG_FINE);
-    ck_assert_int_eq(look(2, 10 * LIMIT), FS_WATCHDOG_STALL);
+    stays_quiet(0, 0, LIMIT);
+    stays_quiet(1, LIMIT - 1, 2 * LIMIT - 1);
+    stays_quiet(2, 2 * LIMIT - 2, 3 * LIMIT - 2);
+    ck_assert_int_eq(look(2, 3 * LIMIT - 2), FS_WATCHDOG_STALL);
 }
 END_TEST
 
@@ -43,9 +51,34 @@ END_TEST
 START_TEST(old_events_do_no_harm)
 {
     dog.beat_ns = UINT64_MAX;
-    ck_assert_int_eq(look(12345, 1), FS_WATCHDOG_FINE);
-    ck_assert_int_eq(look(12345, LIMIT), FS_WATCHDOG_FINE);
+    stays_quiet(12345, 1, LIMIT + 1);
     ck_assert_int_eq(look(12345, LIMIT + 1), FS_WATCHDOG_STALL);
+}
+END_TEST
+
+/* Suspended, however long and from whenever on: what is left of the patience
+ * lasts for several looks. */
+START_TEST(a_suspended_process_is_not_silent)
+{
+    uint64_t ran = (uint64_t)_i * STEP;
+
+    dog.beat_ns = UINT64_MAX;
+    stays_quiet(0, 0, ran + 1);
+    ck_assert_int_eq(look(0, ran + 1000 * LIMIT), FS_WATCHDOG_FINE);
+    ck_assert_int_eq(look(0, ran + 1000 * LIMIT + 1), FS_WATCHDOG_FINE);
+    ck_assert_int_eq(look(1, ran + 1000 * LIMIT + 2), FS_WATCHDOG_FINE);
+}
+END_TEST
+
+/* But one that hardly ever runs has no endless patience. */
+START_TEST(rare_looks_find_silence)
+{
+    dog.beat_ns = UINT64_MAX;
+    for (uint64_t k = 1; k < FS_WATCHDOG_LOOKS; ++k) {
+        ck_assert_int_eq(look(0, 100 * k * LIMIT), FS_WATCHDOG_FINE);
+    }
+    ck_assert_int_eq(look(0, 100 * FS_WATCHDOG_LOOKS * LIMIT),
+                     FS_WATCHDOG_STALL);
 }
 END_TEST
 
@@ -83,6 +116,9 @@ int main(void)
     tcase_add_test(tcase, silence_is_told_once);
     tcase_add_test(tcase, any_event_breaks_silence);
     tcase_add_test(tcase, old_events_do_no_harm);
+    tcase_add_loop_test(tcase, a_suspended_process_is_not_silent, 0,
+                        LIMIT / STEP - 2);
+    tcase_add_test(tcase, rare_looks_find_silence);
     tcase_add_test(tcase, beats_come_in_time);
     tcase_add_test(tcase, off_is_off);
     suite_add_tcase(suite, tcase);
