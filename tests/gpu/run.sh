@@ -4,18 +4,19 @@
 # driver: the rest comes from an archive of tests/gpu/bundle. Ranks share the GPU
 # and play two servers. Prints and writes tables; every byte is checked.
 #
-#   tests/gpu/run.sh [--host] [-o FILE] [BUNDLE]
+#   tests/gpu/run.sh [--host] [--keep] [-t SECONDS] [-l SECONDS] [-o FILE] BUNDLE
 #
-# BUNDLE is unpacked to /tmp/fastsched-gpu; without it what is there is used again.
-# --host is a dry run with host buffers. FILE, by default RESULTS.md in $OUT or here,
-# gets the report. CUDA_DRIVER may say where libcuda.so.1 is; UCX_TLS is obeyed. At
-# most 8 minutes.
-# Exit status: 0; 1 a job failed or a byte was wrong; 77 there is no GPU.
+# BUNDLE is unpacked to a directory of its own (below $TMPDIR or /tmp), which is
+# removed at the end, or kept with --keep. --host is a dry run with host buffers. No
+# job starts later than -l (90) before -t (400) seconds are over, none takes longer
+# than -l. FILE, by default RESULTS.md in $OUT or here, gets the report. CUDA_DRIVER
+# may say where libcuda.so.1 is; UCX_TLS is obeyed. At most 8 minutes.
+# Exit status: 0 every figure is there; 1 a job failed, did not end, gave no figures,
+# or a byte was wrong; 2 it cannot run like that; 3 nothing failed, but for some jobs
+# no time was left; 77 there is no GPU.
 set -u
 export LC_ALL=C
 
-prefix=/tmp/fastsched-gpu
-logs=$prefix/logs
 sizes='4096 16384 65536 262144 1048576 4194304' # bytes per pair, in the tables
 total=400                                       # seconds for all jobs
 limit=90                                        # for one
@@ -28,6 +29,8 @@ stats='--mca coll_fast_stats 1'
 begin=$(date +%s)
 command="$0 $*"
 failed=0
+skipped=0 # jobs for which no time was left
+no_time=75
 
 die() {
     printf 'run.sh: %s\n' "$*" >&2
@@ -36,30 +39,54 @@ die() {
 
 # ---- arguments, archive ----
 
+# OPTION VALUE
+need_seconds() {
+    case $2 in
+    '' | *[!0-9]* | 0* | ????*) die "$1 \"$2\": allowed: 1 to 999 seconds" ;;
+    esac
+}
+
 host_only=0
+keep=0
 result=${OUT:-.}/RESULTS.md
 bundle=
 while [ $# -gt 0 ]; do
     case $1 in
+    -o | -t | -l) [ $# -gt 1 ] || die "$1 needs a value" ;;
+    esac
+    case $1 in
     --host) host_only=1 ;;
-    -o)
-        [ $# -gt 1 ] || die '-o needs a file'
-        result=$2
-        shift
-        ;;
-    -*) die "unknown option $1; allowed: --host, -o FILE" ;;
+    --keep) keep=1 ;;
+    -o) result=$2 && shift ;;
+    -t) need_seconds "$1" "$2" && total=$2 && shift ;;
+    -l) need_seconds "$1" "$2" && limit=$2 && shift ;;
+    -*) die "unknown option $1; allowed: --host, --keep, -t SECONDS, -l SECONDS, -o FILE" ;;
     *) bundle=$1 ;;
     esac
     shift
 done
+[ -n "$bundle" ] || die 'needs an archive of tests/gpu/bundle: run.sh fast.tar.xz'
+[ -r "$bundle" ] || die "cannot read $bundle"
+[ "$limit" -le "$total" ] || die "-l $limit: allowed: at most the $total seconds of -t"
 
-if [ -n "$bundle" ]; then
-    [ -r "$bundle" ] || die "cannot read $bundle"
-    rm -rf "$prefix"
-    tar -C "${prefix%/*}" -xJf "$bundle" || die "cannot unpack $bundle; tar and xz are needed"
-fi
-[ -x "$prefix/bin/mpirun" ] || die "nothing in $prefix: name an archive of tests/gpu/bundle"
-mkdir -p "$logs" || exit 2
+scratch=$(mktemp -d) || die 'cannot make a directory; TMPDIR says where'
+leave() {
+    if [ $keep = 1 ]; then
+        echo "run.sh: kept: $scratch" >&2
+    else
+        rm -rf "$scratch"
+    fi
+}
+trap leave EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+prefix=$scratch/fastsched-gpu
+logs=$scratch/logs
+mkdir "$logs" "$scratch/tmp" || exit 2
+tar -C "$scratch" -xJf "$bundle" || die "cannot unpack $bundle; tar and xz are needed"
+for file in bin/mpirun bin/osu_alltoallv_skew bin/copy_bench VERSIONS; do
+    [ -r "$prefix/$file" ] || die "$bundle is no archive of tests/gpu/bundle: no $file in it"
+done
 
 # No settings or plugins of this machine's; and where Open MPI has been moved to.
 for name in $(env | sed -n 's/^\(\(OMPI\|PMIX\|PRTE\|SLURM\)_[A-Za-z0-9_]*\)=.*/\1/p') LD_PRELOAD; do
@@ -68,6 +95,7 @@ done
 export OPAL_PREFIX="$prefix/usr" OMPI_MCA_mca_base_param_files=none
 export PMIX_MCA_mca_base_component_disable_dlopen=1 PMIX_MCA_pcompress_base_silence_warning=1
 export HWLOC_PLUGINS_PATH="$prefix/none"
+export TMPDIR="$scratch/tmp" # what ended jobs leave is removed, too
 
 # UCX 1.22 ends with SIGSEGV where /dev/shm is too small for it, as in many containers:
 # System V's shared memory instead.
@@ -110,8 +138,14 @@ link_driver() {
 
 # ---- jobs ----
 
-# NP OPTION... -- BENCHMARK-OPTION...: never longer than what is left.
+# Is there time for a job, even for one that does not end?
+has_time() {
+    [ $(($(date +%s) - begin + limit)) -le "$total" ]
+}
+
+# NP OPTION... -- BENCHMARK-OPTION...: the job's exit status, or $no_time.
 mpi() {
+    has_time || return $no_time
     np=$1 options=
     shift
     while [ "$1" != -- ]; do
@@ -119,22 +153,21 @@ mpi() {
         shift
     done
     shift
-    left=$((begin + total - $(date +%s)))
-    [ $left -lt $limit ] || left=$limit
-    if [ $left -lt 5 ]; then
-        echo 'no time left'
-        return 124
-    fi
     # shellcheck disable=SC2086 # options have no blanks
-    timeout -k 5 $left "$prefix/bin/mpirun" --allow-run-as-root --oversubscribe --bind-to none -np "$np" \
+    timeout -k 5 "$limit" "$prefix/bin/mpirun" --allow-run-as-root --oversubscribe --bind-to none -np "$np" \
         --mca plm isolated $ucx $options "$prefix/bin/osu_alltoallv_skew" "$@" </dev/null
+}
+
+# STATUS of mpi(): the job was ended because it did not end.
+hung() {
+    [ "$1" = 124 ] || [ "$1" = 137 ]
 }
 
 # The rows of the benchmark's table in FILE: size, MB/s, algorithm, Pass or Fail.
 rows() {
     while read -r size _ _ _ _ _ rate _ _ algorithm valid _; do
-        case $size,${valid-} in
-        [1-9]*,Pass | [1-9]*,Fail) echo "$size $rate $algorithm $valid" ;;
+        case $size,${rate-},${valid-} in
+        [1-9]*,[0-9]*,Pass | [1-9]*,[0-9]*,Fail) echo "$size $rate $algorithm $valid" ;;
         esac
     done <"$1"
 }
@@ -148,12 +181,22 @@ verdict() {
         [ "$valid" = Pass ] || echo "wrong bytes at $size bytes per pair"
         [ "$algorithm" = "$3" ] || echo "served by $algorithm, not $3, at $size bytes per pair"
     done <"$2.rows"
-    case $1,$n in
-    0,0) echo 'no table' ;;
-    0,*) ;;
-    124,* | 137,*) [ "$left" -lt $limit ] && echo "all time spent, after $n sizes" || echo "no end in time after $n sizes" ;;
-    *) echo "exit status $1 after $n sizes" ;;
-    esac
+    if hung "$1"; then
+        echo "no end in $limit seconds, after $n sizes"
+    elif [ "$1" != 0 ]; then
+        echo "exit status $1 after $n sizes"
+    else
+        for bytes in $sizes; do
+            grep -q "^$bytes " "$2.rows" || echo "no figure at $bytes bytes per pair"
+        done
+    fi
+}
+
+# NAME NP PATTERN WHAT FILE: a line below the tables, and the end of what the job said.
+note() {
+    printf -- '- %s, %s ranks, %s: %s; the end of its output:\n\n' "$1" "$2" "$3" "$4"
+    tail -n 5 "$5" | sed 's/^/      /'
+    echo
 }
 
 # NAME MUST|MAY NP PATTERN MEMORY ALGORITHM OPTION...: one cell of each row. What MAY
@@ -165,17 +208,19 @@ cell() {
     : >"$file.rows"
     [ ! -e "$logs/$name.bad" ] || return
     mpi "$np" "$@" -- -d "$memory" --nodes "2x$((np / 2))" -p "$pattern" -m 4k:4m -i 5 -x 2 -c >"$file" 2>&1
-    bad=$(verdict $? "$file" "$served" | head -n 3)
+    status=$?
+    if [ $status = $no_time ]; then
+        : >"$file.no_time"
+        skipped=$((skipped + 1))
+        return
+    fi
+    bad=$(verdict $status "$file" "$served" | head -n 3)
     grep -h 'takes no .* memory' "$file" | sort -u | sed "s/^/- $name: /" >>"$logs/notes"
     [ -n "$bad" ] || return
-    printf -- '- %s, %s ranks, %s: %s; see %s\n' "$name" "$np" "$pattern" "$bad" "$file" >>"$logs/notes"
-    if [ "$must" = MUST ]; then
-        case $bad in
-        'all time spent, '*) ;; # by the jobs before
-        *) failed=1 ;;
-        esac
-    else
-        : >"$logs/$name.bad"
+    note "$name" "$np" "$pattern" "$bad" "$file" >>"$logs/notes"
+    [ "$must" = MUST ] || : >"$logs/$name.bad"
+    if [ "$must" = MUST ] || hung $status; then
+        failed=1
     fi
 }
 
@@ -197,29 +242,41 @@ run_jobs() {
     done
 }
 
-# Two ranks get a device. What they do then is not the question: the benchmark's
-# exit status is 2 if they do not.
+# Two ranks get a device. What they do then is not the question, if they end: the
+# benchmark's exit status is 2 if they do not.
 has_gpu() {
     link_driver
     # shellcheck disable=SC2086
     mpi 2 $fast --mca coll_fast_nodes 2x1 -- -d cuda -m 8:8 -i 1 -x 0 >"$logs/gpu" 2>&1
-    [ $? != 2 ]
+    status=$?
+    if hung $status; then
+        failed=1
+        note 'the first job' 2 random "no end in $limit seconds" "$logs/gpu" >>"$logs/notes"
+    fi
+    [ $status != 2 ]
 }
 
 # In some sandboxes processes cannot open each other's memory of the GPU.
 find_transports() {
     try_straight >"$logs/ipc" 2>&1
-    case $?,${UCX_TLS:-^} in
-    0,*) return ;;
-    1,*) failed=1 && return ;; # wrong bytes
+    status=$?
+    case $status in
+    0 | "$no_time") return ;;
+    1) what='wrong bytes' failed=1 ;;
+    124 | 137) what="no end in $limit seconds" failed=1 ;;
+    *) what="exit status $status" ;;
+    esac
+    case $status,${UCX_TLS:-^} in
+    1,*) without= ;;
     *,^) without=^cuda_ipc ;;
     *,^*) without=$UCX_TLS,cuda_ipc ;;
-    *) return ;;
+    *) without= ;;
     esac
-    if (export UCX_TLS="$without" && try_straight) >"$logs/no_ipc" 2>&1; then
+    if [ -n "$without" ] && (export UCX_TLS="$without" && try_straight) >"$logs/no_ipc" 2>&1; then
         export UCX_TLS="$without"
-        echo "- without cuda_ipc (UCX_TLS=$UCX_TLS): a first job fails with it, see $logs/ipc" >>"$logs/notes"
+        what="$what, so all others run with UCX_TLS=$UCX_TLS"
     fi
+    note 'a first job, straight from the GPU' 4 random "$what" "$logs/ipc" >>"$logs/notes"
 }
 
 try_straight() {
@@ -229,26 +286,35 @@ try_straight() {
 
 # ---- report ----
 
-# NAME NP PATTERN SIZE
-rate_of() {
+# NAME NP PATTERN SIZE: the figure, or why there is none.
+figure() {
+    why=-
+    [ ! -e "$logs/$1.$2.$3.no_time" ] || why='no time'
     while read -r size rate _ valid; do
-        if [ "$size" = "$4" ] && [ "$valid" = Pass ]; then
-            printf ' %s |' "$rate"
-            return
-        fi
-    done 2>/dev/null <"$logs/$1.$2.$3.rows"
-    printf ' - |'
+        case $size,$valid in
+        "$4,Pass") why=$rate ;;
+        "$4,Fail") why='wrong bytes' ;;
+        esac
+    done <"$logs/$1.$2.$3.rows"
+    printf ' %s |' "$why"
 }
 
 print_table() {
-    echo '| ranks | servers | pattern | KiB per pair | host: Open MPI | host: fast | GPU: Open MPI | GPU: fast | GPU: fast, by the host |'
-    echo '|---|---|---|---|---|---|---|---|---|'
+    if [ $host_only = 1 ]; then
+        names='host-mpi host-fast' heads='host: Open MPI | host: fast' rules='---|---'
+    else
+        names='host-mpi host-fast gpu-mpi gpu-fast gpu-round'
+        heads='host: Open MPI | host: fast | GPU: Open MPI | GPU: fast | GPU: fast, by the host'
+        rules='---|---|---|---|---'
+    fi
+    echo "| ranks | servers | pattern | KiB per pair | $heads |"
+    echo "|---|---|---|---|$rules|"
     for np in 4 8; do
         for pattern in balanced zipf:0.8; do
             for bytes in $sizes; do
                 printf '| %s | 2x%s | %s | %s |' $np $((np / 2)) $pattern $((bytes / 1024))
-                for name in host-mpi host-fast gpu-mpi gpu-fast gpu-round; do
-                    rate_of $name $np $pattern "$bytes"
+                for name in $names; do
+                    figure $name $np $pattern "$bytes"
                 done
                 echo
             done
@@ -266,7 +332,15 @@ share_of() {
 $(sed -n 's/.* runs \([0-9]*\)[.]\([0-9]*\) s, device copies \([0-9]*\)[.]\([0-9]*\) s.*/\1\2 \3\4/p' \
     "$logs/$1.$2.$3" 2>/dev/null | sed 's/\(^\| \)0*\([0-9]\)/\1\2/g')
 LINES
-    [ "$runs" -gt 0 ] && printf ' %s |' $((100 * copies / runs)) || printf ' - |'
+    if [ "$runs" -gt 0 ]; then
+        printf ' %s |' $((100 * copies / runs))
+    elif [ -e "$logs/$1.$2.$3.no_time" ]; then
+        printf ' no time |'
+    else
+        printf ' - |'
+        note "$1" "$2" "$3" 'no time of copies' "$logs/$1.$2.$3" >>"$logs/notes"
+        failed=1
+    fi
 }
 
 print_shares() {
@@ -304,19 +378,22 @@ print_csv() {
 }
 
 print_copies() {
-    [ $host_only = 0 ] && [ -x "$prefix/bin/copy_bench" ] || return
+    [ $host_only = 0 ] || return
     printf '\n## Copies on the GPU\n\n'
     cat <<'TEXT'
 GB/s copied. batch: many segments as a call copies them, list and all, by one kernel; row: one by one; kernel: the kernel
 alone, many times; ceiling: one large copy; share: the kernel's of that, above 1 where all fits into the GPU's caches.
 
 TEXT
-    if timeout -k 5 60 "$prefix/bin/copy_bench" >"$logs/copies.csv" 2>"$logs/copies.err" </dev/null; then
+    timeout -k 5 60 "$prefix/bin/copy_bench" >"$logs/copies.csv" 2>"$logs/copies.err" </dev/null
+    status=$?
+    lines=$(wc -l <"$logs/copies.csv")
+    if [ $status = 0 ] && [ "$lines" -gt 1 ]; then
         print_csv "$logs/copies.csv"
     else
-        echo "copy_bench: exit status $?"
+        echo "copy_bench: exit status $status, $lines lines"
         head -n 5 "$logs/copies.err"
-        echo copy_bench >>"$logs/copies.failed"
+        failed=1
     fi
 }
 
@@ -346,7 +423,8 @@ is no slow link, and nothing to gain from a schedule: what counts is what each w
 take turns on a GPU, unless MPS runs there. Every byte of every call was checked. "By the host": bytes go through pinned
 memory of the host, chunk by chunk; "GPU: fast" does so, too, where UCX does not know of the GPU (the UCX of libucx-cu13
 needs driver 580; tests/gpu/bundle can take libucx-cu12). Open MPI's own algorithm copies what a rank sends to itself
-with the CPU, which ends the job if this Open MPI was built without CUDA. A dash: not run, or failed.
+with the CPU, which ends the job if this Open MPI was built without CUDA. A dash: the job failed, or one like it had
+failed before. No time: the job was not started, because too little time was left.
 
 TEXT
     print_table
@@ -360,8 +438,6 @@ TEXT
 
 # ---- the run ----
 
-rm -rf "$logs"
-mkdir -p "$logs"
 # shellcheck disable=SC3045 # bash and dash have it
 ulimit -c 0
 if [ $host_only = 0 ] && ! has_gpu; then
@@ -372,8 +448,13 @@ fi
 [ $host_only = 1 ] || find_transports
 run_jobs
 print_report >"$logs/report"
-[ ! -e "$logs/copies.failed" ] || failed=1
 cat "$logs/report"
 cp "$logs/report" "$result" || exit 2
 echo "run.sh: $(($(date +%s) - begin)) s, report in $result" >&2
-exit $failed
+if [ $failed = 1 ]; then
+    echo 'run.sh: FAILED: the lines below the tables say what' >&2
+    exit 1
+elif [ $skipped -gt 0 ]; then
+    echo "run.sh: INCOMPLETE: no time for $skipped jobs; -t SECONDS gives more" >&2
+    exit 3
+fi
