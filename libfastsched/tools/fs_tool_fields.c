@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A place in the line; what is wrong with it, once something is. */
+/* A place in the text; what is wrong with it, once something is. */
 typedef struct cursor {
     const char *at;
     const char *why;
@@ -13,7 +13,7 @@ typedef struct cursor {
 
 static void skip_blanks(cursor_t *c)
 {
-    c->at += strspn(c->at, " \t\r");
+    c->at += strspn(c->at, " \t\r\n");
 }
 
 static bool take(cursor_t *c, char wanted)
@@ -94,9 +94,9 @@ static void read_member(cursor_t *c, fs_tool_fields_t *fields, unsigned *depth)
     }
 }
 
-const char *fs_tool_fields_read(const char *line, fs_tool_fields_t *fields)
+const char *fs_tool_fields_read(const char *text, fs_tool_fields_t *fields)
 {
-    cursor_t c     = {line, NULL};
+    cursor_t c     = {text, NULL};
     unsigned depth = 1;
     bool     first = true;
 
@@ -127,15 +127,18 @@ const char *fs_tool_fields_read(const char *line, fs_tool_fields_t *fields)
 
 /* ---- looking ---- */
 
+bool fs_tool_field_is_named(const fs_tool_field_t *field, const char *key)
+{
+    return strlen(key) == field->key_len &&
+           memcmp(key, field->key, field->key_len) == 0;
+}
+
 static const fs_tool_field_t *find(const fs_tool_fields_t *fields,
                                    const char             *key)
 {
     for (size_t k = fields->n; k > 0; --k) {
-        const fs_tool_field_t *field = &fields->list[k - 1];
-
-        if (strlen(key) == field->key_len &&
-            memcmp(key, field->key, field->key_len) == 0) {
-            return field;
+        if (fs_tool_field_is_named(&fields->list[k - 1], key)) {
+            return &fields->list[k - 1];
         }
     }
     return NULL;
@@ -164,13 +167,12 @@ bool fs_tool_fields_u64(const fs_tool_fields_t *fields, const char *key,
            fs_tool_read_number(FS_TOOL_U64, digits, value_p);
 }
 
-bool fs_tool_fields_time(const fs_tool_fields_t *fields, const char *key,
-                         uint64_t *ns_p)
+bool fs_tool_field_time(const fs_tool_field_t *field, uint64_t *ns_p)
 {
     char     text[32], *point;
     uint64_t us, ns = 0;
 
-    if (!copy_value(find(fields, key), false, text, sizeof(text))) {
+    if (!copy_value(field, false, text, sizeof(text))) {
         return false;
     }
     point = strchr(text, '.');
@@ -192,6 +194,12 @@ bool fs_tool_fields_time(const fs_tool_fields_t *fields, const char *key,
     }
     *ns_p = us * 1000 + ns;
     return true;
+}
+
+bool fs_tool_fields_time(const fs_tool_fields_t *fields, const char *key,
+                         uint64_t *ns_p)
+{
+    return fs_tool_field_time(find(fields, key), ns_p);
 }
 
 bool fs_tool_fields_text(const fs_tool_fields_t *fields, const char *key,

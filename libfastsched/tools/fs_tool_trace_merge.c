@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All files in one: each line is copied, only its times are moved; then arrows
+/* All files in one: each event is copied, only its times are moved; then arrows
  * from each message's send to its receive. */
 #include "tools/fs_tool.h"
+#include "tools/fs_tool_fields.h"
 #include "tools/fs_tool_trace.h"
+#include "tools/fs_tool_trace_scan.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct merger {
@@ -16,51 +17,9 @@ typedef struct merger {
     uint64_t arrow; /* number of the last one */
 } merger_t;
 
-/* Keys whose values are times; "dur" is a length. */
-static const char *const keys[] = {"\"ts\": ", "\"ready\": ", "\"run\": "};
-
-static const char *next_time(const char *from)
-{
-    const char *first = NULL;
-
-    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); ++k) {
-        const char *at = strstr(from, keys[k]);
-
-        if (at != NULL && (first == NULL || at < first)) {
-            first = at;
-        }
-    }
-    return first == NULL ? NULL : strchr(first, ':') + 2;
-}
-
-/* Microseconds with three decimals, as they are written there. */
-static uint64_t read_ns(const char *from, char **end_p)
-{
-    uint64_t us = strtoull(from, end_p, 10), ns = 0;
-
-    if (**end_p == '.') {
-        ns = strtoull(*end_p + 1, end_p, 10);
-    }
-    return us * 1000 + ns;
-}
-
 static void put_us(FILE *out, uint64_t ns)
 {
     fprintf(out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
-}
-
-/* A line with its times moved by shift, from 0; earlier than that: 0. */
-static void put_line(const merger_t *m, const char *line, uint64_t shift)
-{
-    for (const char *time; (time = next_time(line)) != NULL;) {
-        char    *end;
-        uint64_t ns = read_ns(time, &end) + shift;
-
-        fwrite(line, 1, (size_t)(time - line), m->out);
-        put_us(m->out, ns > m->base ? ns - m->base : 0);
-        line = end;
-    }
-    fputs(line, m->out);
 }
 
 static void lead(merger_t *m)
@@ -68,31 +27,68 @@ static void lead(merger_t *m)
     fputs(m->n++ == 0 ? "" : ",\n", m->out);
 }
 
-/* All lines but the first and the last. The file has been read before. */
-static bool put_file(merger_t *m, const char *path, uint64_t shift)
+/* "dur" is a length, not a time. */
+static bool is_time(const fs_tool_field_t *field)
 {
-    FILE  *in    = fopen(path, "r");
-    char  *line  = NULL;
-    size_t max   = 0;
-    bool   first = true;
+    return fs_tool_field_is_named(field, "ts") ||
+           fs_tool_field_is_named(field, "ready") ||
+           fs_tool_field_is_named(field, "run");
+}
+
+/* Times are moved by shift, from 0; earlier than that: 0. */
+static void put_event(merger_t *m, const char *text,
+                      const fs_tool_fields_t *fields, uint64_t shift)
+{
+    lead(m);
+    for (size_t k = 0; k < fields->n; ++k) {
+        const fs_tool_field_t *field = &fields->list[k];
+        uint64_t               ns;
+
+        fwrite(text, 1, (size_t)(field->value - text), m->out);
+        text = field->value;
+        if (is_time(field) && fs_tool_field_time(field, &ns)) {
+            ns += shift;
+            put_us(m->out, ns > m->base ? ns - m->base : 0);
+            text += field->value_len;
+        }
+    }
+    fputs(text, m->out);
+}
+
+/* False: it is not as it was when it was read. */
+static bool put_events(merger_t *m, FILE *in, uint64_t shift)
+{
+    fs_tool_trace_scan_t scan;
+    fs_tool_fields_t     fields;
+    fs_tool_piece_t      piece;
+    bool                 ok = true;
+
+    fs_tool_trace_scan_init(&scan, in);
+    while (ok &&
+           (piece = fs_tool_trace_scan_next(&scan)) != FS_TOOL_PIECE_END) {
+        ok = piece != FS_TOOL_PIECE_WRONG &&
+             fs_tool_fields_read(scan.piece, &fields) == NULL;
+        if (ok && piece == FS_TOOL_PIECE_EVENT) {
+            put_event(m, scan.piece, &fields, shift);
+        }
+    }
+    fs_tool_trace_scan_fini(&scan);
+    return ok;
+}
+
+static int put_file(merger_t *m, const fs_tool_trace_rank_t *rank,
+                    uint64_t shift)
+{
+    FILE *in = fopen(rank->path, "r");
+    bool  ok;
 
     if (in == NULL) {
-        return false;
+        return fs_tool_failed("%s: %s", rank->path, strerror(errno));
     }
-    for (; getline(&line, &max, in) >= 0; first = false) {
-        if (first || strncmp(line, "]}", 2) == 0) {
-            continue;
-        }
-        line[strcspn(line, "\r\n")] = '\0';
-        if (line[0] != '\0' && line[strlen(line) - 1] == ',') {
-            line[strlen(line) - 1] = '\0';
-        }
-        lead(m);
-        put_line(m, line, shift);
-    }
-    free(line);
+    ok = put_events(m, in, shift);
     fclose(in);
-    return true;
+    return ok ? FS_TOOL_OK
+              : fs_tool_failed("%s: it has changed meanwhile", rank->path);
 }
 
 /* "s" leaves the span that it is in, "f" enters one; the end of a span is
@@ -125,24 +121,26 @@ static void put_arrows(merger_t *m, const fs_tool_trace_t *trace)
     }
 }
 
-static bool put_trace(merger_t *m, const fs_tool_trace_t *trace)
+static int put_trace(merger_t *m, const fs_tool_trace_t *trace)
 {
-    for (uint32_t r = 0; r < trace->n_ranks; ++r) {
+    int rc = FS_TOOL_OK;
+
+    for (uint32_t r = 0; r < trace->n_ranks && rc == FS_TOOL_OK; ++r) {
         const fs_tool_trace_rank_t *rank = &trace->ranks[r];
 
-        if (rank->there &&
-            !put_file(m, rank->path, trace->clocks[rank->clock].shift)) {
-            return false;
+        if (rank->there) {
+            rc = put_file(m, rank, trace->clocks[rank->clock].shift);
         }
     }
     put_arrows(m, trace);
-    return true;
+    return rc;
 }
 
 int fs_tool_trace_merge(const char *path, const fs_tool_traces_t *traces)
 {
     merger_t m  = {.out = fopen(path, "w"), .base = UINT64_MAX};
-    bool     ok = true;
+    int      rc = FS_TOOL_OK;
+    bool     failed;
 
     if (m.out == NULL) {
         return fs_tool_failed("%s: %s", path, strerror(errno));
@@ -153,13 +151,14 @@ int fs_tool_trace_merge(const char *path, const fs_tool_traces_t *traces)
         m.base = base < m.base ? base : m.base;
     }
     fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n", m.out);
-    for (size_t k = 0; k < traces->n && ok; ++k) {
-        ok = put_trace(&m, &traces->list[k]);
+    for (size_t k = 0; k < traces->n && rc == FS_TOOL_OK; ++k) {
+        rc = put_trace(&m, &traces->list[k]);
     }
     fputs("\n]}\n", m.out);
-    ok = ferror(m.out) == 0 && ok;
-    if (fclose(m.out) != 0 || !ok) {
-        return fs_tool_failed("%s: %s", path, strerror(errno));
+    failed = ferror(m.out) != 0;
+    failed = fclose(m.out) != 0 || failed;
+    if (rc == FS_TOOL_OK && failed) {
+        rc = fs_tool_failed("%s: %s", path, strerror(errno));
     }
-    return FS_TOOL_OK;
+    return rc;
 }

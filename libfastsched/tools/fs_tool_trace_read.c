@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of a directory, by communicator; each line is read on its own. */
+/* The files of a directory, by communicator. */
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_trace_reader.h"
+#include "tools/fs_tool_trace_scan.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 
 #define FORMAT "fastsched trace 1"
-#define TAIL   ", \"traceEvents\": ["
 
 enum { MAX_RANKS = 1 << 16 };
 
@@ -37,7 +37,7 @@ void fs_tool_traces_fini(fs_tool_traces_t *traces)
     *traces = (fs_tool_traces_t){NULL, 0};
 }
 
-/* ---- the first line ---- */
+/* ---- whose trace it is ---- */
 
 static fs_tool_trace_t *find_trace(fs_tool_traces_t *traces, const char *id)
 {
@@ -126,24 +126,15 @@ static void read_rank(reader_t *r)
     }
 }
 
-/* The object is open still: close it, and it can be read. */
 static void read_head(reader_t *r, fs_tool_traces_t *traces)
 {
-    size_t len = strlen(r->line), tail = strlen(TAIL);
-    char   id[24] = "";
+    char id[24] = "";
 
-    if (len < tail || strcmp(r->line + len - tail, TAIL) != 0) {
-        r->why = "this is no trace of coll_fast";
+    if (!fs_tool_fields_is(&r->fields, "format", FORMAT)) {
+        r->why = "the format is not \"" FORMAT "\"";
         return;
     }
-    memcpy(r->line + len - tail, "}", 2);
-    r->why = fs_tool_fields_read(r->line, &r->fields);
-    if (r->why == NULL && !fs_tool_fields_is(&r->fields, "format", FORMAT)) {
-        r->why = "the format is not \"" FORMAT "\"";
-    }
-    if (r->why == NULL) {
-        fs_tool_trace_word(r, "id", id, sizeof(id));
-    }
+    fs_tool_trace_word(r, "id", id, sizeof(id));
     if (r->why != NULL) {
         return;
     }
@@ -160,79 +151,70 @@ static void read_head(reader_t *r, fs_tool_traces_t *traces)
 
 /* ---- files ---- */
 
-/* The next line without its end; false: there is none. */
-static bool next_line(reader_t *r)
+/* The next piece; END after an error, too. */
+static fs_tool_piece_t next_piece(reader_t *r, fs_tool_trace_scan_t *scan)
 {
-    ssize_t len = getline(&r->line, &r->line_max, r->file);
+    fs_tool_piece_t piece = fs_tool_trace_scan_next(scan);
 
-    if (len < 0) {
-        return false;
+    if (piece == FS_TOOL_PIECE_WRONG) {
+        r->why       = scan->why;
+        r->no_memory = scan->no_memory;
+        return FS_TOOL_PIECE_END;
     }
-    ++r->number;
-    while (len > 0 && (r->line[len - 1] == '\n' || r->line[len - 1] == '\r')) {
-        r->line[--len] = '\0';
-    }
-    return true;
+    return piece;
 }
 
-/* False: this was the last line. */
-static bool read_line(reader_t *r)
+static bool parse(reader_t *r, const fs_tool_trace_scan_t *scan)
 {
-    size_t len = strlen(r->line);
-
-    if (strcmp(r->line, "]}") == 0) {
-        return false;
-    }
-    if (len > 0 && r->line[len - 1] == ',') {
-        r->line[len - 1] = '\0';
-    }
-    r->why = fs_tool_fields_read(r->line, &r->fields);
-    if (r->why == NULL) {
-        fs_tool_trace_event(r);
-    }
-    return true;
+    r->why = fs_tool_fields_read(scan->piece, &r->fields);
+    return r->why == NULL;
 }
 
-static int read_lines(reader_t *r, fs_tool_traces_t *traces)
+/* Events before the head have to wait for it. */
+static void read_pieces(reader_t *r, fs_tool_trace_scan_t *scan,
+                        fs_tool_traces_t *traces)
 {
-    bool more = next_line(r);
+    bool            passed = false;
+    fs_tool_piece_t piece;
 
-    if (!more) {
-        r->number = 1;
-        r->why    = "the file is empty";
-    } else {
+    while ((piece = next_piece(r, scan)) == FS_TOOL_PIECE_EVENT) {
+        passed = true;
+    }
+    if (piece == FS_TOOL_PIECE_HEAD && parse(r, scan)) {
         read_head(r, traces);
     }
-    while (more && r->why == NULL && !r->no_memory) {
-        more = next_line(r);
-        if (!more) {
-            r->why = "the file ends without \"]}\"";
-        } else {
-            more = read_line(r);
+    if (passed && r->why == NULL) {
+        fs_tool_trace_scan_rewind(scan);
+    }
+    while (r->why == NULL && !r->no_memory &&
+           (piece = next_piece(r, scan)) != FS_TOOL_PIECE_END) {
+        if (piece == FS_TOOL_PIECE_EVENT && parse(r, scan)) {
+            fs_tool_trace_event(r);
         }
     }
-    if (r->no_memory) {
-        return fs_tool_status(r->path, FS_ERR_NOMEM);
-    }
-    if (r->why != NULL) {
-        return fs_tool_bad(
-            "%s:%" PRIu64 ": %s%s", r->path, r->number,
-            strchr(r->why, ' ') == NULL ? "wrong or missing: " : "", r->why);
-    }
-    return FS_TOOL_OK;
 }
 
 static int read_file(const char *path, fs_tool_traces_t *traces)
 {
-    reader_t r = {.path = path, .file = fopen(path, "r")};
-    int      rc;
+    reader_t             r    = {.path = path};
+    FILE                *file = fopen(path, "r");
+    fs_tool_trace_scan_t scan;
+    int                  rc = FS_TOOL_OK;
 
-    if (r.file == NULL) {
+    if (file == NULL) {
         return fs_tool_bad("%s: %s", path, strerror(errno));
     }
-    rc = read_lines(&r, traces);
-    free(r.line);
-    fclose(r.file);
+    fs_tool_trace_scan_init(&scan, file);
+    read_pieces(&r, &scan, traces);
+    if (r.no_memory) {
+        rc = fs_tool_status(path, FS_ERR_NOMEM);
+    } else if (r.why != NULL) {
+        rc = fs_tool_bad("%s:%" PRIu64 ": %s%s", path, scan.line,
+                         strchr(r.why, ' ') == NULL ? "wrong or missing: " : "",
+                         r.why);
+    }
+    fs_tool_trace_scan_fini(&scan);
+    fclose(file);
     return rc;
 }
 

@@ -9,15 +9,11 @@
 /* A file while it is read. */
 typedef struct fs_tool_trace_reader {
     const char      *path;
-    FILE            *file;
-    char            *line; /* getline()'s */
-    size_t           line_max;
-    uint64_t         number; /* of the line, from 1 */
-    fs_tool_fields_t fields;
+    fs_tool_fields_t fields; /* of the head or an event */
     fs_tool_trace_t *trace;
     uint32_t         rank;
     bool             no_memory;
-    const char      *why; /* the line is wrong */
+    const char      *why; /* these are wrong */
 } fs_tool_trace_reader_t;
 
 /* A member that must be there: else reader->why is its name. */

@@ -123,6 +123,36 @@ if [ -n "$python" ]; then
     verdict 'valid JSON'
 fi
 
+# WHAT PYTHON: the files written again by another program, with the object in x.
+rewritten() {
+    write_traces
+    run t --output merged.json
+    mv out before
+    for file in t/*; do
+        "$python" -c "import json, sys
+def turned(x):
+    if isinstance(x, dict):
+        return {k: turned(x[k]) for k in reversed(x)}
+    return [turned(y) for y in x] if isinstance(x, list) else x
+x = json.load(open(sys.argv[1]))
+open(sys.argv[1], 'w').write($2)" "$file"
+    done
+    run t --output again.json
+    {
+        ends 0 && silent err
+        diff before out
+        "$python" -c 'import json; exit(*(json.load(open(a)) != json.load(open(b)) for a, b in [("merged.json", "again.json")]))' ||
+            echo 'another merged file'
+    } >why
+    verdict "$1"
+}
+if [ -n "$python" ]; then
+    rewritten 'files without a blank' 'json.dumps(x, separators=(",", ":"))'
+    rewritten 'files with a line for each member' 'json.dumps(x, indent=4)'
+    rewritten 'files with members in another order' 'json.dumps(turned(x))'
+fi
+
+write_traces
 rm t/fast-WORLD-1f-rank1.json
 run t
 { ends 0 && silent err && said out 'of 1 ranks there are no files' && said out 'unmatched        1 messages'; } >why
@@ -162,7 +192,9 @@ refuses '--call "0": allowed: 1 to' t --call 0
 refuses '--format "xml": allowed: text, json' t --format xml
 refuses 'unexpected argument "u"' t u
 refuses_file '1: this is no trace of coll_fast' '1s/traceEvents/events/'
-refuses_file '1: this is no trace of coll_fast' '1d'
+refuses_file '1: something follows the object' '1d'
+refuses_file '1: no object' '1s/^/[/'
+refuses_file '1: no list of events' '1s/\[$/7/'
 refuses_file '1: the format is not "fastsched trace 1"' '1s/trace 1/trace 2/'
 refuses_file '1: wrong or missing: rank' '1s/"rank": 1/"rank": 2/'
 refuses_file '1: wrong or missing: id' '1s/"id": "1f"/"id": 1/'
@@ -178,11 +210,16 @@ refuses_file '7: the name of a member is missing' '7s/"args": {/"args": {,/'
 refuses_file '7: a value is missing' '7s/"ts": 1012.000/"ts": /'
 refuses_file '7: a value is missing, or is none that is known here' '7s/"ts": 1012.000/"ts": [1]/'
 refuses_file '7: a text does not end' '7s/"grant to 0".*/"grant/'
-refuses_file '7: no ","' '7s/}},$/},/'
-refuses_file '7: something follows the object' '7s/$/}/'
+refuses_file '7: the name of a member is missing' '7s/}},$/},/' # the next event is in it
+refuses_file '7: no object' '7s/$/}/'
+refuses_file '8: no "," or "]" after an event' '7s/,$//'
+refuses_file '7: a zero byte' '7s/grant to/&\x00/'
 refuses_file '7: no ":"' '7s/"tid":/"tid"/'
 refuses_file '4: no object' '4s/.*/[]/'
-refuses_file '8: the file ends without "]}"' '9d'
+refuses_file '8: the file ends too early' '9d'
+refuses_file '8: no "," or "}" after a member' '8s/}}$//'
+refuses_file '8: the file ends too early' '8s/}}$//;9d'
+refuses_file '9: something follows the object' '9s/$/ 1/'
 refuses_file '1: the file is empty' '1,$d'
 
 write_traces
