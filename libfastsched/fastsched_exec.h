@@ -240,8 +240,8 @@ typedef struct fs_member {
     /** What the wrapper has failed at before, on this rank alone (out of
      *  memory): then all ranks fail. */
     fs_status_t status;
-    /* What follows names the files of a trace. */
-    uint32_t    world_rank; /**< another one in each process of the job */
+    /* What follows is for people who read a trace. */
+    uint32_t    world_rank; /**< in this process's MPI_COMM_WORLD */
     const char *comm_name;  /**< for people; NULL: none. Not kept. */
 } fs_member_t;
 

@@ -79,6 +79,17 @@ static void name_clock(char *name, size_t len)
     name[strcspn(name, "\n")] = '\0';
 }
 
+/* Equal in all communicators of a process: spawned processes have ranks in an
+ * MPI_COMM_WORLD of their own, containers have pids of their own. */
+static void name_process(char *name, size_t len)
+{
+    struct stat pids = {0};
+
+    (void)stat("/proc/self/ns/pid", &pids);
+    snprintf(name, len, "%llx.%lx", (unsigned long long)pids.st_ino,
+             (unsigned long)getpid());
+}
+
 static fs_status_t check_dir(const char *dir, char *why, size_t why_len)
 {
     if ((mkdir(dir, 0777) != 0 && errno != EEXIST) ||
@@ -132,6 +143,7 @@ fs_status_t fs_trace_create(const fs_trace_origin_t *origin,
         return FS_ERR_NOMEM;
     }
     name_clock(trace->book.clock, sizeof(trace->book.clock));
+    name_process(trace->book.process, sizeof(trace->book.process));
     trace->book.epoch = fs_clock_ns(CLOCK_REALTIME) - fs_now_ns();
     *trace_p          = trace;
     return FS_OK;
@@ -481,7 +493,8 @@ void fs_trace_grant(fs_trace_t *trace, bool given, uint32_t peer,
 
 /* ---- the file ---- */
 
-/* Letters that every file system takes. */
+/* Letters that every file system takes. The rank is the communicator's: after
+ * MPI_Comm_spawn() two of its processes may have one world rank. */
 static void file_name(const fs_trace_origin_t *origin, char *name, size_t len)
 {
     char   comm[48];
@@ -496,7 +509,7 @@ static void file_name(const fs_trace_origin_t *origin, char *name, size_t len)
     comm[n] = '\0';
     snprintf(name, len, "%s/fast-%s-%llx-rank%u.json", origin->dir,
              n == 0 ? "comm" : comm, (unsigned long long)origin->comm_id,
-             origin->world_rank);
+             origin->rank);
 }
 
 fs_status_t fs_trace_write(fs_trace_t *trace, char *why, size_t why_len)

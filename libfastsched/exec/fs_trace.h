@@ -52,7 +52,7 @@ typedef struct fs_trace_origin {
 fs_status_t fs_trace_create(const fs_trace_origin_t *origin,
                             fs_trace_t **trace_p, char *why, size_t why_len);
 
-/* Write dir/fast-NAME-ID-rankW.json, once more if it is there. No calls, no
+/* Write dir/fast-NAME-ID-rankR.json, once more if it is there. No calls, no
  * file. As fs_trace_create(). */
 fs_status_t fs_trace_write(fs_trace_t *trace, char *why, size_t why_len);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of a trace: JSON that Perfetto and chrome://tracing show, one event
- * a line, so that "fastsched trace" reads it line by line.
+ * The file of a trace: JSON that Perfetto and chrome://tracing show. "otherData"
+ * says whose trace it is; in "traceEvents" one event is a line, for people.
  *
- * The first line opens the object and says whose trace it is, the last is "]}",
- * each line between is one event. A process of the viewer is a rank of
- * MPI_COMM_WORLD. Spans of one row must not overlap, so rows are numbered TRACK
- * * 100 + slot.
+ * A process of the viewer is a rank of MPI_COMM_WORLD; "fastsched trace" tells
+ * those apart that have the same one. Spans of one row must not overlap, so rows
+ * are numbered TRACK * 100 + slot.
  */
 #include "exec/fs_trace_file.h"
 
@@ -319,6 +318,8 @@ static void print_head(const printer_t *p)
     print_u64(p, "rate", o->rate);
     fputs(", \"clock\": ", p->out);
     print_text(p->out, p->book->clock);
+    fputs(", \"process\": ", p->out);
+    print_text(p->out, p->book->process);
     print_u64(p, "epoch_ns", p->book->epoch);
     print_u64(p, "events", p->book->n_events);
     print_u64(p, "dropped", p->book->dropped);

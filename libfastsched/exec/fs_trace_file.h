@@ -55,9 +55,10 @@ typedef struct fs_traced_call {
 
 /* All that is written. */
 typedef struct fs_trace_book {
-    fs_trace_origin_t origin;    /* strings are the trace's own */
-    char              clock[64]; /* names the clock: equal on one machine */
-    uint64_t          epoch;     /* CLOCK_REALTIME less CLOCK_MONOTONIC, ns */
+    fs_trace_origin_t origin;      /* strings are the trace's own */
+    char              clock[64];   /* names the clock: equal on one machine */
+    char              process[48]; /* and there the process */
+    uint64_t          epoch;       /* CLOCK_REALTIME less CLOCK_MONOTONIC, ns */
     fs_traced_call_t *calls;
     size_t            n_calls;
     fs_event_t       *events;

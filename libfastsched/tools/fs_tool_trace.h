@@ -20,6 +20,8 @@
 typedef struct fs_tool_trace_rank {
     bool     there; /* its file was read */
     uint32_t world_rank;
+    char     process[48]; /* another one for each process that has its clock */
+    uint32_t number;      /* of the process, among all of the directory */
     uint32_t server;
     uint32_t lane;  /* or FS_TOOL_NONE */
     uint32_t clock; /* index; ranks of one machine have one */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All files in one: each event is copied, only its times are moved; then arrows
- * from each message's send to its receive. */
+/* All files in one: each event is copied, only its times are moved and its
+ * process gets its number here; then arrows from each message's send to its
+ * receive. */
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_fields.h"
 #include "tools/fs_tool_trace.h"
@@ -37,7 +38,8 @@ static bool is_time(const fs_tool_field_t *field)
 
 /* Times are moved by shift, from 0; earlier than that: 0. */
 static void put_event(merger_t *m, const char *text,
-                      const fs_tool_fields_t *fields, uint64_t shift)
+                      const fs_tool_fields_t *fields, uint32_t process,
+                      uint64_t shift)
 {
     lead(m);
     for (size_t k = 0; k < fields->n; ++k) {
@@ -46,7 +48,10 @@ static void put_event(merger_t *m, const char *text,
 
         fwrite(text, 1, (size_t)(field->value - text), m->out);
         text = field->value;
-        if (is_time(field) && fs_tool_field_time(field, &ns)) {
+        if (fs_tool_field_is_named(field, "pid")) {
+            fprintf(m->out, "%u", process);
+            text += field->value_len;
+        } else if (is_time(field) && fs_tool_field_time(field, &ns)) {
             ns += shift;
             put_us(m->out, ns > m->base ? ns - m->base : 0);
             text += field->value_len;
@@ -56,7 +61,7 @@ static void put_event(merger_t *m, const char *text,
 }
 
 /* False: it is not as it was when it was read. */
-static bool put_events(merger_t *m, FILE *in, uint64_t shift)
+static bool put_events(merger_t *m, FILE *in, uint32_t process, uint64_t shift)
 {
     fs_tool_trace_scan_t scan;
     fs_tool_fields_t     fields;
@@ -69,7 +74,7 @@ static bool put_events(merger_t *m, FILE *in, uint64_t shift)
         ok = piece != FS_TOOL_PIECE_WRONG &&
              fs_tool_fields_read(scan.piece, &fields) == NULL;
         if (ok && piece == FS_TOOL_PIECE_EVENT) {
-            put_event(m, scan.piece, &fields, shift);
+            put_event(m, scan.piece, &fields, process, shift);
         }
     }
     fs_tool_trace_scan_fini(&scan);
@@ -85,7 +90,7 @@ static int put_file(merger_t *m, const fs_tool_trace_rank_t *rank,
     if (in == NULL) {
         return fs_tool_failed("%s: %s", rank->path, strerror(errno));
     }
-    ok = put_events(m, in, shift);
+    ok = put_events(m, in, rank->number, shift);
     fclose(in);
     return ok ? FS_TOOL_OK
               : fs_tool_failed("%s: it has changed meanwhile", rank->path);
@@ -103,7 +108,7 @@ static void put_end(merger_t *m, const fs_tool_trace_t *trace,
             "{\"ph\": \"%c\", %s\"cat\": \"arrow\", \"name\": \"message\", "
             "\"id\": %" PRIu64 ", \"pid\": %u, \"tid\": %u, \"ts\": ",
             ph, ph == 'f' ? "\"bp\": \"e\", " : "", m->arrow,
-            trace->ranks[op->rank].world_rank, op->row);
+            trace->ranks[op->rank].number, op->row);
     put_us(m->out, (ph == 's' ? op->post : last) + trace->base - m->base);
     fputs("}", m->out);
 }

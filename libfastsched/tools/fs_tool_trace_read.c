@@ -115,11 +115,13 @@ static void read_rank(reader_t *r)
     rank->there = true;
     rank->lane  = lane < FS_TOOL_NONE ? (uint32_t)lane : FS_TOOL_NONE;
     rank->world_rank =
-        (uint32_t)fs_tool_trace_number(r, "world_rank", UINT32_MAX);
+        (uint32_t)fs_tool_trace_number(r, "world_rank", INT32_MAX);
     rank->server =
         (uint32_t)fs_tool_trace_number(r, "server", r->trace->n_servers - 1);
     rank->dropped = fs_tool_trace_number(r, "dropped", UINT64_MAX);
     rank->clock   = find_clock(r);
+    fs_tool_fields_text(&r->fields, "process", rank->process,
+                        sizeof(rank->process));
     snprintf(rank->path, sizeof(rank->path), "%s", r->path);
     if (r->trace->rate == 0) {
         r->trace->rate = fs_tool_trace_number(r, "rate", UINT64_MAX);
@@ -241,6 +243,73 @@ static int read_all(const char *dir, struct dirent **names, int n,
     return rc;
 }
 
+/* ---- processes ---- */
+
+/* A rank of a communicator, and what tells its process from others. */
+typedef struct known {
+    fs_tool_trace_rank_t *rank;
+    const char           *clock;
+} known_t;
+
+static int by_process(const void *a, const void *b)
+{
+    const known_t *x = a, *y = b;
+    int            c = strcmp(x->clock, y->clock);
+
+    if (x->rank->world_rank != y->rank->world_rank) {
+        return x->rank->world_rank < y->rank->world_rank ? -1 : 1;
+    }
+    return c != 0 ? c : strcmp(x->rank->process, y->rank->process);
+}
+
+static size_t list_known(const fs_tool_traces_t *traces, known_t *list)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < traces->n; ++k) {
+        const fs_tool_trace_t *trace = &traces->list[k];
+
+        for (uint32_t r = 0; r < trace->n_ranks; ++r) {
+            fs_tool_trace_rank_t *rank = &trace->ranks[r];
+
+            if (list != NULL && rank->there) {
+                list[n] = (known_t){rank, trace->clocks[rank->clock].name};
+            }
+            n += rank->there;
+        }
+    }
+    return n;
+}
+
+/* World ranks are those numbers as long as they can: not after
+ * MPI_Comm_spawn(), and not if two jobs have written into the directory. */
+static int number_processes(const fs_tool_traces_t *traces)
+{
+    size_t   n    = list_known(traces, NULL);
+    known_t *list = malloc((n + 1) * sizeof(*list));
+    uint32_t others;
+
+    if (list == NULL) {
+        return fs_tool_status("processes", FS_ERR_NOMEM);
+    }
+    list_known(traces, list);
+    qsort(list, n, sizeof(*list), by_process);
+    others = list[n - 1].rank->world_rank + 1;
+    for (size_t k = 0; k < n; ++k) {
+        fs_tool_trace_rank_t *rank = list[k].rank;
+
+        if (k == 0 || rank->world_rank != list[k - 1].rank->world_rank) {
+            rank->number = rank->world_rank;
+        } else if (by_process(&list[k], &list[k - 1]) == 0) {
+            rank->number = list[k - 1].rank->number;
+        } else {
+            rank->number = others++;
+        }
+    }
+    free(list);
+    return FS_TOOL_OK;
+}
+
 int fs_tool_traces_read(const char *dir, fs_tool_traces_t *traces)
 {
     struct dirent **names = NULL;
@@ -257,6 +326,9 @@ int fs_tool_traces_read(const char *dir, fs_tool_traces_t *traces)
                          dir);
     } else {
         rc = read_all(dir, names, n, traces);
+    }
+    if (rc == FS_TOOL_OK) {
+        rc = number_processes(traces);
     }
     for (int k = 0; k < n; ++k) {
         free(names[k]);

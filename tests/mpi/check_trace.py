@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traces of a job, checked as any JSON reader sees them.
 
-    check_trace.py DIR RANKS [MERGED REPORT]
+    check_trace.py DIR PROCESSES [MERGED REPORT]
 
 Every file is JSON; every receive has its send and every send its receive, equal in bytes and earlier; no
 message between servers before its grant; what crosses servers adds up to what the calls say. MERGED and
@@ -34,7 +34,7 @@ def check_spans(name, events):
     rows = collections.defaultdict(list)
     for event in events:
         if event["ph"] == "X":
-            rows[event["tid"]].append((event["ts"], -event.get("dur", 0)))
+            rows[event["pid"], event["tid"]].append((event["ts"], -event.get("dur", 0)))
     for row, spans in rows.items():
         open_ends = []
         for begin, dur in sorted(spans):
@@ -115,33 +115,34 @@ def check_report(name, n_comms):
         complain(f"{name}: the steps do not add up to the call")
 
 
-def check_merged(name, n_files, n_messages):
+def check_merged(name, n_processes, n_messages):
     with open(name, encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     if min(e["ts"] for e in events if "ts" in e) < 0:
         complain(f"{name}: a time before 0")
-    if len({e["pid"] for e in events}) > n_files:
-        complain(f"{name}: too many processes")
+    if len({e["pid"] for e in events}) != n_processes:
+        complain(f"{name}: not {n_processes} processes")
+    check_spans(name, events)
     arrows = collections.Counter(e["ph"] for e in events if e["cat"] == "arrow")
     if arrows["s"] != n_messages or arrows["f"] != n_messages:
         complain(f"{name}: {arrows} for {n_messages} messages")
 
 
-def main(directory, n_ranks, merged=None, report=None):
+def main(directory, n_processes, merged=None, report=None):
     comms = collections.defaultdict(list)
     names = glob.glob(directory + "/*")
     for name in names:
         head, events = read(name)
         check_spans(name, events)
         comms[head["id"]].append((head, events))
-    worlds = {head["world_rank"] for files in comms.values() for head, _ in files}
-    if len(worlds) != int(n_ranks):
-        complain(f"{len(worlds)} ranks instead of {n_ranks}")
+    processes = {(head["clock"], head["process"]) for files in comms.values() for head, _ in files}
+    if len(processes) != int(n_processes):
+        complain(f"{len(processes)} processes instead of {n_processes}")
     n_messages = sum(check_comm(files) for files in comms.values())
     if n_messages == 0:
         complain("no messages")
     if merged is not None:
-        check_merged(merged, len(names), n_messages)
+        check_merged(merged, len(processes), n_messages)
     if report is not None:
         check_report(report, len(comms))
     for problem in problems[:20]:

@@ -31,8 +31,8 @@ static void remove_dir(void)
 
 /* ---- what is told comes back ---- */
 
-/* Rank r of two, each a server: copies, then sends to the other and
- * receives. */
+/* Rank r of two, each a server: copies, then sends to the other and receives.
+ * One has spawned the other: both are rank 10 of their MPI_COMM_WORLD. */
 static const fs_op_t ops[] = {
     {.kind = FS_OP_COPY, .n_next = 1, .len_bytes = 100, .dst = {2, 0, 0}},
     {.kind      = FS_OP_SEND,
@@ -69,7 +69,7 @@ static void create(pair_t *pair, size_t max_events)
                                     .comm_id    = 0xabc,
                                     .topo       = pair->topo,
                                     .rank       = r,
-                                    .world_rank = r + 10,
+                                    .world_rank = 10,
                                     .rate       = 1000000,
                                     .max_events = max_events};
 
@@ -245,7 +245,7 @@ START_TEST(what_is_told_comes_back)
     ck_assert_str_eq(trace->id, "abc");
     ck_assert(trace->n_ranks == 2 && trace->n_servers == 2);
     ck_assert(trace->rate == 1000000 && trace->n_clocks == 1);
-    ck_assert_uint_eq(trace->ranks[1].world_rank, 11);
+    ck_assert_uint_eq(trace->ranks[1].world_rank, 10);
     ck_assert_uint_eq(trace->n_calls, 4);
     ck_assert_uint_eq(trace->n_ops, 4 * N_OPS);
     ck_assert_uint_eq(trace->n_grants, 8);
@@ -363,7 +363,7 @@ START_TEST(a_directory_that_went_away)
     ck_assert_int_eq(rmdir(dir), 0);
     ck_assert_int_eq(fs_trace_write(pair.trace[0], why, sizeof(why)),
                      FS_ERR_HOST);
-    ck_assert_ptr_nonnull(strstr(why, "a--b--c-abc-rank10.json: No such file"));
+    ck_assert_ptr_nonnull(strstr(why, "a--b--c-abc-rank0.json: No such file"));
     for (uint32_t r = 0; r < 2; ++r) {
         fs_trace_destroy(pair.trace[r]);
     }
@@ -586,6 +586,57 @@ START_TEST(clocks_are_aligned)
 }
 END_TEST
 
+/* ---- processes ---- */
+
+/* A file with nothing but whose it is. */
+static void write_head(unsigned comm, unsigned rank, unsigned world_rank,
+                       const char *clock, const char *process)
+{
+    char  name[128];
+    FILE *file;
+
+    snprintf(name, sizeof(name), "%s/fast-x-%u-rank%u.json", dir, comm, rank);
+    file = fopen(name, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file,
+            "{\"traceEvents\": [], \"otherData\": {\"format\": \"fastsched "
+            "trace 1\", \"comm\": \"x\", \"id\": \"%u\", \"rank\": %u, "
+            "\"world_rank\": %u, \"ranks\": 4, \"server\": 0, \"servers\": "
+            "1, \"rate\": 0, \"clock\": \"%s\", \"process\": \"%s\", "
+            "\"epoch_ns\": 0, \"dropped\": 0}}",
+            comm, rank, world_rank, clock, process);
+    fclose(file);
+}
+
+/* Two processes spawn two, on two machines; before, each two had a communicator
+ * of their own. Two have one pid, on different machines. */
+START_TEST(processes_are_told_apart)
+{
+    static const uint32_t numbers[3][4] = {{0, 3}, {2, 4}, {0, 3, 2, 4}};
+    fs_tool_traces_t      traces;
+
+    make_dir();
+    write_head(1, 0, 0, "a", "p");
+    write_head(1, 1, 3, "b", "p");
+    write_head(2, 0, 2, "a", "q");
+    write_head(2, 1, 3, "b", "q");
+    write_head(3, 0, 0, "a", "p");
+    write_head(3, 1, 3, "b", "p");
+    write_head(3, 2, 2, "a", "q");
+    write_head(3, 3, 3, "b", "q");
+    traces = read_back();
+    ck_assert_uint_eq(traces.n, 3);
+    for (size_t k = 0; k < traces.n; ++k) {
+        for (uint32_t r = 0; r < (k == 2 ? 4 : 2); ++r) {
+            ck_assert(traces.list[k].ranks[r].there);
+            ck_assert_uint_eq(traces.list[k].ranks[r].number, numbers[k][r]);
+        }
+    }
+    fs_tool_traces_fini(&traces);
+    remove_dir();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trace");
@@ -600,6 +651,7 @@ int main(void)
     tcase_add_test(tcase, the_path_by_hand);
     tcase_add_test(tcase, one_message_at_a_time);
     tcase_add_test(tcase, clocks_are_aligned);
+    tcase_add_test(tcase, processes_are_told_apart);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }
