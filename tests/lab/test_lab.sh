@@ -8,7 +8,7 @@ lab=$here/lab
 a=test$$a # two labs: a has 2 servers of 2 ranks, b 3 + 1
 b=test$$b
 target=$a # whose NICs are looked at
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 straggler=stray$$ # a program name that nobody else has
 count=0
 failures=0
@@ -309,6 +309,14 @@ test_crashes() {
     while processes_of_up "$b" >/dev/null && ((tries-- > 0)); do sleep 0.02; done
     [[ $status == 0 && ! -e /run/fastsched-lab/$b ]] && ! processes_of_up "$b" >>"$work/output"
     report $? "down removes what a killed up leaves"
+
+    sh -c 'while :; do sleep 1; done' "$lab _init $b head" &
+    pid=$!
+    mkdir "/run/fastsched-lab/$b" # as a killed up leaves it
+    try "$lab" down --name "$b"
+    [[ $status == 0 && ! -e /run/fastsched-lab/$b ]] && kill $pid 2>>"$work/output"
+    report $? "down ends nobody who only has its words in an argument"
+    wait $pid 2>/dev/null
 }
 
 end_up_early() { # SIGNAL
