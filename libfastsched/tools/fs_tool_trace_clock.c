@@ -55,27 +55,31 @@ static void note_all(const fs_tool_trace_t *trace, clocks_t *clocks)
     }
 }
 
+/* Modulo 2^64, as clocks that a file makes up may be anything. */
+static void move(int64_t *least, uint64_t by)
+{
+    if (*least != INT64_MAX) {
+        *least = (int64_t)((uint64_t)*least + by);
+    }
+}
+
 /* Clock b follows clock a. */
 static bool follow(fs_tool_trace_t *trace, clocks_t *clocks, uint32_t a,
                    uint32_t b)
 {
-    int64_t there = clocks->least[(size_t)a * clocks->n + b];
-    int64_t back  = clocks->least[(size_t)b * clocks->n + a];
+    int64_t  there = clocks->least[(size_t)a * clocks->n + b];
+    int64_t  back  = clocks->least[(size_t)b * clocks->n + a];
+    uint64_t half;
 
     if (clocks->set[b] || there == INT64_MAX || back == INT64_MAX) {
         return false;
     }
-    trace->clocks[b].shift -= (uint64_t)((there - back) / 2);
+    half = (uint64_t)(there / 2 - back / 2);
+    trace->clocks[b].shift -= half;
     for (uint32_t c = 0; c < clocks->n; ++c) { /* they were noted before */
         if (c != b) {
-            clocks->least[(size_t)c * clocks->n + b] -=
-                clocks->least[(size_t)c * clocks->n + b] == INT64_MAX
-                    ? 0
-                    : (there - back) / 2;
-            clocks->least[(size_t)b * clocks->n + c] +=
-                clocks->least[(size_t)b * clocks->n + c] == INT64_MAX
-                    ? 0
-                    : (there - back) / 2;
+            move(&clocks->least[(size_t)c * clocks->n + b], -half);
+            move(&clocks->least[(size_t)b * clocks->n + c], half);
         }
     }
     clocks->set[b] = true;
