@@ -208,8 +208,10 @@ static void walk_back(walk_t *w, const fs_tool_trace_sum_t *sum, size_t n_ops)
     size_t         left = 4 * n_ops + 16;
     const phase_t *run  = last_phase(w, "run", true);
 
-    w->rank = run == NULL ? sum->last_out : run->rank;
-    w->time = sum->end;
+    /* Where clocks are not aligned, an operation may seem to be earlier. */
+    w->start = sum->first_entry;
+    w->rank  = run == NULL ? sum->last_out : run->rank;
+    w->time  = sum->end;
     if (run != NULL) {
         fs_tool_walk_hop(w, FS_TOOL_HOP_REPORT, FS_TOOL_NONE, run->end, 0,
                          "all ranks");

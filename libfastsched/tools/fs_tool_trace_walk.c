@@ -32,6 +32,7 @@ void fs_tool_walk_hop(walk_t *w, fs_tool_hop_kind_t kind, uint32_t peer,
 {
     fs_tool_path_t *path = w->path;
 
+    begin = begin > w->start ? begin : w->start;
     if (begin >= w->time) {
         return;
     }

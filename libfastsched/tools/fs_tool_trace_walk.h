@@ -12,6 +12,7 @@ typedef struct fs_tool_walk {
     fs_tool_path_t            *path;
     uint32_t                   rank;
     uint64_t                   time;
+    uint64_t                   start;    /* it does not go beyond */
     const fs_tool_trace_op_t  *op;       /* NULL: at the start of the run */
     bool                       posted;   /* only up to where op was posted */
     const fs_tool_trace_op_t **arrivals; /* wire receives of the call by end */
