@@ -20,7 +20,6 @@
     DO(ucp_context_print_info)         \
     DO(ucp_context_query)              \
     DO(ucp_ep_create)                  \
-    DO(ucp_ep_print_info)              \
     DO(ucp_get_version)                \
     DO(ucp_get_version_string)         \
     DO(ucp_init_version)               \

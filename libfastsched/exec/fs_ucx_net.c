@@ -310,60 +310,6 @@ static fs_status_t make_ep(const ucx_context_t *c, const ucp_address_t *address,
     return FS_ERR_UNREACHABLE;
 }
 
-static bool is_shared_memory(const char *lane)
-{
-    static const char *const names[] = {":posix/", ":sysv/", ":xpmem/"};
-
-    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k) {
-        if (strstr(lane, names[k]) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Is all that carries messages on the endpoint shared memory? On TCP the end of
- * what is "sent" may wait in UCX for room in the socket. A line of UCX's listing:
- * "lane[0]:  3:sysv/memory.0 md[2]  -> md[2]/sysv/sysdev[255] am am_bw#0" */
-static bool arrives_alone(ucp_ep_h ep)
-{
-    char  *text = NULL, *rest = NULL;
-    size_t len   = 0;
-    FILE  *file  = open_memstream(&text, &len);
-    bool   found = false, all = true;
-
-    if (file == NULL) {
-        return false;
-    }
-    fs_ucx.ucp_ep_print_info(ep, file);
-    if (fclose(file) != 0) {
-        free(text);
-        return false;
-    }
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-         line       = strtok_r(NULL, "\n", &rest)) {
-        if (strstr(line, "lane[") != NULL && strstr(line, " am") != NULL) {
-            found = true;
-            all   = all && is_shared_memory(line);
-        }
-    }
-    free(text);
-    return found && all;
-}
-
-static fs_status_t connect_local(ucx_net_t *net, ucx_peer_t *peer,
-                                 const char *blob)
-{
-    bool        is_new = peer->local == NULL;
-    fs_status_t status =
-        make_ep(&net->local, local_address(blob), &peer->local);
-
-    if (status == FS_OK && is_new && !arrives_alone(peer->local)) {
-        net->super.local_arrives = false;
-    }
-    return status;
-}
-
 /* Both ends create data, then ctrl: UCX pairs the n-th endpoints of a pair. */
 static fs_status_t connect_peer(ucx_net_t *net, ucx_peer_t *peer, uint8_t reach,
                                 const char *blob)
@@ -371,7 +317,7 @@ static fs_status_t connect_peer(ucx_net_t *net, ucx_peer_t *peer, uint8_t reach,
     fs_status_t status;
 
     if (reach == FS_REACH_LOCAL) {
-        return connect_local(net, peer, blob);
+        return make_ep(&net->local, local_address(blob), &peer->local);
     }
     status = make_ep(&net->wire, wire_address(blob), &peer->data);
     if (status == FS_OK) {
@@ -571,8 +517,7 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
     if (net == NULL) {
         return status;
     }
-    net->super.ops           = &net_ops;
-    net->super.local_arrives = true; /* until a peer is reached otherwise */
+    net->super.ops = &net_ops;
     pthread_mutex_init(&net->super.lock, NULL);
     net->groups = calloc(UCX_MAX_GROUPS, sizeof(*net->groups));
     if (net->groups != NULL && getrandom(net->process, sizeof(net->process),
@@ -584,8 +529,9 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
         status = open_local(net, &reason);
     }
     if (status == FS_OK) {
-        net->super.rdma = net->found.rdma;
-        status          = open_wire(net, tcp_sndbuf, net_device, &reason);
+        net->super.rdma          = net->found.rdma;
+        net->super.local_arrives = net->found.shared; /* or TCP carries it */
+        status = open_wire(net, tcp_sndbuf, net_device, &reason);
     }
     if (status == FS_OK) {
         status = set_grant_handler(net, &reason);
