@@ -20,11 +20,9 @@
  */
 #include "mpi_test.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct options {
     int         threads;
@@ -132,28 +130,15 @@ static int named(const options_t *o, const char *name)
     return 0;
 }
 
-/* Say which case hangs; the job ends with this process. */
-static void too_long(int signal_number)
-{
-    static const char head[] = "mpi_alltoallv: FAILED: time is up in case ";
-
-    (void)signal_number;
-    if (write(2, head, sizeof(head) - 1) < 0 ||
-        write(2, test.name, strlen(test.name)) < 0 || write(2, "\n", 1) < 0) {
-        _exit(3);
-    }
-    _exit(1);
-}
-
 static void run_case(const options_t *o, const test_case_t *c)
 {
     double start = MPI_Wtime();
 
     test.name = c->name;
-    alarm(o->limit_s);
+    limit_time(o->limit_s);
     c->run();
     MPI_Barrier(MPI_COMM_WORLD);
-    alarm(0);
+    limit_time(0);
     if (o->verbose && test.rank == 0) {
         printf("  %-18s %6.2f s\n", c->name, MPI_Wtime() - start);
         fflush(stdout);
@@ -203,7 +188,6 @@ static void start_mpi(const options_t *o, int *argc, char ***argv)
     if (test.device) {
         device_open();
     }
-    signal(SIGALRM, too_long);
 }
 
 int main(int argc, char **argv)

@@ -27,12 +27,41 @@ static int hole(placement_t placement, uint32_t round, int peer)
                : 1 + (int)(draw((uint32_t)peer, 77, round) % 3);
 }
 
+/* Who comes after a peer, so that each comes once: a step that has no divisor
+ * in common with their number. */
+static int shuffled_step(int n_peers, uint32_t round)
+{
+    int step = 1 + (int)(draw(78, 0, round) % (uint32_t)n_peers);
+
+    for (int k = 2; k <= step; ++k) {
+        if (step % k == 0 && n_peers % k == 0) {
+            return 1;
+        }
+    }
+    return step;
+}
+
+/* The peer whose block is number i in memory. */
+static int peer_at(int i, int n_peers, placement_t placement, uint32_t round)
+{
+    switch (placement) {
+    case PLACE_REVERSED:
+    case PLACE_NEGATIVE:
+        return n_peers - 1 - i;
+    case PLACE_SHUFFLED:
+        return (i * shuffled_step(n_peers, round) + (int)(round % 1024)) %
+               n_peers;
+    default:
+        return i;
+    }
+}
+
 static void place_blocks(buffer_t *b, placement_t placement, uint32_t round)
 {
     int at = 0;
 
     for (int i = 0; i < b->n_peers; ++i) {
-        int p = placement >= PLACE_REVERSED ? b->n_peers - 1 - i : i;
+        int p = peer_at(i, b->n_peers, placement, round);
 
         at += hole(placement, round, p);
         b->displs[p] = at;
@@ -137,9 +166,15 @@ void buffer_poison(buffer_t *b, uint32_t salt)
 
 void buffer_write(const buffer_t *b, unsigned char *to, int peer, uint64_t key)
 {
-    unsigned char *address = to + b->origin;
-    size_t         offset  = 0;
+    const layout_t *layout  = &b->layout;
+    unsigned char  *address = to + b->origin;
+    size_t          offset  = 0;
 
+    if (layout->n_runs == 1 && (ptrdiff_t)layout->size == layout->extent) {
+        pattern_write(key, 0, layout->size * (size_t)b->counts[peer],
+                      address + run_at(b, peer, 0, 0));
+        return;
+    }
     for (int e = 0; e < b->counts[peer]; ++e) {
         for (int k = 0; k < b->layout.n_runs; ++k) {
             size_t len = b->layout.runs[k].len;

@@ -17,7 +17,9 @@ typedef enum placement {
     PLACE_PACKED,   /* in rank order, one after the other */
     PLACE_HOLES,    /* in rank order, elements left out between them */
     PLACE_REVERSED, /* last rank first, with holes */
-    PLACE_NEGATIVE  /* reversed, all displacements negative */
+    PLACE_NEGATIVE, /* reversed, all displacements negative */
+    PLACE_SHUFFLED, /* in no order, with holes */
+    N_PLACEMENTS
 } placement_t;
 
 typedef struct buffer {

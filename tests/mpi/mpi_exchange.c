@@ -3,6 +3,7 @@
 
 #include "mpi_pattern.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef OPEN_MPI
@@ -16,13 +17,14 @@
 #endif
 
 struct exchange_state {
-    int         n_peers;
-    int        *peers; /* [n_peers] world ranks */
-    buffer_t    send;
-    buffer_t    recv;
-    MPI_Request request;
-    uint64_t    calls_before;
-    uint64_t    served_before;
+    int            n_peers;
+    int           *peers; /* [n_peers] world ranks */
+    buffer_t       send;
+    buffer_t       recv;
+    unsigned char *twin; /* recv's memory for the reference; or NULL */
+    MPI_Request    request;
+    uint64_t       calls_before;
+    uint64_t       served_before;
 };
 
 uint32_t units_ragged(int src, int dst, uint32_t round)
@@ -41,32 +43,49 @@ uint32_t units_few(int src, int dst, uint32_t round)
 
 /* ---- what went wrong ---- */
 
-static void compare(const exchange_t *x, const buffer_t *b, const char *what)
+/* What the reference has at the same place, if there is one. */
+static const char *by_reference(const exchange_t *x, const buffer_t *b,
+                                size_t position, char text[40])
+{
+    const unsigned char *twin = x->state->twin;
+
+    text[0] = '\0';
+    if (b == &x->state->recv && twin != NULL) {
+        snprintf(text, 40, "; the reference has 0x%02x", twin[position]);
+    }
+    return text;
+}
+
+/* memory: b's own, or what stands for it. */
+static void compare(const exchange_t *x, const buffer_t *b,
+                    const unsigned char *memory, const char *what)
 {
     const struct exchange_state *s                              = x->state;
     char                         comm_name[MPI_MAX_OBJECT_NAME] = "";
+    char                         text[40];
     size_t                       position = 0, offset = 0;
     int                          peer, len;
 
-    if (memcmp(b->memory, b->model, b->len) == 0) {
+    if (memcmp(memory, b->model, b->len) == 0) {
         return;
     }
-    while (b->memory[position] == b->model[position]) {
+    while (memory[position] == b->model[position]) {
         ++position;
     }
     MPI_Comm_get_name(x->comm, comm_name, &len);
     peer = buffer_locate(b, position, &offset);
     if (peer < 0) {
         fail("round %u on %s: %s buffer (%s): byte %zu of %zu, which belongs "
-             "to no block, is 0x%02x instead of 0x%02x",
+             "to no block, is 0x%02x instead of 0x%02x%s",
              x->round, comm_name, what, b->layout.name, position, b->len,
-             b->memory[position], b->model[position]);
+             memory[position], b->model[position],
+             by_reference(x, b, position, text));
     }
     fail("round %u on %s: %s buffer (%s), block of rank %d (world %d): byte "
-         "%zu of %zu is 0x%02x instead of 0x%02x",
+         "%zu of %zu is 0x%02x instead of 0x%02x%s",
          x->round, comm_name, what, b->layout.name, peer, s->peers[peer],
-         offset, b->layout.size * (size_t)b->counts[peer], b->memory[position],
-         b->model[position]);
+         offset, b->layout.size * (size_t)b->counts[peer], memory[position],
+         b->model[position], by_reference(x, b, position, text));
 }
 
 /* ---- peers ---- */
@@ -168,30 +187,82 @@ static void fill(const exchange_t *x)
     }
 }
 
-#define BUFFERS                                                               \
-    x->in_place ? MPI_IN_PLACE : s->send.address, s->send.counts,             \
-        s->send.displs, s->send.layout.type, s->recv.address, s->recv.counts, \
-        s->recv.displs, s->recv.layout.type, x->comm
+/* What the MPI is given of a buffer. */
+typedef struct view {
+    void        *address;
+    MPI_Datatype type;
+} view_t;
 
-static int start(const exchange_t *x)
+static view_t view_open(void *address, const layout_t *layout, int bottom)
+{
+    view_t   view = {address, layout->type};
+    MPI_Aint at;
+
+    if (bottom) {
+        MPI_Get_address(address, &at);
+        MPI_Type_create_hindexed_block(1, 1, &at, layout->type, &view.type);
+        must(MPI_Type_commit(&view.type), "MPI_Type_commit");
+        view.address = MPI_BOTTOM;
+    }
+    return view;
+}
+
+static void view_close(view_t *view, const layout_t *layout)
+{
+    if (view->type != layout->type) {
+        MPI_Type_free(&view->type);
+    }
+}
+
+#define BUFFERS                                                                \
+    x->in_place ? MPI_IN_PLACE : out->address, s->send.counts, s->send.displs, \
+        out->type, in->address, s->recv.counts, s->recv.displs, in->type
+
+static int start_by(const exchange_t *x, const view_t *out, const view_t *in)
 {
     struct exchange_state *s  = x->state;
     int                    rc = MPI_SUCCESS;
 
     switch (x->call) {
     case CALL_BLOCKING:
-        return MPI_Alltoallv(BUFFERS);
+        return MPI_Alltoallv(BUFFERS, x->comm);
     case CALL_PERSISTENT:
 #ifdef ALLTOALLV_INIT
         if (s->request == MPI_REQUEST_NULL) {
-            rc = ALLTOALLV_INIT(BUFFERS, MPI_INFO_NULL, &s->request);
+            rc = ALLTOALLV_INIT(BUFFERS, x->comm, MPI_INFO_NULL, &s->request);
         }
         return rc == MPI_SUCCESS ? MPI_Start(&s->request) : rc;
 #endif
     case CALL_NONBLOCKING:
-        rc = MPI_Ialltoallv(BUFFERS, &s->request);
+        rc = MPI_Ialltoallv(BUFFERS, x->comm, &s->request);
     }
     return rc;
+}
+
+/* Types may be freed while a call is under way. */
+static int start(const exchange_t *x)
+{
+    struct exchange_state *s = x->state;
+    view_t out = view_open(s->send.address, &s->send.layout, x->send_bottom);
+    view_t in  = view_open(s->recv.address, &s->recv.layout, x->recv_bottom);
+    int    rc  = start_by(x, &out, &in);
+
+    view_close(&out, &s->send.layout);
+    view_close(&in, &s->recv.layout);
+    return rc;
+}
+
+static void call_reference(const exchange_t *x)
+{
+    struct exchange_state *s       = x->state;
+    void                  *address = s->twin + s->recv.origin;
+    view_t src = view_open(s->send.address, &s->send.layout, x->send_bottom);
+    view_t dst = view_open(address, &s->recv.layout, x->recv_bottom);
+    const view_t *out = &src, *in = &dst;
+
+    must(x->reference(BUFFERS, x->reference_comm), "the reference");
+    view_close(&src, &s->send.layout);
+    view_close(&dst, &s->recv.layout);
 }
 
 static void finish(const exchange_t *x)
@@ -199,8 +270,11 @@ static void finish(const exchange_t *x)
     struct exchange_state *s = x->state;
 
     must(MPI_Wait(&s->request, MPI_STATUS_IGNORE), "MPI_Wait");
-    compare(x, &s->recv, "receive");
-    compare(x, &s->send, "send");
+    compare(x, &s->recv, s->recv.memory, "receive");
+    compare(x, &s->send, s->send.memory, "send");
+    if (s->twin != NULL) {
+        compare(x, &s->recv, s->twin, "reference's receive");
+    }
 }
 
 /* Calls that are the MPI's in any case go without. */
@@ -226,9 +300,20 @@ static void buffers_init(const exchange_t *x, struct exchange_state *s)
     buffer_init(&s->send, family->make(x->send_layout), s->n_peers, out,
                 x->placement, x->round, device);
     buffer_init(&s->recv, family->make(x->recv_layout), s->n_peers, in,
-                x->placement, x->round, device);
+                x->placement, ~x->round, device);
     free(out);
     free(in);
+}
+
+/* As the buffer is before the call. */
+static void twin_init(const exchange_t *x)
+{
+    struct exchange_state *s = x->state;
+
+    if (x->reference != NULL) {
+        s->twin = zalloc(s->recv.len, 1);
+        memcpy(s->twin, s->recv.memory, s->recv.len);
+    }
 }
 
 void exchange_begin(exchange_t *x)
@@ -240,10 +325,17 @@ void exchange_begin(exchange_t *x)
     find_peers(x, s);
     buffers_init(x, s);
     fill(x);
+    twin_init(x);
+    if (x->reference != NULL && x->reference_first) {
+        call_reference(x);
+    }
     s->calls_before  = pvars_calls();
     s->served_before = pvars_calls_served();
     must(start(x), "alltoallv");
     expect_served(x);
+    if (x->reference != NULL && !x->reference_first) {
+        call_reference(x);
+    }
 }
 
 void exchange_end(exchange_t *x)
@@ -261,6 +353,7 @@ void exchange_end(exchange_t *x)
     }
     buffer_fini(&s->send);
     buffer_fini(&s->recv);
+    free(s->twin);
     free(s->peers);
     free(s);
     x->state = NULL;

@@ -15,18 +15,32 @@ typedef enum call {
     CALL_PERSISTENT /* started twice; nonblocking where MPI has none */
 } call_t;
 
+typedef int (*alltoallv_fn)(const void *sendbuf, const int *sendcounts,
+                            const int *sdispls, MPI_Datatype sendtype,
+                            void *recvbuf, const int *recvcounts,
+                            const int *rdispls, MPI_Datatype recvtype,
+                            MPI_Comm comm);
+
 typedef struct exchange {
     /* What to do; zero is a plain exchange of bytes. */
-    MPI_Comm               comm;
-    units_fn               units;
-    uint32_t               round;
-    int                    family;
-    int                    send_layout; /* which of the family */
-    int                    recv_layout;
-    placement_t            placement;
-    call_t                 call;
-    int                    in_place;   /* units must be symmetric */
-    int                    any_server; /* do not look at what served the call */
+    MPI_Comm    comm;
+    units_fn    units;
+    uint32_t    round;
+    int         family;
+    int         send_layout; /* which of the family */
+    int         recv_layout;
+    placement_t placement;
+    call_t      call;
+    int         in_place;    /* units must be symmetric */
+    int         any_server;  /* do not look at what served the call */
+    int         send_bottom; /* MPI_BOTTOM, and a type that has the */
+    int         recv_bottom; /* address in it */
+    /* A blocking call can be made twice, the second time (or the first) with
+     * this function, on a communicator of the same ranks, and into memory of
+     * its own. Both must receive the same. */
+    alltoallv_fn           reference;
+    MPI_Comm               reference_comm;
+    int                    reference_first;
     struct exchange_state *state;
 } exchange_t;
 

@@ -370,6 +370,65 @@ static layout_t make_empty(int which)
     return finish(l);
 }
 
+/* ---- structs as nobody would write them ---- */
+
+/* What the signature has, and how long each item is in memory. */
+static int draw_items(uint32_t signature, MPI_Datatype *types, int *lens,
+                      layout_t *l)
+{
+    static const int sizes[] = {1, sizeof(short), INT, sizeof(double)};
+    MPI_Datatype     basic[] = {MPI_BYTE, MPI_SHORT, MPI_INT, MPI_DOUBLE};
+    int              n       = 1 + (int)(draw(signature, 0, 1) % 6);
+
+    for (int k = 0; k < n; ++k) {
+        uint32_t which = draw(signature, (uint32_t)k, 2) % 4;
+
+        lens[k]        = 1 + (int)(draw(signature, (uint32_t)k, 3) % 5);
+        types[k]       = basic[which];
+        l->runs[k].len = (size_t)(lens[k] * sizes[which]);
+    }
+    return n;
+}
+
+/* In memory the items are in another order, with gaps, and anywhere from 40
+ * bytes before the address on. Returns where the next element may start. */
+static ptrdiff_t draw_places(uint32_t place, layout_t *l)
+{
+    int       start = (int)(draw(place, 0, 4) % (uint32_t)l->n_runs);
+    ptrdiff_t at    = (ptrdiff_t)(draw(place, 0, 5) % 81) - 40;
+
+    for (int k = 0; k < l->n_runs; ++k) {
+        run_t *run = &l->runs[(start + k) % l->n_runs];
+
+        at += draw(place, (uint32_t)k, 6) % 2 * (draw(place, 0, 7) % 9);
+        run->at = at;
+        at += (ptrdiff_t)run->len;
+    }
+    return at;
+}
+
+/* which: the signature in the low bits, what it looks like in memory above. */
+static layout_t make_random(int which)
+{
+    uint32_t     signature = (uint32_t)which % RANDOM_SIGNATURES;
+    uint32_t     place     = (uint32_t)which / RANDOM_SIGNATURES;
+    layout_t     l         = {.name = "random struct", .per_unit = 1};
+    MPI_Datatype types[LAYOUT_MAX_RUNS];
+    MPI_Aint     at[LAYOUT_MAX_RUNS], low = PTRDIFF_MAX, high;
+    int          lens[LAYOUT_MAX_RUNS];
+
+    l.n_runs = draw_items(signature, types, lens, &l);
+    high     = draw_places(place, &l) + draw(place, 0, 8) % 17;
+    for (int k = 0; k < l.n_runs; ++k) {
+        at[k] = l.runs[k].at;
+        low   = at[k] < low ? at[k] : low;
+    }
+    low -= draw(place, 0, 9) % 17;
+    MPI_Type_create_struct(l.n_runs, lens, at, types, &l.type);
+    resize(&l.type, low, high - low);
+    return finish(l);
+}
+
 const family_t families[N_FAMILIES] = {
     [FAMILY_BYTES]   = {"bytes", 1, make_bytes},
     [FAMILY_INTS]    = {"ints", 7, make_ints},
@@ -382,4 +441,5 @@ const family_t families[N_FAMILIES] = {
     [FAMILY_COLUMNS] = {"columns", 2, make_columns},
     [FAMILY_PLANES]  = {"planes", 3, make_planes},
     [FAMILY_EMPTY]   = {"empty", 3, make_empty},
+    [FAMILY_RANDOM]  = {"random", 1, make_random},
 };

@@ -46,8 +46,13 @@ enum {
     FAMILY_COLUMNS, /* columns of a matrix: elements that interleave */
     FAMILY_PLANES,  /* 90 kB in one element: apart, together, out of order */
     FAMILY_EMPTY,   /* zero bytes each */
+    FAMILY_RANDOM,  /* structs of any items, in any order, with any gaps */
     N_FAMILIES
 };
+
+/* In FAMILY_RANDOM any number is a layout. Those that differ by a multiple of
+ * this have equal type signatures, and only those. */
+enum { RANDOM_SIGNATURES = 1024 };
 
 extern const family_t families[N_FAMILIES];
 

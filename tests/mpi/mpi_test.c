@@ -4,10 +4,12 @@
 #include "mpi_pattern.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 test_t test = {.program = "mpi_alltoallv", .name = "start"};
 
@@ -24,6 +26,26 @@ void fail(const char *format, ...)
     fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, 1);
     exit(1);
+}
+
+/* Say what hangs; the job ends with this process. */
+static void too_long(int signal_number)
+{
+    static const char head[] = ": FAILED: time is up in case ";
+
+    (void)signal_number;
+    if (write(2, test.program, strlen(test.program)) < 0 ||
+        write(2, head, sizeof(head) - 1) < 0 ||
+        write(2, test.name, strlen(test.name)) < 0 || write(2, "\n", 1) < 0) {
+        _exit(3);
+    }
+    _exit(1);
+}
+
+void limit_time(unsigned seconds)
+{
+    signal(SIGALRM, too_long);
+    alarm(seconds);
 }
 
 void must(int mpi_error, const char *what)

@@ -35,6 +35,9 @@ extern test_t test;
 void fail(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));
 
+/* From now on, so many seconds; then the job has failed. 0: no limit. */
+void limit_time(unsigned seconds);
+
 /* Errors of MPI are failures, whatever the error handler. */
 void must(int mpi_error, const char *what);
 

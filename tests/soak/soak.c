@@ -20,6 +20,7 @@
  * All ranks draw the same numbers, from a seed and the number of the call: a
  * failure names the call, and comes back with the same seed.
  */
+#include "mpi_counts.h"
 #include "mpi_exchange.h"
 
 #include <dirent.h>
@@ -71,63 +72,19 @@ static uint32_t pick(uint32_t what, uint32_t n)
 
 /* ---- how many bytes ---- */
 
-typedef enum pattern {
-    PATTERN_RANDOM,
-    PATTERN_WIDE,     /* log-uniform: each pair has a size of its own */
-    PATTERN_SPARSE,   /* three of four pairs are empty */
-    PATTERN_BALANCED, /* all the same */
-    PATTERN_SENDER,   /* one rank sends much, all others little */
-    PATTERN_RECEIVER,
-    PATTERN_PAIR, /* two ranks, and nobody else */
-    PATTERN_NONE,
-    N_PATTERNS
-} pattern_t;
-
-/* The counts of the call in hand. */
-static struct {
-    pattern_t pattern;
-    uint32_t  most; /* units of a pair */
-    uint32_t  salt;
-    uint32_t  victim; /* a rank of MPI_COMM_WORLD */
-} counts;
-
-static uint32_t units_of_pair(int src, int dst)
-{
-    uint32_t number = draw((uint32_t)src, (uint32_t)dst, counts.salt);
-    uint32_t any = number % (counts.most + 1), victim = counts.victim;
-
-    switch (counts.pattern) {
-    case PATTERN_RANDOM:
-        return any;
-    case PATTERN_WIDE:
-        return any >> (number >> 20) % LOG2_MOST;
-    case PATTERN_SPARSE:
-        return (number >> 20) % 4 == 0 ? any : 0;
-    case PATTERN_BALANCED:
-        return counts.most;
-    case PATTERN_SENDER:
-        return (uint32_t)src == victim ? any : number % 8;
-    case PATTERN_RECEIVER:
-        return (uint32_t)dst == victim ? any : number % 8;
-    case PATTERN_PAIR:
-        return (uint32_t)(src + dst) == victim + 1 ? any : 0;
-    case PATTERN_NONE:
-    case N_PATTERNS:
-        break;
-    }
-    return 0;
-}
+/* Of the call in hand. */
+static counts_t counts;
 
 static uint32_t units(int src, int dst, uint32_t round)
 {
     (void)round;
-    return units_of_pair(src, dst);
+    return counts_of_pair(&counts, src, dst);
 }
 
 static uint32_t units_symmetric(int src, int dst, uint32_t round)
 {
     (void)round;
-    return src < dst ? units_of_pair(src, dst) : units_of_pair(dst, src);
+    return counts_symmetric(&counts, src, dst);
 }
 
 /* The largest pair is log-uniform, and more often small than large. */
