@@ -104,18 +104,60 @@ static void describe(MPI_Datatype type, mpich_fast_layout_t *layout)
     mpi.Type_get_true_extent(type, &layout->true_lb, &true_extent);
 }
 
+/* Elements in memory, as MPI_Pack takes them. */
+typedef struct place {
+    void *start;
+    int n;
+    MPI_Datatype type;
+} place_t;
+
+/* MPICH refuses MPI_BOTTOM there, where types that have addresses in them start. The elements become
+ * one that starts elsewhere, at the place_t: its type says how far away they are. */
+static int place_open(place_t *place)
+{
+    MPI_Aint at = (MPI_Aint) (0 - (uintptr_t) place);
+    int mpi_errno;
+
+    if (MPI_BOTTOM != place->start) {
+        return MPI_SUCCESS;
+    }
+    mpi_errno = mpi.Type_create_hindexed(1, &place->n, &at, place->type, &place->type);
+    place->start = place;
+    place->n = 1;
+    return MPI_SUCCESS == mpi_errno ? mpi.Type_commit(&place->type) : mpi_errno;
+}
+
+static void place_close(place_t *place)
+{
+    if (place == place->start) {
+        mpi.Type_free(&place->type);
+    }
+}
+
 static int pack(const void *from, int n, MPI_Datatype type, void *packed, int len)
 {
-    int position = 0;
+    place_t place = {(void *) (uintptr_t) from, n, type};
+    int position = 0, mpi_errno = place_open(&place);
 
-    return mpi.Pack(from, n, type, packed, len, &position, MPI_COMM_SELF);
+    if (MPI_SUCCESS == mpi_errno) {
+        mpi_errno =
+            mpi.Pack(place.start, place.n, place.type, packed, len, &position, MPI_COMM_SELF);
+        place_close(&place);
+    }
+    return mpi_errno;
 }
 
 static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype type)
 {
-    int position = 0;
+    place_t place = {to, n, type};
+    int position = 0, mpi_errno = place_open(&place);
 
-    return mpi.Unpack(packed, len, &position, to, n, type, MPI_COMM_SELF);
+    if (MPI_SUCCESS == mpi_errno) {
+        mpi_errno =
+            mpi.Unpack(packed, len, &position, place.start, place.n, place.type, MPI_COMM_SELF);
+        place_close(&place);
+    }
+    return mpi_errno;
 }
 
 static const mpich_fast_engine_t outside = {

@@ -128,6 +128,24 @@ static void case_types_in_place(void)
     in_place(FAMILY_PAIRS_D);
 }
 
+/* Addresses in the types, on the side of the sender, the receiver, or both. */
+static void case_bottom(void)
+{
+    int n = families[FAMILY_INTS].n_layouts;
+
+    for (int k = 0; k < n; ++k) {
+        exchange((exchange_t){.comm        = MPI_COMM_WORLD,
+                              .units       = units_few,
+                              .round       = (uint32_t)k,
+                              .family      = FAMILY_INTS,
+                              .send_layout = k,
+                              .recv_layout = (k + 2) % n,
+                              .send_bottom = (test.rank + k) % 3 != 0,
+                              .recv_bottom = (test.rank + k) % 3 != 1,
+                              .placement   = (placement_t)(k % 4)});
+    }
+}
+
 const test_case_t type_cases[] = {{"ints", case_ints},
                                   {"structs", case_structs},
                                   {"pair-types", case_pair_types},
@@ -136,4 +154,5 @@ const test_case_t type_cases[] = {{"ints", case_ints},
                                   {"planes", case_planes},
                                   {"empty-types", case_empty},
                                   {"types-in-place", case_types_in_place},
+                                  {"bottom", case_bottom},
                                   {NULL, NULL}};
