@@ -86,11 +86,13 @@ static void measure(buffer_t *b)
 
     for (int p = 0; p < b->n_peers; ++p) {
         for (int k = 0; k < b->layout.n_runs && b->counts[p] > 0; ++k) {
-            ptrdiff_t first = run_at(b, p, 0, k);
-            ptrdiff_t end   = run_at(b, p, b->counts[p] - 1, k) +
+            ptrdiff_t one = run_at(b, p, 0, k);
+            ptrdiff_t two = run_at(b, p, b->counts[p] - 1, k);
+            ptrdiff_t end = (one > two ? one : two) +
                             (ptrdiff_t)b->layout.runs[k].len;
 
-            low  = first < low ? first : low;
+            low  = one < low ? one : low;
+            low  = two < low ? two : low;
             high = end > high ? end : high;
         }
     }

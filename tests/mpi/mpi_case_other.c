@@ -47,6 +47,24 @@ static void case_persistent(void)
     across(CALL_PERSISTENT);
 }
 
+/* MPI_Alltoallv_c. */
+static void case_counts_c(void)
+{
+    exchange_t x = {.comm        = MPI_COMM_WORLD,
+                    .units       = units_ragged,
+                    .round       = 56,
+                    .call        = CALL_LARGE,
+                    .family      = FAMILY_INTS,
+                    .send_layout = 3,
+                    .recv_layout = 5};
+
+    exchange(x);
+    x.send_layout = x.recv_layout = 0;
+    x.family                      = FAMILY_BYTES;
+    x.placement                   = PLACE_NEGATIVE;
+    exchange(x);
+}
+
 /* The first call ever on a communicator is a nonblocking one. */
 static void case_nonblocking_first(void)
 {
@@ -209,6 +227,7 @@ const test_case_t other_cases[] = {
     {"nonblocking", case_nonblocking},
     {"nonblocking-first", case_nonblocking_first},
     {"persistent", case_persistent},
+    {"counts-c", case_counts_c},
     {"across", case_across},
     {"across-large", case_across_large},
     {"collectives", case_collectives},

@@ -112,6 +112,11 @@ static void find_peers(const exchange_t *x, struct exchange_state *s)
     MPI_Group_free(&world);
 }
 
+static int is_blocking(const exchange_t *x)
+{
+    return x->call == CALL_BLOCKING || x->call == CALL_LARGE;
+}
+
 /* Does any pair of the communicator cross servers with bytes to carry? */
 static int crosses_servers(const exchange_t *x)
 {
@@ -147,7 +152,7 @@ static void expect_served(const exchange_t *x)
     if (test.expect == EXPECT_ANY || x->any_server) {
         return;
     }
-    if (test.expect == EXPECT_ABSENT || inter || x->call != CALL_BLOCKING ||
+    if (test.expect == EXPECT_ABSENT || inter || !is_blocking(x) ||
         x->state->n_peers < 2) {
         want_seen = 0;
     } else if (test.expect == EXPECT_SERVED) {
@@ -187,29 +192,43 @@ static void fill(const exchange_t *x)
     }
 }
 
+static int is_empty(const buffer_t *b)
+{
+    int sum = 0;
+
+    for (int p = 0; p < b->n_peers; ++p) {
+        sum |= b->counts[p];
+    }
+    return sum == 0;
+}
+
 /* What the MPI is given of a buffer. */
 typedef struct view {
     void        *address;
     MPI_Datatype type;
 } view_t;
 
-static view_t view_open(void *address, const layout_t *layout, int bottom)
+/* A buffer of nothing may be nowhere. */
+static view_t view_open(const exchange_t *x, const buffer_t *b, void *address,
+                        int bottom)
 {
-    view_t   view = {address, layout->type};
+    view_t   view = {address, b->layout.type};
     MPI_Aint at;
 
-    if (bottom) {
+    if (is_empty(b) && x->round % 2 == 0) {
+        view.address = NULL;
+    } else if (bottom) {
         MPI_Get_address(address, &at);
-        MPI_Type_create_hindexed_block(1, 1, &at, layout->type, &view.type);
+        MPI_Type_create_hindexed_block(1, 1, &at, view.type, &view.type);
         must(MPI_Type_commit(&view.type), "MPI_Type_commit");
         view.address = MPI_BOTTOM;
     }
     return view;
 }
 
-static void view_close(view_t *view, const layout_t *layout)
+static void view_close(view_t *view, const buffer_t *b)
 {
-    if (view->type != layout->type) {
+    if (view->type != b->layout.type) {
         MPI_Type_free(&view->type);
     }
 }
@@ -218,12 +237,57 @@ static void view_close(view_t *view, const layout_t *layout)
     x->in_place ? MPI_IN_PLACE : out->address, s->send.counts, s->send.displs, \
         out->type, in->address, s->recv.counts, s->recv.displs, in->type
 
+#if MPI_VERSION >= 4
+static MPI_Count *as_counts(const int *values, int n)
+{
+    MPI_Count *counts = zalloc((size_t)n, sizeof(*counts));
+
+    for (int k = 0; k < n; ++k) {
+        counts[k] = values[k];
+    }
+    return counts;
+}
+
+static MPI_Aint *as_displs(const int *values, int n)
+{
+    MPI_Aint *displs = zalloc((size_t)n, sizeof(*displs));
+
+    for (int k = 0; k < n; ++k) {
+        displs[k] = values[k];
+    }
+    return displs;
+}
+
+static int call_large(const exchange_t *x, const view_t *out, const view_t *in)
+{
+    struct exchange_state *s       = x->state;
+    MPI_Count             *scounts = as_counts(s->send.counts, s->n_peers);
+    MPI_Count             *rcounts = as_counts(s->recv.counts, s->n_peers);
+    MPI_Aint              *sdispls = as_displs(s->send.displs, s->n_peers);
+    MPI_Aint              *rdispls = as_displs(s->recv.displs, s->n_peers);
+    int                    rc;
+
+    rc = MPI_Alltoallv_c(x->in_place ? MPI_IN_PLACE : out->address, scounts,
+                         sdispls, out->type, in->address, rcounts, rdispls,
+                         in->type, x->comm);
+    free(scounts);
+    free(rcounts);
+    free(sdispls);
+    free(rdispls);
+    return rc;
+}
+#endif
+
 static int start_by(const exchange_t *x, const view_t *out, const view_t *in)
 {
     struct exchange_state *s  = x->state;
     int                    rc = MPI_SUCCESS;
 
     switch (x->call) {
+    case CALL_LARGE:
+#if MPI_VERSION >= 4
+        return call_large(x, out, in);
+#endif
     case CALL_BLOCKING:
         return MPI_Alltoallv(BUFFERS, x->comm);
     case CALL_PERSISTENT:
@@ -243,12 +307,12 @@ static int start_by(const exchange_t *x, const view_t *out, const view_t *in)
 static int start(const exchange_t *x)
 {
     struct exchange_state *s = x->state;
-    view_t out = view_open(s->send.address, &s->send.layout, x->send_bottom);
-    view_t in  = view_open(s->recv.address, &s->recv.layout, x->recv_bottom);
+    view_t out = view_open(x, &s->send, s->send.address, x->send_bottom);
+    view_t in  = view_open(x, &s->recv, s->recv.address, x->recv_bottom);
     int    rc  = start_by(x, &out, &in);
 
-    view_close(&out, &s->send.layout);
-    view_close(&in, &s->recv.layout);
+    view_close(&out, &s->send);
+    view_close(&in, &s->recv);
     return rc;
 }
 
@@ -256,13 +320,13 @@ static void call_reference(const exchange_t *x)
 {
     struct exchange_state *s       = x->state;
     void                  *address = s->twin + s->recv.origin;
-    view_t src = view_open(s->send.address, &s->send.layout, x->send_bottom);
-    view_t dst = view_open(address, &s->recv.layout, x->recv_bottom);
+    view_t        src = view_open(x, &s->send, s->send.address, x->send_bottom);
+    view_t        dst = view_open(x, &s->recv, address, x->recv_bottom);
     const view_t *out = &src, *in = &dst;
 
     must(x->reference(BUFFERS, x->reference_comm), "the reference");
-    view_close(&src, &s->send.layout);
-    view_close(&dst, &s->recv.layout);
+    view_close(&src, &s->send);
+    view_close(&dst, &s->recv);
 }
 
 static void finish(const exchange_t *x)
@@ -283,7 +347,7 @@ static int may_be_device(const exchange_t *x, const struct exchange_state *s)
     int inter;
 
     MPI_Comm_test_inter(x->comm, &inter);
-    return x->call == CALL_BLOCKING && !inter && s->n_peers > 1;
+    return is_blocking(x) && !inter && s->n_peers > 1;
 }
 
 static void buffers_init(const exchange_t *x, struct exchange_state *s)

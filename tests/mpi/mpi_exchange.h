@@ -11,6 +11,7 @@ typedef uint32_t (*units_fn)(int src, int dst, uint32_t round);
 
 typedef enum call {
     CALL_BLOCKING,
+    CALL_LARGE, /* blocking, MPI_Alltoallv_c where MPI has it */
     CALL_NONBLOCKING,
     CALL_PERSISTENT /* started twice; nonblocking where MPI has none */
 } call_t;

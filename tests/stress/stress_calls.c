@@ -134,6 +134,7 @@ void call_on(const comm_t *c, uint32_t round)
 
     x.reference_first = roll(&dice, 2) == 0;
     x.in_place        = roll(&dice, 6) == 0;
+    x.call            = roll(&dice, 4) == 0 ? CALL_LARGE : CALL_BLOCKING;
     x.units           = x.in_place ? units_symmetric : units;
     draw_signature(&dice, c, &x);
     draw_places(&dice, &x);
