@@ -33,6 +33,10 @@ typedef struct verdict {
     uint32_t peer;   /* that cannot be reached; the rank itself: no network */
 } verdict_t;
 
+typedef struct value {
+    char text[FS_PARAM_TEXT_MAX];
+} value_t;
+
 typedef struct creation {
     fs_coll_t         *coll;
     const fs_host_t   *host;
@@ -43,6 +47,7 @@ typedef struct creation {
     uint32_t          *labels;    /* [n_ranks] */
     fs_nic_list_t     *nics;      /* [n_ranks] */
     uint32_t          *nic;       /* [n_ranks] chosen of these */
+    value_t           *values;    /* [n_ranks] */
     uint8_t           *reach;     /* [n_ranks] */
     char              *addresses; /* [n_ranks x stride], and this rank's */
     size_t             stride;
@@ -63,10 +68,12 @@ static fs_status_t creation_init(creation_t *c)
     c->labels   = calloc(n, sizeof(*c->labels));
     c->nics     = calloc(n, sizeof(*c->nics));
     c->nic      = calloc(n, sizeof(*c->nic));
+    c->values   = calloc(n, sizeof(*c->values));
     c->reach    = calloc(n, sizeof(*c->reach));
     return c->coll != NULL && c->cards != NULL && c->hellos != NULL &&
                    c->verdicts != NULL && c->labels != NULL &&
-                   c->nics != NULL && c->nic != NULL && c->reach != NULL
+                   c->nics != NULL && c->nic != NULL && c->values != NULL &&
+                   c->reach != NULL
                ? c->member->status
                : FS_ERR_NOMEM;
 }
@@ -79,6 +86,7 @@ static void creation_fini(creation_t *c)
     free(c->labels);
     free(c->nics);
     free(c->nic);
+    free(c->values);
     free(c->reach);
     free(c->addresses);
 }
@@ -153,6 +161,29 @@ static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
     return status;
 }
 
+/* Which parameter of this rank is another one on rank 0? Collective: all ranks
+ * have seen the same cards. */
+static fs_status_t name_difference(creation_t *c, uint32_t rank)
+{
+    for (size_t k = 0; fs_params_info(k) != NULL; ++k) {
+        value_t     mine;
+        fs_status_t status;
+
+        memset(&mine, 0, sizeof(mine));
+        fs_params_text(&c->coll->params, k, mine.text);
+        status = gather(c, &mine, sizeof(mine), c->values);
+        if (status != FS_OK) {
+            return status;
+        }
+        if (strcmp(c->values[rank].text, c->values[0].text) != 0) {
+            fs_params_explain(fs_params_info(k)->name, c->values[0].text, 0,
+                              c->values[rank].text, rank, c->why, c->why_len);
+            break;
+        }
+    }
+    return FS_ERR_MISMATCH;
+}
+
 /* Everybody shows his card; servers follow from the cards. */
 static fs_status_t introduce(creation_t *c)
 {
@@ -175,9 +206,7 @@ static fs_status_t introduce(creation_t *c)
                            "rank %u runs another version of the library", r, 0);
         }
         if (c->cards[r].params != c->cards[0].params) {
-            return explain(c, FS_ERR_MISMATCH,
-                           "parameters of rank %u differ from those of rank 0",
-                           r, 0);
+            return name_difference(c, r);
         }
         c->labels[r] = c->cards[r].server_label;
     }

@@ -543,6 +543,79 @@ uint64_t fs_params_digest(const fs_params_t *params)
     return digest;
 }
 
+/* 1048576 is "1m". */
+static void write_bytes(uint64_t value, char text[FS_PARAM_TEXT_MAX])
+{
+    static const char *const units[] = {"", "k", "m", "g"};
+    size_t                   k       = 0;
+
+    for (; k < 3 && value != 0 && value % KIB == 0; ++k) {
+        value /= KIB;
+    }
+    snprintf(text, FS_PARAM_TEXT_MAX, "%llu%s", (unsigned long long)value,
+             units[k]);
+}
+
+static void write_text(const char *value, char text[FS_PARAM_TEXT_MAX])
+{
+    enum { SHOWN = 32 };
+    uint64_t digest = 0;
+    size_t   len    = strlen(value);
+
+    if (len < FS_PARAM_TEXT_MAX) {
+        memcpy(text, value, len + 1);
+        return;
+    }
+    for (size_t b = 0; b < len; ++b) {
+        digest = fs_digest_add(digest, (unsigned char)value[b]);
+    }
+    snprintf(text, FS_PARAM_TEXT_MAX, "%.*s...%016llx", SHOWN, value,
+             (unsigned long long)digest);
+}
+
+void fs_params_text(const fs_params_t *params, size_t k,
+                    char text[FS_PARAM_TEXT_MAX])
+{
+    const row_t *row   = &rows[k];
+    const void  *field = (const char *)params + row->offset;
+
+    text[0] = '\0';
+    if (!row->all_equal) {
+        return;
+    }
+    switch (row->type) {
+    case WORD:
+        write_text(row->words[*(const uint32_t *)field], text);
+        break;
+    case NUMBER:
+        snprintf(text, FS_PARAM_TEXT_MAX, "%u", *(const uint32_t *)field);
+        break;
+    case MILLI:
+        snprintf(text, FS_PARAM_TEXT_MAX, "%u.%03u",
+                 *(const uint32_t *)field / 1000,
+                 *(const uint32_t *)field % 1000);
+        break;
+    case BYTES:
+        write_bytes(*(const uint64_t *)field, text);
+        break;
+    case RATE:
+        snprintf(text, FS_PARAM_TEXT_MAX, "%llubit",
+                 (unsigned long long)*(const uint64_t *)field);
+        break;
+    case TEXT:
+        write_text(field, text);
+        break;
+    }
+}
+
+void fs_params_explain(const char *name, const char *value_a, uint32_t rank_a,
+                       const char *value_b, uint32_t rank_b, char *why,
+                       size_t why_len)
+{
+    snprintf(why, why_len, "%s is \"%s\" on rank %u and \"%s\" on rank %u",
+             name, value_a, rank_a, value_b, rank_b);
+}
+
 fs_plan_params_t fs_params_plan(const fs_params_t *params)
 {
     static const fs_alg_t algs[] = {

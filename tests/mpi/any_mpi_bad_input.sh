@@ -141,19 +141,24 @@ exec "$@"
 EOF
 chmod +x "$wrapper"
 
-# RANK NAME VALUE: message, the host's algorithm, the right data.
+# RANK NAME VALUE TEXT: message, the host's algorithm, the right data.
 differs() {
     # shellcheck disable=SC2086
     job -np 4 $always "$wrapper" "$1" "$(variable "$2")" "$3" \
         "$program" --none && ends_well && said 4 ': ok' &&
-        said 1 'not used on MPI_COMM_WORLD: parameters of rank' &&
-        said 1 'differ from those of rank 0'
+        said 1 'coll fast: ' && said 1 "not used on MPI_COMM_WORLD: $4"
 }
 
-case_of 'lanes=1 on rank 2 only: not used' differs 2 lanes 1
-case_of 'algorithm=off on rank 0 only: not used' differs 0 algorithm off
-case_of 'nodes=4x1 on rank 3 only: not used' differs 3 nodes 4x1
-case_of 'check=1 on rank 1 only: not used' differs 1 check 1
+case_of 'lanes=1 on rank 2 only: not used' differs 2 lanes 1 \
+    'lanes is "0" on rank 0 and "1" on rank 2'
+case_of 'algorithm=off on rank 0 only: not used' differs 0 algorithm off \
+    'algorithm is "off" on rank 0 and "staged" on rank 1'
+case_of 'nodes=4x1 on rank 3 only: not used' differs 3 nodes 4x1 \
+    'nodes is "2x2" on rank 0 and "4x1" on rank 3'
+case_of 'check=1 on rank 1 only: not used' differs 1 check 1 \
+    'check is "0" on rank 0 and "1" on rank 1'
+case_of 'chunk=1048576 on rank 1 only: not used' differs 1 chunk 1048576 \
+    'chunk is "64k" on rank 0 and "1m" on rank 1'
 
 refused_alone() {
     # shellcheck disable=SC2086

@@ -441,7 +441,7 @@ START_TEST(parameters_differ)
     ranks[3].params.chunk = 8192;
     live_all();
     all_came_out(FS_ERR_MISMATCH, FS_OK, false);
-    all_said("parameters of rank 3 differ");
+    all_said("chunk is \"4k\" on rank 0 and \"8k\" on rank 3");
 }
 END_TEST
 

@@ -274,8 +274,8 @@ START_TEST(parameters_differ)
     fs_test_live_all(&world, live, ranks, sizeof(ranks[0]));
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         ck_assert_int_eq(ranks[r].created, FS_ERR_MISMATCH);
-        ck_assert_str_eq(ranks[r].why,
-                         "parameters of rank 3 differ from those of rank 0");
+        ck_assert_str_eq(ranks[r].why, "chunk is \"64k\" on rank 0 and "
+                                       "\"128k\" on rank 3");
     }
 }
 END_TEST
