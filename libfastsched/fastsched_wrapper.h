@@ -27,7 +27,8 @@ typedef struct fs_wrapper {
     /** The network is there: the MPI's progress may drive it from now on. NULL:
      *  it cannot. */
     void (*net_is_up)(fs_net_t *net);
-    bool on_world_rank_0; /**< this process speaks for the job */
+    bool        on_world_rank_0; /**< this process speaks for the job */
+    const char *served_by; /**< MPI_COMM_WORLD's calls, and why; NULL: by us */
 
     fs_params_t     params;
     uint32_t       *world_server; /**< parameter nodes; NULL: ask the MPI */
@@ -41,6 +42,8 @@ typedef struct fs_wrapper {
     bool            warned;    /**< that the network takes none of it */
     pthread_mutex_t lock;      /**< two threads may set up two communicators */
 
+    fs_coll_t         *colls; /**< fs_wrapper_welcome(), no farewell yet */
+    bool               spans_servers;       /**< some communicator of calls */
     unsigned           last_algorithm;      /**< fs_alg_t */
     unsigned long long calls;               /**< fs_wrapper_enter() */
     unsigned long long calls_by[FS_N_ALGS]; /**< of these, run by us */
@@ -69,6 +72,38 @@ fs_status_t fs_wrapper_parse(fs_wrapper_t *wrapper,
  */
 fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
                              size_t why_len);
+
+/**
+ * A parameter that is mistyped must not be ignored in silence: say so of what
+ * the environment has with this prefix and no parameter has as its name.
+ *
+ * @param[in] is_known  Is NAME=VALUE, what follows the prefix, one?
+ * @param[in] page      Of the manual.
+ */
+void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
+                                 const char         *prefix,
+                                 bool (*is_known)(const char *entry),
+                                 const char *page);
+
+enum { FS_WORD_MAX = 2048 };
+
+/**
+ * A word for the other processes of the job: what must be equal on all of them.
+ * Two processes can serve a communicator together if their words are equal.
+ *
+ * @param[in] version   Of the wrapper.
+ * @param[in] priority  What decides whether the MPI takes it; one line.
+ */
+void fs_wrapper_word(const fs_wrapper_t *wrapper, const char *version,
+                     const char *priority, char word[FS_WORD_MAX]);
+
+/** One line for people: what two words that differ disagree about first. */
+void fs_wrapper_explain_words(const char *word_a, uint32_t rank_a,
+                              const char *word_b, uint32_t rank_b, char *why,
+                              size_t why_len);
+
+/** Has the MPI taken both, if it has taken one? */
+bool fs_wrapper_same_priority(const char *word_a, const char *word_b);
 
 /** The network, for fs_host_t.net; and why there is none, for
  *  fs_host_t.why_no_net. */

@@ -76,31 +76,22 @@ static const char *value_of(size_t k, const fs_param_info_t *info)
     return getenv(variable);
 }
 
+/* ENTRY=VALUE of the environment, without the prefix. */
 static bool is_known(const char *entry)
 {
     const fs_param_info_t *info;
+    const char *alias = MPICH_FAST_ALIAS "=" + strlen(PREFIX);
     char variable[64];
     size_t len = strcspn(entry, "=");
 
     for (size_t k = 0; NULL != (info = fs_params_info(k)); ++k) {
         spell(info->name, variable, sizeof(variable));
-        if (strlen(variable) == len && 0 == strncmp(entry, variable, len)) {
+        if (strlen(variable + strlen(PREFIX)) == len
+            && 0 == strncmp(entry, variable + strlen(PREFIX), len)) {
             return true;
         }
     }
-    return (strlen(MPICH_FAST_ALIAS) == len && 0 == strncmp(entry, MPICH_FAST_ALIAS, len))
-           || 0 == strncmp(entry, PREFIX "UCX_", strlen(PREFIX "UCX_"));
-}
-
-/* A name that is mistyped must not be ignored in silence. */
-static void look_for_unknown(void)
-{
-    for (char **entry = environ; NULL != *entry; ++entry) {
-        if (0 == strncmp(*entry, PREFIX, strlen(PREFIX)) && !is_known(*entry)) {
-            mpich_fast_sayf("%.*s is no parameter and has no effect; see man mpich_coll_fast",
-                            (int) strcspn(*entry, "="), *entry);
-        }
-    }
+    return 0 == strncmp(entry, alias, strlen(alias)) || 0 == strncmp(entry, "UCX_", strlen("UCX_"));
 }
 
 bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t len)
@@ -116,7 +107,7 @@ bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t 
         return false;
     }
     if (w->on_world_rank_0) {
-        look_for_unknown();
+        fs_wrapper_look_for_unknown(w, PREFIX, is_known, "mpich_coll_fast");
     }
     if (w->on_world_rank_0 && w->params.verbose > 0) {
         mpich_fast_say("version " FS_VERSION " serves MPI_Alltoallv of this job");

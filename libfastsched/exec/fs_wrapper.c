@@ -2,11 +2,16 @@
 #include "fastsched_wrapper.h"
 
 #include "accel/fs_accel.h"
+#include "base/fs_arith.h"
+#include "exec/fs_coll.h"
 #include "exec/fs_line.h"
+#include "sched/fs_topo.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* ---- parameters ---- */
 
@@ -52,6 +57,26 @@ fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
         snprintf(why, why_len, "nodes: %s", reason);
     }
     return status;
+}
+
+void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
+                                 const char         *prefix,
+                                 bool (*is_known)(const char *entry),
+                                 const char *page)
+{
+    char      text[256];
+    fs_line_t line;
+
+    for (char **entry = environ; *entry != NULL; ++entry) {
+        if (strncmp(*entry, prefix, strlen(prefix)) == 0 &&
+            !is_known(*entry + strlen(prefix))) {
+            line = (fs_line_t){text, sizeof(text), 0};
+            fs_line_say(&line,
+                        "%.*s is no parameter and has no effect; see man %s",
+                        (int)strcspn(*entry, "="), *entry, page);
+            wrapper->say(text);
+        }
+    }
 }
 
 /* ---- what there is once ---- */
@@ -174,6 +199,9 @@ fs_status_t fs_wrapper_alltoallv(fs_wrapper_t *wrapper, fs_coll_t *coll,
     fs_coll_stats_t before;
     fs_status_t     status;
 
+    if (coll->topo->n_servers > 1) {
+        __atomic_store_n(&wrapper->spans_servers, true, __ATOMIC_RELAXED);
+    }
     fs_coll_get_stats(coll, &before);
     status = fs_coll_alltoallv(coll, call, ran);
     if (status == FS_OK) {
@@ -259,18 +287,23 @@ void fs_wrapper_farewell(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
 
 void fs_wrapper_summary(const fs_wrapper_t *wrapper)
 {
-    char      text[256];
-    fs_line_t line = {text, sizeof(text), 0};
+    const char *unused = wrapper->served_by != NULL ? wrapper->served_by
+                                                    : why_unused(wrapper);
+    char        text[256];
+    fs_line_t   line = {text, sizeof(text), 0};
 
-    if (wrapper->params.verbose == 0 || wrapper->calls == 0 ||
-        !wrapper->on_world_rank_0) {
+    if (wrapper->params.verbose == 0 || !wrapper->on_world_rank_0) {
         return;
     }
-    fs_line_say(&line,
-                "summary: %llu calls, %llu staged, %llu pipe2d, %llu direct, "
-                "%llu bytes between servers",
-                wrapper->calls, wrapper->calls_by[FS_ALG_STAGED],
-                wrapper->calls_by[FS_ALG_PIPE2D],
-                wrapper->calls_by[FS_ALG_DIRECT], wrapper->inter_bytes);
+    if (unused != NULL) {
+        fs_line_say(&line, "summary: not used: %s", unused);
+    } else {
+        fs_line_say(&line,
+                    "summary: %llu calls, %llu staged, %llu pipe2d, "
+                    "%llu direct, %llu bytes between servers",
+                    wrapper->calls, wrapper->calls_by[FS_ALG_STAGED],
+                    wrapper->calls_by[FS_ALG_PIPE2D],
+                    wrapper->calls_by[FS_ALG_DIRECT], wrapper->inter_bytes);
+    }
     wrapper->say(text);
 }

@@ -123,11 +123,100 @@ START_TEST(summary_is_of_rank_0_and_verbose)
     fs_wrapper_summary(&wrapper);
     ck_assert_uint_eq(n_said, 0);
     wrapper.on_world_rank_0         = true;
+    wrapper.spans_servers           = true;
     wrapper.calls_by[FS_ALG_STAGED] = 1;
     wrapper.inter_bytes             = 12345;
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said, "summary: 2 calls, 1 staged, 0 pipe2d, 0 direct, "
                            "12345 bytes between servers");
+}
+END_TEST
+
+/* Asked for, and did nothing: why? */
+START_TEST(summary_says_why_there_is_none)
+{
+    wrapper.params.verbose  = 1;
+    wrapper.on_world_rank_0 = true;
+    fs_wrapper_summary(&wrapper);
+    ck_assert_str_eq(said, "summary: not used: no call of MPI_Alltoallv");
+    fs_wrapper_enter(&wrapper);
+    fs_wrapper_summary(&wrapper);
+    ck_assert_str_eq(said,
+                     "summary: not used: no call on ranks of several servers");
+    wrapper.served_by = "others serve";
+    fs_wrapper_summary(&wrapper);
+    ck_assert_str_eq(said, "summary: not used: others serve");
+    ck_assert_uint_eq(n_said, 3);
+}
+END_TEST
+
+/* ---- names that are mistyped ---- */
+
+static bool is_chunk(const char *entry)
+{
+    return strncmp(entry, "chunk=", 6) == 0;
+}
+
+START_TEST(unknown_names_are_told)
+{
+    ck_assert_int_eq(setenv("FS_TEST_chunk", "1", 1), 0);
+    fs_wrapper_look_for_unknown(&wrapper, "FS_TEST_", is_chunk, "page");
+    ck_assert_uint_eq(n_said, 0);
+    ck_assert_int_eq(setenv("FS_TEST_chunks", "1", 1), 0);
+    fs_wrapper_look_for_unknown(&wrapper, "FS_TEST_", is_chunk, "page");
+    ck_assert_uint_eq(n_said, 1);
+    ck_assert_str_eq(said, "FS_TEST_chunks is no parameter and has no effect; "
+                           "see man page");
+}
+END_TEST
+
+/* ---- what processes tell each other ---- */
+
+static const char *explain(const char *a, const char *b)
+{
+    static char why[256];
+
+    fs_wrapper_explain_words(a, 4, b, 7, why, sizeof(why));
+    return why;
+}
+
+START_TEST(words_name_the_first_difference)
+{
+    char usual[FS_WORD_MAX], low[FS_WORD_MAX], odd[FS_WORD_MAX],
+        old[FS_WORD_MAX];
+
+    fs_wrapper_word(&wrapper, "1.0", "90", usual);
+    ck_assert_str_eq(usual, "version=1.0\npriority=90\n");
+    fs_wrapper_word(&wrapper, "0.9", "90", old);
+    fs_wrapper_word(&wrapper, "1.0", "20", low);
+    wrapper.params.chunk = 1 << 20;
+    wrapper.params.rate  = 1; /* may differ */
+    fs_wrapper_word(&wrapper, "1.0", "90", odd);
+    ck_assert_str_eq(odd, "version=1.0\npriority=90\nchunk=1m\n");
+    ck_assert_str_eq(explain(usual, odd),
+                     "chunk is \"64k\" on rank 4 and \"1m\" on rank 7");
+    ck_assert_str_eq(explain(odd, usual),
+                     "chunk is \"1m\" on rank 4 and \"64k\" on rank 7");
+    ck_assert_str_eq(explain(low, odd),
+                     "priority is \"20\" on rank 4 and \"90\" on rank 7");
+    ck_assert_str_eq(explain(usual, old),
+                     "version is \"1.0\" on rank 4 and \"0.9\" on rank 7");
+    ck_assert(fs_wrapper_same_priority(usual, odd));
+    ck_assert(!fs_wrapper_same_priority(usual, low));
+}
+END_TEST
+
+/* Also where a text of the user's is longer than what a word takes of it. */
+START_TEST(every_value_makes_another_word)
+{
+    char a[FS_WORD_MAX], b[FS_WORD_MAX];
+
+    memset(wrapper.params.nodes, '1', FS_NODES_MAX - 1);
+    fs_wrapper_word(&wrapper, "1.0", "90", a);
+    wrapper.params.nodes[FS_NODES_MAX - 2] = '2';
+    fs_wrapper_word(&wrapper, "1.0", "90", b);
+    ck_assert_str_ne(a, b);
+    ck_assert_ptr_nonnull(strstr(explain(a, b), "nodes is \"11111"));
 }
 END_TEST
 
@@ -215,6 +304,10 @@ int main(void)
     tcase_add_test(tcase, nodes_become_servers);
     tcase_add_test(tcase, no_network_is_tried_once);
     tcase_add_test(tcase, summary_is_of_rank_0_and_verbose);
+    tcase_add_test(tcase, summary_says_why_there_is_none);
+    tcase_add_test(tcase, unknown_names_are_told);
+    tcase_add_test(tcase, words_name_the_first_difference);
+    tcase_add_test(tcase, every_value_makes_another_word);
     tcase_add_test(tcase, blocks_are_copied_or_packed);
     tcase_add_test(tcase, who_cannot_pack_says_so);
     tcase_add_test(tcase, a_copy_in_use_is_left_alone);
