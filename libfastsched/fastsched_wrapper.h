@@ -140,10 +140,28 @@ fs_status_t fs_wrapper_alltoallv(fs_wrapper_t *wrapper, fs_coll_t *coll,
 void fs_wrapper_report(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
                        const char *comm_name);
 
-/** The end of a communicator: its sums (parameter stats) and what the guard has
- *  decided (verbose). */
-void fs_wrapper_farewell(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
-                         const char *comm_name, uint32_t rank);
+/** A communicator begins. Any thread.
+ *  @param[in] comm_name  Borrowed until the farewell. */
+void fs_wrapper_welcome(fs_wrapper_t *wrapper, fs_coll_t *coll,
+                        const char *comm_name);
+
+/**
+ * The end of a communicator: its sums (parameter stats) and what the guard has
+ * decided (verbose). Nothing if there was no welcome, or a farewell before.
+ *
+ * @param[in] together  All ranks are here: with parameter stats collective, and
+ *                      one rank tells the sums of all. Else each tells its own.
+ */
+void fs_wrapper_farewell(fs_wrapper_t *wrapper, fs_coll_t *coll, bool together);
+
+/**
+ * The same for all communicators that are left, in an order that is the same on
+ * all ranks. All ranks of the job are here.
+ *
+ * @param[in] then  Called after each with fs_host_t.ctx, and may destroy it.
+ *                  NULL: nothing to do.
+ */
+void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
 
 /** The end of the process: the sums of all its calls (verbose). */
 void fs_wrapper_summary(const fs_wrapper_t *wrapper);

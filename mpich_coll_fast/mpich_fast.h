@@ -148,7 +148,7 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host
 
 /* For MPI_Finalize: some are never freed. */
 void mpich_fast_comm_list(mpich_fast_comm_t *state);
-/* Local. */
+/* With parameter stats all ranks are here; in an MPICH that has called us this is local. */
 void mpich_fast_comm_free(mpich_fast_comm_t *state);
 /* MPI_Finalize. What is on the list ends, and the sums are told. */
 void mpich_fast_finish(void);

@@ -61,11 +61,11 @@ int mpich_fast_raise(MPI_Comm comm, fs_status_t status)
 
 /* ---- the end ---- */
 
-/* Local, and called more than once. */
+/* Called more than once. An MPICH that has called us may do so on one rank alone. */
 static void teardown(mpich_fast_comm_t *state)
 {
     if (NULL != state->coll) {
-        fs_wrapper_farewell(&mpich_fast_wrapper, state->coll, state->name, (uint32_t) state->rank);
+        fs_wrapper_farewell(&mpich_fast_wrapper, state->coll, MPI_COMM_NULL != state->own);
     }
     fs_coll_destroy(state->coll);
     state->coll = NULL;
@@ -132,6 +132,7 @@ void mpich_fast_finish(void)
     mpich_fast_finished = true;
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
+    fs_wrapper_farewell_all(&mpich_fast_wrapper, NULL);
     for (mpich_fast_comm_t *state = all; NULL != state; state = state->next) {
         teardown(state);
     }
@@ -226,6 +227,9 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host
     }
     if (FS_OK != status && 0 == state->rank) {
         mpich_fast_sayf("not used on %s: %s", state->name, why);
+    }
+    if (NULL != state->coll) {
+        fs_wrapper_welcome(&mpich_fast_wrapper, state->coll, state->name);
     }
     return FS_ERR_NOMEM == status ? status : FS_OK;
 }

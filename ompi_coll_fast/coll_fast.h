@@ -49,6 +49,12 @@ typedef struct mca_coll_fast_component_t {
     char *fallback;               /* helpers under "--mca coll fast" */
     char *value[FAST_MAX_PARAMS]; /* of fs_params_info(k), as typed */
     char bad_value[512];          /* why they cannot be used, or "" */
+    char standing[64];            /* the priority, and who is not below it */
+    char word[FS_WORD_MAX];       /* coll_fast_word.c */
+    bool *alike;                  /* [ranks of the job] known to have our word; or NULL */
+    bool watches_finalize;        /* coll_fast_host.c */
+    bool explained;               /* why a communicator is left to others */
+    char served_by[200];          /* wrapper.served_by */
     fs_wrapper_t wrapper;         /* its sums are the pvars */
 } mca_coll_fast_component_t;
 
@@ -91,7 +97,8 @@ int mca_coll_fast_add_helpers(void);
 
 /* coll_fast_host.c: set up a communicator at its first call, collectively */
 int mca_coll_fast_setup(mca_coll_fast_module_t *module);
-void mca_coll_fast_teardown(mca_coll_fast_module_t *module);
+/* together: all ranks are here, and can talk. */
+void mca_coll_fast_teardown(mca_coll_fast_module_t *module, bool together);
 void mca_coll_fast_net_is_up(fs_net_t *net);
 void mca_coll_fast_close_network(void);
 void mca_coll_fast_say(const char *line);

@@ -160,7 +160,7 @@ static int on_free(MPI_Comm comm, int keyval, void *attribute, void *extra)
     (void) comm;
     (void) keyval;
     (void) extra;
-    mca_coll_fast_teardown(attribute);
+    mca_coll_fast_teardown(attribute, true);
     return MPI_SUCCESS;
 }
 
@@ -175,17 +175,45 @@ static fs_status_t make_scratch(mca_coll_fast_module_t *module)
     return NULL == module->scratch || (looks && NULL == module->looked) ? FS_ERR_NOMEM : FS_OK;
 }
 
-/* A pending request holds its communicator. Those of transport mpi that are always posted would
- * keep MPI_Comm_free() from ever coming to us; but it deletes attributes first. If there is no
- * memory for that such a communicator stays, which harms nobody. */
-static void watch_free(mca_coll_fast_module_t *module)
+static void end(void *module)
+{
+    mca_coll_fast_teardown(module, true);
+}
+
+static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
+{
+    (void) comm;
+    (void) keyval;
+    (void) attribute;
+    (void) extra;
+    fs_wrapper_farewell_all(&mca_coll_fast_component.wrapper, end);
+    return MPI_SUCCESS;
+}
+
+/* If there is no memory for that such a communicator stays, which harms nobody. */
+static void watch(MPI_Comm comm, MPI_Comm_delete_attr_function *then, void *attribute)
 {
     int keyval;
 
-    if (MPI_SUCCESS == PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, NULL)) {
-        (void) PMPI_Comm_set_attr(module->comm, keyval, module);
+    if (MPI_SUCCESS == PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, then, &keyval, NULL)) {
+        (void) PMPI_Comm_set_attr(comm, keyval, attribute);
         (void) PMPI_Comm_free_keyval(&keyval);
     }
+}
+
+/* MPI_Comm_free() and MPI_Finalize delete attributes first, while all ranks are here and can
+ * talk: of the communicator, and of MPI_COMM_SELF. Without MPI_Init there is none of these, and what
+ * is never freed ends alone. */
+static void watch_end(mca_coll_fast_module_t *module)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    int initialized = 0;
+
+    (void) PMPI_Initialized(&initialized);
+    if (initialized && !__atomic_exchange_n(&c->watches_finalize, true, __ATOMIC_RELAXED)) {
+        watch(MPI_COMM_SELF, on_finalize, c);
+    }
+    watch(module->comm, on_free, module);
 }
 
 int mca_coll_fast_setup(mca_coll_fast_module_t *module)
@@ -218,17 +246,17 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     }
     module->state = fs_coll_active(module->coll) ? FAST_READY : FAST_OFF;
     if (FAST_READY == module->state) {
-        watch_free(module);
+        fs_wrapper_welcome(&mca_coll_fast_component.wrapper, module->coll, module->comm->c_name);
+        watch_end(module);
     }
     return OMPI_SUCCESS;
 }
 
-/* Local, and called more than once. */
-void mca_coll_fast_teardown(mca_coll_fast_module_t *module)
+/* Called more than once. */
+void mca_coll_fast_teardown(mca_coll_fast_module_t *module, bool together)
 {
     if (NULL != module->coll) {
-        fs_wrapper_farewell(&mca_coll_fast_component.wrapper, module->coll, module->comm->c_name,
-                            (uint32_t) ompi_comm_rank(module->comm));
+        fs_wrapper_farewell(&mca_coll_fast_component.wrapper, module->coll, together);
     }
     fs_coll_destroy(module->coll);
     mca_coll_fast_scratch_free(module->scratch);

@@ -27,7 +27,7 @@ static void construct(mca_coll_fast_module_t *module)
 
 static void destruct(mca_coll_fast_module_t *module)
 {
-    mca_coll_fast_teardown(module);
+    mca_coll_fast_teardown(module, false);
     if (NULL != module->previous_allgather_module) {
         OBJ_RELEASE(module->previous_allgather_module);
     }
@@ -91,7 +91,7 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
 
-    mca_coll_fast_teardown(module);
+    mca_coll_fast_teardown(module, false);
 #if defined(MCA_COLL_BASE_VERSION_3_0_0)
     if (comm->c_coll->coll_alltoallv_module == &module->super) {
         MCA_COLL_INSTALL_API(comm, alltoallv, module->previous_alltoallv,

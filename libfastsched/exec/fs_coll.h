@@ -31,6 +31,12 @@ struct fs_coll {
     fs_watchdog_t   watchdog; /* over the wait in hand */
     char            error[512];
     fs_coll_stats_t stats;
+    /* Of all ranks, [n_ranks], for the farewell; NULL without parameter stats. */
+    fs_coll_stats_t *all_stats;
+    uint64_t id; /* the same on all ranks, another for each communicator */
+    /* fs_wrapper.c: */
+    const char *comm_name;
+    fs_coll_t  *next; /* of those that have had no farewell yet */
     /* From call to call; equal on every rank but for what fs_quiet.h says. */
     fs_plan_cache_t  cache;
     fs_quiet_t       quiet;

@@ -210,6 +210,7 @@ static fs_status_t introduce(creation_t *c)
         }
         c->labels[r] = c->cards[r].server_label;
     }
+    coll->id = c->cards[0].shm_id[0];
     return agree(c,
                  fs_topo_create(n, c->labels, coll->params.lanes, &coll->topo));
 }
@@ -339,6 +340,10 @@ static fs_status_t build(creation_t *c, uint32_t *failed_p)
         status =
             fs_exec_create(coll->transport, c->member->n_ranks, &coll->exec);
     }
+    if (status == FS_OK && coll->params.stats) {
+        coll->all_stats = calloc(c->member->n_ranks, sizeof(*coll->all_stats));
+        status          = coll->all_stats != NULL ? FS_OK : FS_ERR_NOMEM;
+    }
     return status;
 }
 
@@ -430,6 +435,8 @@ static void close_network(fs_coll_t *coll)
     fs_meta_destroy(coll->meta);
     fs_shm_leave(&coll->shm);
     fs_net_destroy(coll->own_net);
+    free(coll->all_stats);
+    coll->all_stats = NULL;
     coll->transport = NULL;
     coll->exec      = NULL;
     coll->meta      = NULL;
@@ -508,7 +515,7 @@ static void start_trace(creation_t *c)
     fs_coll_t              *coll   = c->coll;
     const fs_trace_origin_t origin = {.dir        = coll->params.trace,
                                       .comm_name  = c->member->comm_name,
-                                      .comm_id    = c->cards[0].shm_id[0],
+                                      .comm_id    = coll->id,
                                       .topo       = coll->topo,
                                       .rank       = coll->rank,
                                       .world_rank = c->member->world_rank,

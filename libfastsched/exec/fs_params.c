@@ -65,14 +65,15 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"stats", "0", "0 or 1",
-      "1: every rank prints its counters when a communicator is freed",
+      "1: counters when a communicator is freed: least, mean and most of all "
+      "ranks",
       FS_PARAM_USER},
      NUMBER,
      AT(stats),
      0,
      1,
      NULL,
-     false},
+     true},
     {{"trace", "", "a directory, or empty",
       "Directory for a trace of each rank, for Perfetto and for \"fastsched "
       "trace\"; empty: no trace",

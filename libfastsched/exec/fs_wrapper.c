@@ -226,39 +226,102 @@ static unsigned long long ull(uint64_t n)
     return n;
 }
 
-static void say_stats(const fs_wrapper_t *wrapper, const fs_coll_stats_t *s,
-                      const char *comm_name, uint32_t rank)
+/* A field of the sums of n ranks: least/mean/most. */
+static void say_range(fs_line_t *line, const fs_coll_stats_t *all, uint32_t n,
+                      size_t field, bool is_time)
 {
-    char      text[1024];
-    fs_line_t line = {text, sizeof(text), 0};
+    uint64_t least = UINT64_MAX, most = 0;
+    double   sum = 0;
 
-    fs_line_say(&line,
-                "stats: %s rank %u: %llu calls, %llu staged, %llu pipe2d, "
-                "%llu direct; summaries %.6f s and %llu bytes to other "
-                "servers; plans %.6f s; runs %.6f s, device copies %.6f s; ",
-                comm_name, rank, ull(s->calls), ull(s->calls_by[FS_ALG_STAGED]),
-                ull(s->calls_by[FS_ALG_PIPE2D]),
-                ull(s->calls_by[FS_ALG_DIRECT]), (double)s->summary_ns * 1e-9,
-                ull(s->meta_bytes), (double)s->plan_ns * 1e-9,
-                (double)s->run_ns * 1e-9, (double)s->copy_ns * 1e-9);
-    fs_line_say(&line,
-                "%llu bytes moved inside the server; peak staging %llu bytes "
-                "of %llu; %llu plans kept from earlier calls; %llu calls "
-                "without a summary; ",
-                ull(s->moved_bytes), ull(s->peak_staging),
-                ull(wrapper->params.staging_limit), ull(s->cache_hits),
-                ull(s->skipped));
-    fs_line_say(&line,
-                "guard: %llu looks, %llu classes back to the host; peak "
-                "senders %llu; stage cost %llu bytes; %llu messages dropped",
-                ull(s->guard_looks), ull(s->guard_gone_back),
-                ull(s->peak_senders), ull(s->stage_cost), ull(s->dropped));
+    for (uint32_t r = 0; r < n; ++r) {
+        uint64_t value = *(const uint64_t *)((const char *)&all[r] + field);
+
+        least = fs_u64_min(least, value);
+        most  = fs_u64_max(most, value);
+        sum += (double)value;
+    }
+    if (is_time) {
+        fs_line_say(line, "%.6f/%.6f/%.6f s", (double)least * 1e-9,
+                    sum / n * 1e-9, (double)most * 1e-9);
+    } else {
+        fs_line_say(line, "%llu/%.0f/%llu", ull(least), sum / n, ull(most));
+    }
+}
+
+static void say_ranges(fs_line_t *line, const fs_coll_stats_t *all, uint32_t n)
+{
+    static const struct {
+        const char *text;
+        size_t      field;
+        bool        is_time;
+    } rows[] = {
+        {"summaries ", offsetof(fs_coll_stats_t, summary_ns), true},
+        {", bytes to other servers in these ",
+         offsetof(fs_coll_stats_t, meta_bytes), false},
+        {"; plans ", offsetof(fs_coll_stats_t, plan_ns), true},
+        {"; runs ", offsetof(fs_coll_stats_t, run_ns), true},
+        {", device copies ", offsetof(fs_coll_stats_t, copy_ns), true},
+        {"; bytes moved inside the server ",
+         offsetof(fs_coll_stats_t, moved_bytes), false},
+        {"; peak senders ", offsetof(fs_coll_stats_t, peak_senders), false},
+        {"; messages dropped ", offsetof(fs_coll_stats_t, dropped), false},
+        {"; peak staging ", offsetof(fs_coll_stats_t, peak_staging), false},
+    };
+
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); ++k) {
+        fs_line_say(line, "%s", rows[k].text);
+        say_range(line, all, n, rows[k].field, rows[k].is_time);
+    }
+}
+
+/* What all ranks do alike is told as this rank has it. */
+static void say_stats(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                      const fs_coll_stats_t *all, uint32_t n)
+{
+    const fs_coll_stats_t *s = &coll->stats;
+    char                   text[1024];
+    fs_line_t              line = {text, sizeof(text), 0};
+
+    fs_line_say(&line, "stats: %s", coll->comm_name);
+    if (n < coll->topo->n_ranks) {
+        fs_line_say(&line, ", rank %u alone", coll->rank);
+    }
+    fs_line_say(
+        &line,
+        ": %llu calls, %llu staged, %llu pipe2d, %llu direct, %llu plans "
+        "kept from earlier calls, %llu calls without a summary; guard: "
+        "%llu looks, %llu classes back to the host; stage cost %llu "
+        "bytes; least/mean/most of %u ranks: ",
+        ull(s->calls), ull(s->calls_by[FS_ALG_STAGED]),
+        ull(s->calls_by[FS_ALG_PIPE2D]), ull(s->calls_by[FS_ALG_DIRECT]),
+        ull(s->cache_hits), ull(s->skipped), ull(s->guard_looks),
+        ull(s->guard_gone_back), ull(s->stage_cost), n);
+    say_ranges(&line, all, n);
+    fs_line_say(&line, " bytes of %llu", ull(wrapper->params.staging_limit));
     wrapper->say(text);
 }
 
+/* By the MPI, which has all ranks here even if our network has lost some. */
+static void tell_stats(const fs_wrapper_t *wrapper, fs_coll_t *coll,
+                       bool together)
+{
+    const fs_host_t *host = &coll->host;
+    fs_coll_stats_t  mine;
+
+    fs_coll_get_stats(coll, &mine);
+    if (together && coll->all_stats != NULL &&
+        host->allgather(host->ctx, &mine, sizeof(mine), coll->all_stats) ==
+            FS_OK) {
+        if (coll->rank == 0) {
+            say_stats(wrapper, coll, coll->all_stats, coll->topo->n_ranks);
+        }
+        return;
+    }
+    say_stats(wrapper, coll, &mine, 1);
+}
+
 /* It decides the same on every rank. */
-static void say_guard(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
-                      const char *comm_name)
+static void say_guard(const fs_wrapper_t *wrapper, const fs_coll_t *coll)
 {
     char verdict[256], text[512];
 
@@ -266,23 +329,88 @@ static void say_guard(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
          fs_coll_describe_guard(coll, k, verdict, sizeof(verdict)); ++k) {
         fs_line_t line = {text, sizeof(text), 0};
 
-        fs_line_say(&line, "%s: %s", comm_name, verdict);
+        fs_line_say(&line, "%s: %s", coll->comm_name, verdict);
         wrapper->say(text);
     }
 }
 
-void fs_wrapper_farewell(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
-                         const char *comm_name, uint32_t rank)
-{
-    fs_coll_stats_t stats;
+/* ---- communicators come and go ---- */
 
-    fs_coll_get_stats(coll, &stats);
-    if (wrapper->params.stats && stats.calls > 0) {
-        say_stats(wrapper, &stats, comm_name, rank);
+void fs_wrapper_welcome(fs_wrapper_t *wrapper, fs_coll_t *coll,
+                        const char *comm_name)
+{
+    pthread_mutex_lock(&wrapper->lock);
+    coll->comm_name = comm_name;
+    coll->next      = wrapper->colls;
+    wrapper->colls  = coll;
+    pthread_mutex_unlock(&wrapper->lock);
+}
+
+/* Was it on the list? */
+static bool take_off(fs_wrapper_t *wrapper, const fs_coll_t *coll)
+{
+    fs_coll_t **at = &wrapper->colls;
+    bool        found;
+
+    pthread_mutex_lock(&wrapper->lock);
+    while (*at != NULL && *at != coll) {
+        at = &(*at)->next;
     }
-    if (wrapper->params.verbose > 0 && rank == 0) {
-        say_guard(wrapper, coll, comm_name);
+    found = *at != NULL;
+    if (found) {
+        *at = coll->next;
     }
+    pthread_mutex_unlock(&wrapper->lock);
+    return found;
+}
+
+void fs_wrapper_farewell(fs_wrapper_t *wrapper, fs_coll_t *coll, bool together)
+{
+    if (!take_off(wrapper, coll)) {
+        return;
+    }
+    if (wrapper->params.stats && coll->stats.calls > 0) {
+        tell_stats(wrapper, coll, together);
+    }
+    if (wrapper->params.verbose > 0 && coll->rank == 0) {
+        say_guard(wrapper, coll);
+    }
+}
+
+/* Ranks have communicators in common and others not. Where all go by one order
+ * of all communicators nobody waits in a circle. */
+static fs_coll_t *lowest(fs_wrapper_t *wrapper)
+{
+    fs_coll_t *lowest = NULL;
+
+    pthread_mutex_lock(&wrapper->lock);
+    for (fs_coll_t *coll = wrapper->colls; coll != NULL; coll = coll->next) {
+        lowest = lowest == NULL || coll->id < lowest->id ? coll : lowest;
+    }
+    pthread_mutex_unlock(&wrapper->lock);
+    return lowest;
+}
+
+void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx))
+{
+    fs_coll_t *coll;
+
+    while ((coll = lowest(wrapper)) != NULL) {
+        void *ctx = coll->host.ctx;
+
+        fs_wrapper_farewell(wrapper, coll, true);
+        if (then != NULL) {
+            then(ctx);
+        }
+    }
+}
+
+/* Asked for, and why there is nothing to tell of it; NULL: there is. */
+static const char *why_unused(const fs_wrapper_t *wrapper)
+{
+    return wrapper->calls == 0      ? "no call of MPI_Alltoallv"
+           : wrapper->spans_servers ? NULL
+                                    : "no call on ranks of several servers";
 }
 
 void fs_wrapper_summary(const fs_wrapper_t *wrapper)

@@ -329,7 +329,7 @@ share_of() {
     while read -r run copy; do
         runs=$((runs + run)) copies=$((copies + copy))
     done <<LINES
-$(sed -n 's/.* runs \([0-9]*\)[.]\([0-9]*\) s, device copies \([0-9]*\)[.]\([0-9]*\) s.*/\1\2 \3\4/p' \
+$(sed -n 's|.* runs [0-9.]*/\([0-9]*\)[.]\([0-9]*\)/[0-9.]* s, device copies [0-9.]*/\([0-9]*\)[.]\([0-9]*\)/.*|\1\2 \3\4|p' \
     "$logs/$1.$2.$3" 2>/dev/null | sed 's/\(^\| \)0*\([0-9]\)/\1\2/g')
 LINES
     if [ "$runs" -gt 0 ]; then

@@ -546,7 +546,7 @@ static const struct {
 } digested[] = {
     {"algorithm", true, "off"},
     {"verbose", true, "1"},
-    {"stats", false, "1"},
+    {"stats", true, "1"},
     {"trace", false, "/tmp/t"},
     {"check", true, "1"},
     {"nodes", true, "4x4"},
