@@ -71,7 +71,7 @@ typedef struct mca_coll_fast_module_t {
     mca_coll_base_module_t super;
     ompi_communicator_t *comm;
     fast_state_t state;
-    int first_tag; /* of coll_fast_p2p.c */
+    ompi_communicator_t *own; /* coll_fast_p2p.c */
     fs_coll_t *coll;
     struct fast_scratch *scratch;
     struct fast_scratch *looked; /* where there are accelerators: says only where the blocks are */
@@ -107,7 +107,7 @@ int mca_coll_fast_error(fs_status_t status);
 
 /* coll_fast_p2p.c: Open MPI's own messages */
 extern const fs_host_p2p_t mca_coll_fast_p2p;
-void mca_coll_fast_reserve_tags(mca_coll_fast_module_t *module);
+void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module);
 
 /* coll_fast_dtype.c: MPI's arguments as byte ranges */
 typedef struct fast_args {

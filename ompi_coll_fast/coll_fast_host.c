@@ -235,7 +235,6 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     char why[256] = "";
     fs_status_t status;
 
-    mca_coll_fast_reserve_tags(module);
     fs_wrapper_find_accel(&mca_coll_fast_component.wrapper);
     host.mem_kinds = mca_coll_fast_component.wrapper.mem_kinds;
     member.status = make_scratch(module);
@@ -259,6 +258,7 @@ void mca_coll_fast_teardown(mca_coll_fast_module_t *module, bool together)
         fs_wrapper_farewell(&mca_coll_fast_component.wrapper, module->coll, together);
     }
     fs_coll_destroy(module->coll);
+    mca_coll_fast_close_p2p(module);
     mca_coll_fast_scratch_free(module->scratch);
     mca_coll_fast_scratch_free(module->looked);
     module->coll = NULL;

@@ -14,6 +14,7 @@ static void construct(mca_coll_fast_module_t *module)
 {
     module->comm = NULL;
     module->state = FAST_UNTRIED;
+    module->own = NULL;
     module->coll = NULL;
     module->scratch = NULL;
     module->looked = NULL;

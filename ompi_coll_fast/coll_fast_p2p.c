@@ -2,10 +2,10 @@
 /*
  * Open MPI's own messages for libfastsched (parameter transport).
  *
- * Straight to the PML, as the algorithms of coll/base do. Negative tags keep
- * clear of the application's, wildcards included; ours are taken, once for each
- * communicator, from those of nonblocking collectives, of which there are 2^30
- * (2^24 with pml/ucx) before Open MPI starts again from the first.
+ * On a communicator of our own, of the same ranks: one receive is always posted
+ * for messages of any rank, and on the user's communicator Open MPI's nonblocking
+ * collectives would in time use each tag there is (of which pml/ucx has 2^24).
+ * Straight to the PML, as the algorithms of coll/base do.
  */
 #include "coll_fast.h"
 
@@ -15,16 +15,21 @@
 
 enum { N_TAGS = 1 << 20 };
 
-/* Every rank must do so between the same two collectives. */
-void mca_coll_fast_reserve_tags(mca_coll_fast_module_t *module)
+/* A split, as it copies no attributes. */
+static fs_status_t p2p_open(void *ctx)
 {
-    module->first_tag = ompi_coll_base_nbc_reserve_tags(module->comm, N_TAGS);
+    mca_coll_fast_module_t *module = ctx;
+    int rc = ompi_comm_split(module->comm, 0, ompi_comm_rank(module->comm), &module->own, false);
+
+    return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_HOST;
 }
 
-/* Tags fall: what is reserved goes from first_tag down. */
-static int own_tag(const mca_coll_fast_module_t *module, uint32_t tag)
+void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module)
 {
-    return module->first_tag - (int) tag;
+    if (NULL != module->own) {
+        (void) ompi_comm_free(&module->own);
+    }
+    module->own = NULL;
 }
 
 static fs_status_t status_of(int rc)
@@ -47,8 +52,8 @@ static fs_status_t p2p_isend(void *ctx, const void *buf, uint64_t len_bytes, uin
 {
     mca_coll_fast_module_t *module = ctx;
     ompi_request_t *request = NULL;
-    int rc = MCA_PML_CALL(isend(buf, len_bytes, MPI_BYTE, (int) peer, own_tag(module, tag),
-                                MCA_PML_BASE_SEND_STANDARD, module->comm, &request));
+    int rc = MCA_PML_CALL(isend(buf, len_bytes, MPI_BYTE, (int) peer, (int) tag,
+                                MCA_PML_BASE_SEND_STANDARD, module->own, &request));
 
     *request_p = request;
     return status_of(rc);
@@ -60,8 +65,8 @@ static fs_status_t p2p_irecv(void *ctx, void *buf, uint64_t len_bytes, uint32_t 
     mca_coll_fast_module_t *module = ctx;
     ompi_request_t *request = NULL;
     int source = FS_ANY_PEER == peer ? MPI_ANY_SOURCE : (int) peer;
-    int rc = MCA_PML_CALL(
-        irecv(buf, len_bytes, MPI_BYTE, source, own_tag(module, tag), module->comm, &request));
+    int rc =
+        MCA_PML_CALL(irecv(buf, len_bytes, MPI_BYTE, source, (int) tag, module->own, &request));
 
     *request_p = request;
     return status_of(rc);
@@ -93,6 +98,7 @@ static void p2p_cancel(void *ctx, void *request)
 
 const fs_host_p2p_t mca_coll_fast_p2p = {
     .n_tags = N_TAGS,
+    .open = p2p_open,
     .isend = p2p_isend,
     .irecv = p2p_irecv,
     .test = p2p_test,
