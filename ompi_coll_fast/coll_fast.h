@@ -38,14 +38,24 @@
 #    define FAST_DISPL(_a, _i) ((ptrdiff_t) (_a)[_i])
 #endif
 
-#define FAST_FALLBACK "tuned,libnbc,basic,inter,self,ftagree"
+#if defined(MCA_COLL_BASE_VERSION_2_0_0) /* 4.1 */
+#    include "opal/mca/pmix/pmix.h"
+#    define FAST_PMIX_GLOBAL OPAL_PMIX_GLOBAL
+#    define FAST_PMIX_STRING OPAL_STRING
+#else
+#    include "opal/mca/pmix/pmix-internal.h"
+#    define FAST_PMIX_GLOBAL PMIX_GLOBAL
+#    define FAST_PMIX_STRING PMIX_STRING
+#endif
+
+#define FAST_FALLBACK "all"
 
 enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
 typedef struct mca_coll_fast_component_t {
     mca_coll_base_component_t super;
     char *priority_text;          /* as typed */
-    int priority;                 /* parsed; -1: only when named */
+    int priority;                 /* below 0: not to be used */
     char *fallback;               /* helpers under "--mca coll fast" */
     char *value[FAST_MAX_PARAMS]; /* of fs_params_info(k), as typed */
     char bad_value[512];          /* why they cannot be used, or "" */
@@ -86,12 +96,23 @@ typedef struct mca_coll_fast_module_t {
 OBJ_CLASS_DECLARATION(mca_coll_fast_module_t);
 
 /* coll_fast_module.c */
-bool mca_coll_fast_is_wanted(void);
 int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority);
 
+/* coll_fast_component.c */
+bool mca_coll_fast_is_wanted(void);
+
+/* coll_fast_word.c: do all ranks come to our alltoallv? */
+void mca_coll_fast_leave_word(void);
+/* The same answer on all that come; a line about it if it is no. */
+bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm);
+/* In MPI_Init, after its fence: no lower rank refuses its parameters, too. */
+bool mca_coll_fast_is_first_to_refuse(void);
+
 /* coll_fast_fallback.c */
 bool mca_coll_fast_is_named(void);
+/* The highest priority of the other components for communicators like ours; -1: there is none. */
+int mca_coll_fast_highest_rival(const char **name_p);
 const char *mca_coll_fast_unknown_helper(void);
 int mca_coll_fast_add_helpers(void);
 

@@ -9,8 +9,10 @@
 #include "coll_fast.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ompi/proc/proc.h"
+#include "opal/util/proc.h"
 
 #include "fastsched_ucx.h"
 
@@ -116,15 +118,17 @@ static int fast_register(void)
     mca_coll_fast_component.priority_text = "-1";
     (void) mca_base_component_var_register(
         component(), "priority",
-        "Selection priority (allowed: -1 to 100); -1: 90 if the list of coll components names "
-        "fast, otherwise not used; must be above those of the components that fast falls back to",
+        "Selection priority (allowed: -1 to 100); -1: above all others if the list of coll "
+        "components names fast, otherwise not used; must be above those of the components that "
+        "fast falls back to",
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
         &mca_coll_fast_component.priority_text);
     mca_coll_fast_component.fallback = FAST_FALLBACK;
     (void) mca_base_component_var_register(
         component(), "fallback",
         "Components that serve the other collectives when the list of coll components names "
-        "fast but not them (empty: none, then the list must name them)",
+        "fast but not them: all (as without a list), or names (empty: none, then the list must "
+        "name them)",
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
         &mca_coll_fast_component.fallback);
     register_library_params();
@@ -147,6 +151,29 @@ static fs_status_t parse_priority(mca_coll_fast_component_t *c)
     }
     c->priority = (int) priority;
     return FS_OK;
+}
+
+/* Whoever names us wants us to be taken, whatever else there is. */
+static void settle_priority(void)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    const char *rival = NULL;
+    int highest = mca_coll_fast_highest_rival(&rival);
+
+    if (c->priority < 0 && mca_coll_fast_is_named()) {
+        c->priority = highest < FAST_PRIORITY_WHEN_NAMED ? FAST_PRIORITY_WHEN_NAMED : highest + 1;
+    }
+    if (c->priority > highest) {
+        snprintf(c->standing, sizeof(c->standing), "above all others");
+    } else {
+        snprintf(c->standing, sizeof(c->standing), "%d, and coll_%s_priority %d", c->priority,
+                 rival, highest);
+    }
+}
+
+bool mca_coll_fast_is_wanted(void)
+{
+    return mca_coll_fast_component.priority >= 0;
 }
 
 static const char *value_of(size_t k, const fs_param_info_t *info)
@@ -178,6 +205,26 @@ static void parse_nodes(void)
     }
 }
 
+/* ENTRY=VALUE of the environment, without the prefix. */
+static bool is_known(const char *entry)
+{
+    static const char *const own[] = {"priority", "fallback"};
+    const fs_param_info_t *info;
+    size_t len = strcspn(entry, "=");
+
+    for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); ++k) {
+        if (strlen(own[k]) == len && 0 == strncmp(entry, own[k], len)) {
+            return true;
+        }
+    }
+    for (size_t k = 0; NULL != (info = fs_params_info(k)); ++k) {
+        if (strlen(info->name) == len && 0 == strncmp(entry, info->name, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void check_fallback(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
@@ -185,35 +232,72 @@ static void check_fallback(void)
 
     if (NULL != unknown && '\0' == c->bad_value[0]) {
         snprintf(c->bad_value, sizeof(c->bad_value),
-                 "fallback is \"%s\"; allowed: names of installed coll components", unknown);
+                 "fallback is \"%s\"; allowed: all, or names of installed coll components", unknown);
     }
 }
 
-/* Complain here: every rank comes here before MPI_Init's fence, and the job ends
- * after it, in comm_query. A rank that aborts first silences those behind it. */
 static void check_params(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
 
-    if (mca_coll_fast_is_wanted()) {
-        parse_nodes();
-        check_fallback();
-        if ('\0' != c->bad_value[0]) {
-            mca_coll_fast_complain("parameter coll_fast_%s; the job stops here", c->bad_value);
-        }
+    parse_nodes();
+    check_fallback();
+    if (c->wrapper.on_world_rank_0) {
+        fs_wrapper_look_for_unknown(&c->wrapper, "OMPI_MCA_coll_fast_", is_known, "coll_fast");
     }
 }
 
+/* Structures of Open MPI that we use may change from one series (4.1, 5.0) to the next, not
+ * within one: there an Open MPI is replaced without a new build of what uses it. */
+static bool is_our_open_mpi(void)
+{
+    char running[MPI_MAX_LIBRARY_VERSION_STRING], series[64];
+    int len;
+
+    snprintf(series, sizeof(series), "Open MPI v%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
+    (void) PMPI_Get_library_version(running, &len);
+    if (0 == strncmp(running, series, strlen(series))) {
+        return true;
+    }
+    if (mca_coll_fast_component.wrapper.on_world_rank_0) {
+        mca_coll_fast_complain("not used: the component is for %sx, and this is %.*s", series,
+                               (int) strcspn(running, ","), running);
+    }
+    return false;
+}
+
+/* Whoever is not wanted says nothing: the component may be installed for all. */
 static int fast_open(void)
 {
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    int rc;
+
+    c->wrapper.on_world_rank_0 = 0 == OPAL_PROC_MY_NAME.vpid;
     parse_params();
-    check_params();
-    return mca_coll_fast_add_helpers();
+    rc = mca_coll_fast_add_helpers();
+    settle_priority();
+    if (mca_coll_fast_is_wanted() && !is_our_open_mpi()) {
+        c->priority = -1;
+    }
+    if (mca_coll_fast_is_wanted()) {
+        check_params();
+        mca_coll_fast_leave_word();
+    }
+    return rc;
 }
 
 static int fast_close(void)
 {
-    fs_wrapper_summary(&mca_coll_fast_component.wrapper);
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+
+    if (mca_coll_fast_is_wanted()) {
+        fs_wrapper_summary(&c->wrapper);
+    }
     mca_coll_fast_close_network();
+    free(c->alike);
+    c->alike = NULL;
+    c->explained = false;
+    c->watches_finalize = false;
+    c->wrapper.served_by = NULL;
     return OMPI_SUCCESS;
 }

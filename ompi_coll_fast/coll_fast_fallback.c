@@ -2,9 +2,9 @@
 /*
  * Make "--mca coll fast" a complete selection.
  *
- * The coll framework wants a provider for every collective. When the user's
- * list names fast but nobody who does the rest, this file adds the helpers of
- * parameter fallback, as the framework itself would have.
+ * The coll framework wants a provider for every collective, and the user wants
+ * those there would be without a list: only alltoallv is to change. So this file
+ * adds the helpers of parameter fallback, as the framework itself would have.
  *
  * It runs from our open function: the list has been applied by then, and the
  * components have not been asked for modules yet. ompi_info never opens
@@ -97,47 +97,77 @@ static bool exists(mca_base_framework_t *framework, const char *name)
     return is_loaded(framework, name) || is_static(framework, name) || is_on_disk(framework, name);
 }
 
-/* What the user wrote, if it names a component that does not exist; else NULL.
- * Our own list names some that not every Open MPI has. */
+/* What the user wrote, if it names a component that does not exist; else NULL. */
 const char *mca_coll_fast_unknown_helper(void)
 {
     const char *text = mca_coll_fast_component.fallback;
-    char **names = NULL == text ? NULL : opal_argv_split(text, ',');
+    bool all = NULL == text || 0 == strcmp(text, FAST_FALLBACK);
+    char **names = all ? NULL : opal_argv_split(text, ',');
     bool unknown = false;
 
     for (int i = 0; NULL != names && NULL != names[i]; ++i) {
         unknown = unknown || !exists(&ompi_coll_base_framework, names[i]);
     }
     opal_argv_free(names);
-    return unknown && 0 != strcmp(text, FAST_FALLBACK) ? text : NULL;
+    return unknown ? text : NULL;
 }
 
-/* The helpers to add. The finder complains about names it does not know, hence
- * only those that exist. */
-static char **missing_helpers(mca_base_framework_t *framework)
+static char **loaded(mca_base_framework_t *framework)
+{
+    mca_base_component_list_item_t *item;
+    char **names = NULL;
+
+    OPAL_LIST_FOREACH(item, &framework->framework_components, mca_base_component_list_item_t)
+    {
+        opal_argv_append_nosize(&names, item->cli_component->mca_component_name);
+    }
+    return names;
+}
+
+/* What the user wrote, without those that are there. The finder complains about
+ * names that it does not know, hence only those that exist. */
+static char *missing_of_list(mca_base_framework_t *framework)
 {
     char **names = opal_argv_split(mca_coll_fast_component.fallback, ',');
     char **missing = NULL;
+    char *list;
 
     for (int i = 0; NULL != names && NULL != names[i]; ++i) {
         if (!is_loaded(framework, names[i]) && exists(framework, names[i])) {
             opal_argv_append_nosize(&missing, names[i]);
         }
     }
+    list = NULL == missing ? NULL : opal_argv_join(missing, ',');
+    opal_argv_free(missing);
     opal_argv_free(names);
-    return missing;
+    return list;
+}
+
+/* For free(): the selection that adds the helpers, for the finder; NULL: there are none. Of "all",
+ * the finder skips those that cannot be loaded, as it does without a list. */
+static char *selection(mca_base_framework_t *framework, char **before)
+{
+    char *names, *list = NULL;
+
+    if (0 != strcmp(mca_coll_fast_component.fallback, FAST_FALLBACK)) {
+        return missing_of_list(framework);
+    }
+    names = opal_argv_join(before, ',');
+    if (asprintf(&list, "^%s", names) < 0) {
+        list = NULL;
+    }
+    free(names);
+    return list;
 }
 
 /* The finder reads the selection string: lend it ours for one call. */
-static void load(mca_base_framework_t *framework, char **names)
+static void load(mca_base_framework_t *framework, char *list)
 {
     char *saved = framework->framework_selection;
-    char *list = opal_argv_join(names, ',');
 
     framework->framework_selection = list;
     (void) mca_base_component_find(NULL, framework, false, true);
     framework->framework_selection = saved;
-    free(list);
 }
 
 static int start(mca_base_component_t *component)
@@ -153,21 +183,36 @@ static int start(mca_base_component_t *component)
     return rc;
 }
 
-/* The finder appends, and the framework is walking this list with us as its
- * current item: in front, helpers are not opened a second time. */
-static void start_in_front(mca_base_framework_t *framework, char **names)
+static opal_list_item_t *own_item(mca_base_framework_t *framework)
 {
+    mca_base_component_list_item_t *item;
+
+    OPAL_LIST_FOREACH(item, &framework->framework_components, mca_base_component_list_item_t)
+    {
+        if (&mca_coll_fast_component.super.collm_version == item->cli_component) {
+            return &item->super;
+        }
+    }
+    return opal_list_get_end(&framework->framework_components);
+}
+
+/* The finder appends, and the framework is walking this list with us as its
+ * current item: before us, helpers are not opened a second time. Of equal
+ * priorities order decides, so theirs stays. */
+static void start_before_us(mca_base_framework_t *framework, char **before)
+{
+    opal_list_item_t *own = own_item(framework);
     mca_base_component_list_item_t *item, *next;
 
     OPAL_LIST_FOREACH_SAFE(item, next, &framework->framework_components,
                            mca_base_component_list_item_t)
     {
-        if (!contains(names, item->cli_component->mca_component_name)) {
+        if (contains(before, item->cli_component->mca_component_name)) {
             continue;
         }
         opal_list_remove_item(&framework->framework_components, &item->super);
         if (OPAL_SUCCESS == start((mca_base_component_t *) item->cli_component)) {
-            opal_list_prepend(&framework->framework_components, &item->super);
+            opal_list_insert_pos(&framework->framework_components, own, &item->super);
         } else {
             mca_base_component_close(item->cli_component, framework->framework_output);
             OBJ_RELEASE(item);
@@ -178,16 +223,62 @@ static void start_in_front(mca_base_framework_t *framework, char **names)
 int mca_coll_fast_add_helpers(void)
 {
     mca_base_framework_t *framework = &ompi_coll_base_framework;
-    char **names;
+    char **before, *list;
 
     if (!mca_coll_fast_is_named() || NULL == mca_coll_fast_component.fallback) {
         return OMPI_SUCCESS;
     }
-    names = missing_helpers(framework);
-    if (NULL != names) {
-        load(framework, names);
-        start_in_front(framework, names);
-        opal_argv_free(names);
+    before = loaded(framework);
+    list = selection(framework, before);
+    if (NULL != list) {
+        load(framework, list);
+        start_before_us(framework, before);
     }
+    free(list);
+    opal_argv_free(before);
     return OMPI_SUCCESS;
+}
+
+/* ---- who is above us ---- */
+
+static int priority_of(const mca_base_component_t *component)
+{
+    int index = mca_base_var_find("ompi", "coll", component->mca_component_name, "priority");
+    const int *value = NULL;
+
+    return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL)
+                   && NULL != value
+               ? *value
+               : -1;
+}
+
+/* These serve communicators that we do not, or no alltoallv. */
+static bool is_rival(const char *name)
+{
+    static const char *const others[] = {"fast", "inter", "self", "sync"};
+
+    for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); ++k) {
+        if (0 == strcmp(name, others[k])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int mca_coll_fast_highest_rival(const char **name_p)
+{
+    mca_base_component_list_item_t *item;
+    int highest = -1;
+
+    OPAL_LIST_FOREACH(item, &ompi_coll_base_framework.framework_components,
+                      mca_base_component_list_item_t)
+    {
+        const char *name = item->cli_component->mca_component_name;
+
+        if (is_rival(name) && priority_of(item->cli_component) > highest) {
+            highest = priority_of(item->cli_component);
+            *name_p = name;
+        }
+    }
+    return highest;
 }

@@ -235,6 +235,10 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     char why[256] = "";
     fs_status_t status;
 
+    if (!mca_coll_fast_ranks_are_alike(module->comm)) {
+        module->state = FAST_OFF;
+        return OMPI_SUCCESS;
+    }
     fs_wrapper_find_accel(&mca_coll_fast_component.wrapper);
     host.mem_kinds = mca_coll_fast_component.wrapper.mem_kinds;
     member.status = make_scratch(module);

@@ -5,7 +5,10 @@
  */
 #include "coll_fast.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "ompi/errhandler/errcode.h"
 #include "ompi/runtime/mpiruntime.h"
@@ -49,13 +52,6 @@ int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threa
     return OMPI_SUCCESS;
 }
 
-static int effective_priority(void)
-{
-    int priority = mca_coll_fast_component.priority;
-
-    return priority < 0 && mca_coll_fast_is_named() ? FAST_PRIORITY_WHEN_NAMED : priority;
-}
-
 /* Capture what was there before us; it is what we fall back to. Nothing here may fail on one rank
  * alone: the others would wait for it. */
 static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
@@ -68,7 +64,7 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
             mca_coll_fast_complain(
                 "not used: no other component serves allgather, allreduce and alltoallv, or "
                 "coll_fast_priority %d is not above theirs",
-                effective_priority());
+                mca_coll_fast_component.priority);
         }
         return OMPI_ERR_NOT_FOUND;
     }
@@ -104,25 +100,53 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     return OMPI_SUCCESS;
 }
 
-bool mca_coll_fast_is_wanted(void)
+/* One line of all that refuse their parameters, before the job ends: who aborts silences the others,
+ * so those wait for the one that speaks. */
+static void refuse(ompi_communicator_t *world)
 {
-    return effective_priority() >= 0;
+    enum { END_COMES_S = 5 };
+
+    if (mca_coll_fast_is_first_to_refuse()) {
+        mca_coll_fast_complain("parameter coll_fast_%s; the job stops here",
+                               mca_coll_fast_component.bad_value);
+    } else {
+        sleep(END_COMES_S);
+    }
+    (void) ompi_mpi_abort(world, MPI_ERR_ARG);
+}
+
+/* Who serves alltoallv instead of us? Functions have no names but those of their files. */
+static void note_server(const ompi_communicator_t *comm)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    const char *file;
+    Dl_info info;
+
+    if (mca_coll_fast_alltoallv == comm->c_coll->coll_alltoallv
+        || 0 == dladdr((void *) (uintptr_t) comm->c_coll->coll_alltoallv, &info)) {
+        return;
+    }
+    file = strrchr(info.dli_fname, '/');
+    snprintf(c->served_by, sizeof(c->served_by),
+             "MPI_Alltoallv is served by %.64s (coll_fast_priority is %.63s)",
+             NULL == file ? info.dli_fname : file + 1, c->standing);
+    c->wrapper.served_by = c->served_by;
 }
 
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority)
 {
     mca_coll_fast_module_t *module;
 
-    *priority = effective_priority();
+    *priority = mca_coll_fast_component.priority;
     if (*priority < 0 || OMPI_COMM_IS_INTER(comm)) {
         return NULL;
     }
-    if (&ompi_mpi_comm_world.comm == comm) {
-        mca_coll_fast_component.wrapper.on_world_rank_0 = 0 == ompi_comm_rank(comm);
-        if ('\0' != mca_coll_fast_component.bad_value[0]) {
-            (void) ompi_mpi_abort(comm, MPI_ERR_ARG);
-            return NULL;
-        }
+    if (&ompi_mpi_comm_world.comm == comm && '\0' != mca_coll_fast_component.bad_value[0]) {
+        refuse(comm);
+        return NULL;
+    }
+    if (&ompi_mpi_comm_self.comm == comm && NULL != ompi_mpi_comm_world.comm.c_coll) {
+        note_server(&ompi_mpi_comm_world.comm); /* which comes first */
     }
     if (ompi_comm_size(comm) < 2) {
         return NULL;

@@ -37,16 +37,15 @@ named() {
     return 1
 }
 
-# ---- a wrong value: MPI_Init fails on every rank, and each rank says why, or
-# one does, if $one_says_it ----
+# ---- a wrong value: MPI_Init fails on every rank, and one says why ----
 
 # NP NAME VALUE ALLOWED [OPTION...]
 refuses() {
-    np=$1 name=$2 value=$3 allowed=$4 n_lines=${one_says_it:-$1}
+    np=$1 name=$2 value=$3 allowed=$4
     shift 4
     job -np "$np" "$@" --mca "coll_fast_$name" "$value" "$program" --none &&
-        ends_badly && said "$n_lines" "coll fast: parameter $(parameter "$name")" &&
-        named "$n_lines" "$value" && said "$n_lines" "allowed: $allowed" &&
+        ends_badly && said 1 "coll fast: parameter $(parameter "$name")" &&
+        named 1 "$value" && said 1 "allowed: $allowed" &&
         said 0 'mpi_mismatch: rank'
 }
 

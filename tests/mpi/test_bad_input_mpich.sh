@@ -9,7 +9,6 @@ set -u
 # shellcheck source=tests/mpi/mpich_job.sh
 . "$(dirname "$0")/mpich_job.sh"
 need_mpich mpich/mpi_mismatch
-one_says_it=1
 
 # shellcheck source=tests/mpi/any_mpi_bad_input.sh
 . "$(dirname "$0")/any_mpi_bad_input.sh"

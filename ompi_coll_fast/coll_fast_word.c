@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Do all ranks of a communicator come to our alltoallv? A rank where the
+ * component is missing, not named or below another one never does, and takes no
+ * part in any exchange of ours. So each process leaves a word in PMIx while the
+ * component is opened; MPI_Init's fence carries the words to every node, and
+ * before a communicator's first exchange its ranks compare them.
+ *
+ * "Immediate": PMIx answers from what the fence has brought. Otherwise a word
+ * that nobody has left is waited for, in Open MPI 5.0 without end. What the
+ * fence does not bring is not compared: the words of other jobs (MPI_Comm_spawn),
+ * and any where Open MPI was told to leave them where they are. Both are alike on
+ * every rank.
+ */
+#include "coll_fast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/proc/proc.h"
+#include "opal/util/proc.h"
+
+#define KEY "coll.fast.word"
+
+/* A rank that refuses its parameters: its word begins so. */
+static const char refusal[] = "refused";
+
+static bool fence_brings_words(void)
+{
+    return opal_pmix_collect_all_data && !opal_pmix_base_async_modex;
+}
+
+void mca_coll_fast_leave_word(void)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    int size = ompi_proc_world_size(), rc;
+
+    if (size < 2) {
+        return;
+    }
+    c->alike = calloc((size_t) size, sizeof(*c->alike));
+    if ('\0' != c->bad_value[0]) {
+        snprintf(c->word, sizeof(c->word), "%s", refusal);
+    } else {
+        fs_wrapper_word(&c->wrapper, FS_VERSION, c->standing, c->word);
+    }
+    OPAL_MODEX_SEND_VALUE(rc, FAST_PMIX_GLOBAL, KEY, c->word, FAST_PMIX_STRING);
+    (void) rc; /* then the others miss it, and say so */
+}
+
+/* For free(). NULL: there is none. */
+static char *read_word(opal_process_name_t name)
+{
+    char *word = NULL;
+    int rc;
+
+    OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, KEY, &name, &word, FAST_PMIX_STRING);
+    return OPAL_SUCCESS == rc ? word : NULL;
+}
+
+static opal_process_name_t name_of(ompi_communicator_t *comm, int rank)
+{
+    return ompi_comm_peer_lookup(comm, rank)->super.proc_name;
+}
+
+/* ---- before a communicator's first exchange ---- */
+
+static bool is_of_one_job(ompi_communicator_t *comm)
+{
+    bool one = true;
+
+    for (int r = 0; r < ompi_comm_size(comm); ++r) {
+        one = one && name_of(comm, r).jobid == OPAL_PROC_MY_NAME.jobid;
+    }
+    return one;
+}
+
+/* Once per process: the words do not change. */
+static bool has_our_word(opal_process_name_t name)
+{
+    mca_coll_fast_component_t *c = &mca_coll_fast_component;
+    bool *known = NULL == c->alike ? NULL : &c->alike[name.vpid];
+    bool same;
+    char *word;
+
+    if (NULL != known && __atomic_load_n(known, __ATOMIC_RELAXED)) {
+        return true;
+    }
+    word = read_word(name);
+    same = NULL != word && 0 == strcmp(word, c->word);
+    free(word);
+    if (NULL != known && same) {
+        __atomic_store_n(known, true, __ATOMIC_RELAXED);
+    }
+    return same;
+}
+
+/* The lowest rank that comes here speaks for all that do. */
+static bool speaks(ompi_communicator_t *comm)
+{
+    bool first = true;
+
+    for (int r = 0; first && r < ompi_comm_rank(comm); ++r) {
+        char *word = read_word(name_of(comm, r));
+
+        first = NULL == word || !fs_wrapper_same_priority(word, mca_coll_fast_component.word);
+        free(word);
+    }
+    return first;
+}
+
+static void explain(ompi_communicator_t *comm, int rank)
+{
+    ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
+    char *word = read_word(proc->super.proc_name);
+    char why[256];
+
+    if (NULL == word) {
+        snprintf(why, sizeof(why),
+                 "rank %d (%s) does not have the component, or does not choose it (parameters "
+                 "mca_base_component_path, coll, coll_fast_priority)",
+                 rank, opal_get_proc_hostname(&proc->super));
+    } else if (0 == strcmp(word, refusal)) {
+        snprintf(why, sizeof(why), "rank %d refuses its parameters", rank);
+    } else {
+        fs_wrapper_explain_words(mca_coll_fast_component.word, (uint32_t) ompi_comm_rank(comm),
+                                 word, (uint32_t) rank, why, sizeof(why));
+    }
+    mca_coll_fast_complain("not used on %s: %s", comm->c_name, why);
+    free(word);
+}
+
+/* One line is enough for all communicators that this process is in. */
+static void explain_once(ompi_communicator_t *comm, int rank)
+{
+    if (!__atomic_exchange_n(&mca_coll_fast_component.explained, true, __ATOMIC_RELAXED)
+        && speaks(comm)) {
+        explain(comm, rank);
+    }
+}
+
+bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm)
+{
+    if (!fence_brings_words() || !is_of_one_job(comm)) {
+        return true;
+    }
+    for (int r = 0; r < ompi_comm_size(comm); ++r) {
+        if (!has_our_word(name_of(comm, r))) {
+            explain_once(comm, r);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- parameters that are refused ---- */
+
+bool mca_coll_fast_is_first_to_refuse(void)
+{
+    opal_process_name_t name = OPAL_PROC_MY_NAME;
+    bool first = true;
+
+    if (!fence_brings_words()) {
+        return true;
+    }
+    for (name.vpid = 0; first && name.vpid < OPAL_PROC_MY_NAME.vpid; ++name.vpid) {
+        char *word = read_word(name);
+
+        first = NULL == word || 0 != strcmp(word, refusal);
+        free(word);
+    }
+    return first;
+}
