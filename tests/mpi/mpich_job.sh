@@ -38,7 +38,6 @@ mpi_run() {
 need_mpi() { need_mpich "mpich/${1##*/}"; }
 parameter() { printf 'FASTSCHED_%s\n' "$1" | tr '[:lower:]' '[:upper:]'; }
 variable() { parameter "$1"; }
-# An MPICH that has called us has no exchange at that time.
 
 # A job with arguments as Open MPI has them: --mca coll fast loads the library
 # (if need be) and chooses it, --mca coll_fast_NAME VALUE is FASTSCHED_NAME, -x NAME=VALUE.

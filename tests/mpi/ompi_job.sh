@@ -34,4 +34,3 @@ need_mpi() { need_ompi "$1"; }
 any_run() { mpi_run "$@"; }
 parameter() { echo "coll_fast_$1"; }
 variable() { echo "OMPI_MCA_coll_fast_$1"; }
-# Of NP ranks whose parameters are wrong, so many say so.
