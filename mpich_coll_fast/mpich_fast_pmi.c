@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ static bool send_line(const char *line)
     size_t len = strlen(line);
 
     while (len > 0) {
-        ssize_t n = TEMP_FAILURE_RETRY(write(pmi.fd, line, len));
+        ssize_t n = TEMP_FAILURE_RETRY(send(pmi.fd, line, len, MSG_NOSIGNAL));
 
         if (n <= 0) {
             return false;
