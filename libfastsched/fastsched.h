@@ -23,20 +23,21 @@ extern "C" {
 
 /* ---- status ---- */
 
-#define FS_STATUS_MAP(X)                                           \
-    X(FS_OK, 0, "success")                                         \
-    X(FS_INPROGRESS, 1, "operation in progress")                   \
-    X(FS_ERR_INVAL, -1, "invalid argument")                        \
-    X(FS_ERR_NOMEM, -2, "out of memory")                           \
-    X(FS_ERR_OVERFLOW, -3, "a byte count does not fit in 64 bits") \
-    X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")          \
-    X(FS_ERR_TRUNCATE, -5, "a message has not the planned length") \
-    X(FS_ERR_TRANSPORT, -6, "the transport failed")                \
-    X(FS_ERR_HOST, -7, "a call into the host MPI failed")          \
-    X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")     \
-    X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")       \
-    X(FS_ERR_STALLED, -10, "nothing has moved for too long")       \
-    X(FS_ERR_ACCEL, -11, "a call into an accelerator's driver failed")
+#define FS_STATUS_MAP(X)                                               \
+    X(FS_OK, 0, "success")                                             \
+    X(FS_INPROGRESS, 1, "operation in progress")                       \
+    X(FS_ERR_INVAL, -1, "invalid argument")                            \
+    X(FS_ERR_NOMEM, -2, "out of memory")                               \
+    X(FS_ERR_OVERFLOW, -3, "a byte count does not fit in 64 bits")     \
+    X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")              \
+    X(FS_ERR_TRUNCATE, -5, "a message has not the planned length")     \
+    X(FS_ERR_TRANSPORT, -6, "the transport failed")                    \
+    X(FS_ERR_HOST, -7, "a call into the host MPI failed")              \
+    X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")         \
+    X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")           \
+    X(FS_ERR_STALLED, -10, "nothing has moved for too long")           \
+    X(FS_ERR_ACCEL, -11, "a call into an accelerator's driver failed") \
+    X(FS_ERR_PEER, -12, "another rank has given up")
 
 typedef enum fs_status {
 #define X(_name, _value, _text) _name = (_value),

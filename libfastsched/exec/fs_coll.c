@@ -12,6 +12,9 @@
  * Up to "agree" any rank may be unable to go on; then no rank does, and the
  * host's own algorithm serves the call. A plan from the cache needs no
  * agreement: what one rank finds there all find.
+ *
+ * After an error of the network a rank gives the communicator up and tells its
+ * peers, who do the same: nobody waits for those who will not come.
  */
 #include "exec/fs_coll.h"
 
@@ -24,6 +27,7 @@
 
 enum {
     DRAIN_NS   = 2000000000,
+    TELL_NS    = 500000000,
     HOST_TURNS = 16 /* looks at our network between two at the host's */
 };
 
@@ -73,7 +77,9 @@ static fs_status_t wait_for(fs_coll_t *coll, fs_status_t (*step)(fs_coll_t *))
 
 static fs_status_t meta_step(fs_coll_t *coll)
 {
-    return fs_meta_progress(coll->meta);
+    return fs_exec_lost_peer(coll->exec) == FS_NO_RANK
+               ? fs_meta_progress(coll->meta)
+               : FS_ERR_PEER;
 }
 
 /* After an error, give the network a little time to let go of the buffers. */
@@ -91,15 +97,35 @@ static fs_status_t exec_step(fs_coll_t *coll)
     return fs_now_ns() < coll->drain_until_ns ? FS_INPROGRESS : error;
 }
 
+/* Until the words are out that we have given up, for a little time as well. */
+static fs_status_t tell_step(fs_coll_t *coll)
+{
+    return coll->transport->n_grants_out > 0 &&
+                   fs_now_ns() < coll->drain_until_ns
+               ? FS_INPROGRESS
+               : FS_OK;
+}
+
 /* ---- one call, step by step ---- */
 
-/* The communicator is lost: say why, once and for all. */
+/* The communicator is lost: say why, once and for all, and to all. */
 static fs_status_t die(fs_coll_t *coll, fs_status_t status, const char *where)
 {
     coll->dead      = true;
     coll->net->lost = true;
     fs_coll_explain(coll, status, where, coll->error, sizeof(coll->error));
+    pthread_mutex_lock(&coll->net->lock);
+    fs_exec_give_up(coll->exec);
+    pthread_mutex_unlock(&coll->net->lock);
+    coll->drain_until_ns = fs_now_ns() + TELL_NS;
+    (void)wait_for(coll, tell_step);
     return status;
+}
+
+static bool is_lost(const fs_coll_t *coll)
+{
+    return coll->dead ||
+           (coll->exec != NULL && fs_exec_lost_peer(coll->exec) != FS_NO_RANK);
 }
 
 /* For the trace. */
@@ -121,7 +147,7 @@ static void begin(fs_coll_t *coll)
 
 bool fs_coll_skip(fs_coll_t *coll, uint64_t sent_bytes)
 {
-    if (!fs_quiet_skips(&coll->quiet, sent_bytes)) {
+    if (is_lost(coll) || !fs_quiet_skips(&coll->quiet, sent_bytes)) {
         return false;
     }
     begin(coll);

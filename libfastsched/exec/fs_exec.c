@@ -52,6 +52,11 @@ void fs_exec_granted(void *arg, uint32_t peer, uint64_t count)
 {
     fs_exec_t *exec = arg;
 
+    if (count == FS_GIVEN_UP) {
+        exec->lost_peer = exec->lost_peer == FS_NO_RANK ? peer
+                                                        : exec->lost_peer;
+        return;
+    }
     fs_wires_granted(&exec->wires, peer, count);
     exec->heard_beat |= !exec->wires.peer[peer].is_mate;
     if (exec->trace != NULL) {
@@ -377,6 +382,9 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
 {
     uint32_t n;
 
+    if (exec->lost_peer != FS_NO_RANK) {
+        fail(exec, FS_ERR_PEER);
+    }
     fs_places_end_copies(&exec->places, copy_ended, exec);
     /* What ends meanwhile, a chain of copies say, waits for the next turn:
      * the network comes first. */
@@ -410,6 +418,21 @@ fs_status_t fs_exec_error(const fs_exec_t *exec)
 void fs_exec_abort(fs_exec_t *exec, fs_status_t status)
 {
     fail(exec, status);
+}
+
+/* A peer that cannot be told is told by those that can. */
+void fs_exec_give_up(fs_exec_t *exec)
+{
+    fs_transport_t *t = exec->transport;
+
+    for (uint32_t r = 0; r < exec->wires.n_ranks; ++r) {
+        (void)t->ops->grant(t, r, FS_GIVEN_UP);
+    }
+}
+
+uint32_t fs_exec_lost_peer(const fs_exec_t *exec)
+{
+    return exec->lost_peer;
 }
 
 /* A beat is the last grant again. */

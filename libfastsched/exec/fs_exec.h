@@ -8,6 +8,8 @@
 
 typedef struct fs_exec fs_exec_t;
 
+#define FS_NO_RANK UINT32_MAX
+
 /* One per communicator; lives as long as its transport, which it does not own.
  * FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
@@ -47,6 +49,14 @@ fs_status_t fs_exec_error(const fs_exec_t *exec);
 /* Give up with this error, as if an operation had failed. Between start and
  * the end, under the net's lock. */
 void fs_exec_abort(fs_exec_t *exec, fs_status_t status);
+
+/* Tell all peers that this rank has given the communicator up, as far as the
+ * network takes it. Likewise under the lock. */
+void fs_exec_give_up(fs_exec_t *exec);
+
+/* The first peer that has said so; FS_NO_RANK: none has. A program that runs ends
+ * with FS_ERR_PEER then. */
+uint32_t fs_exec_lost_peer(const fs_exec_t *exec);
 
 /* If an operation has ended since the last time: tell the peers of this call that
  * we are alive, who may see nothing else of us while they wait for their turn.

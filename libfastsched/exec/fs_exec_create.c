@@ -20,6 +20,7 @@ fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
         return FS_ERR_NOMEM;
     }
     exec->transport        = transport;
+    exec->lost_peer        = FS_NO_RANK;
     transport->granted     = fs_exec_granted;
     transport->granted_arg = exec;
     *exec_p                = exec;

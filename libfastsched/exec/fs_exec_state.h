@@ -50,6 +50,7 @@ struct fs_exec {
     uint32_t         receiver;    /* of the newest of them */
     uint32_t         n_beaten;    /* n_done at the last beat */
     bool             heard_beat;  /* of another server, since then */
+    _Atomic uint32_t lost_peer;   /* has given up; or FS_NO_RANK */
     uint32_t         culprit;     /* first operation that failed, or FS_NO_OP */
     fs_trace_t      *trace;       /* NULL: off */
 };

@@ -40,6 +40,9 @@ typedef enum fs_reach {
 
 typedef struct fs_transport fs_transport_t;
 
+/* Granted instead of a count: this rank has given the communicator up. */
+#define FS_GIVEN_UP UINT64_MAX
+
 typedef struct fs_transport_ops {
     fs_status_t (*send)(fs_transport_t *transport, uint32_t peer, uint32_t key,
                         const void *buf, uint64_t len_bytes, fs_xfer_t *xfer);
@@ -47,7 +50,8 @@ typedef struct fs_transport_ops {
                         void *buf, uint64_t len_bytes, fs_xfer_t *xfer);
     /* Try to take back a receive; done() still comes, now or later. */
     void (*cancel)(fs_transport_t *transport, fs_xfer_t *xfer);
-    /* Tell a wire peer that it may send messages numbered below count. Never
+    /* Tell a wire peer that it may send messages numbered below count; or, with
+     * FS_GIVEN_UP, whatever was said and failed before, that it is all over. Never
      * queues behind data. Counts only grow; a later one may stand in for an
      * earlier one, and one may come again, as a sign of life, or go to a peer
      * of the same server. */

@@ -300,7 +300,7 @@ static fs_status_t mpi_grant(fs_transport_t *transport, uint32_t peer,
     if (net->reach[peer] == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
     }
-    if (net->grant_status != FS_OK) {
+    if (net->grant_status != FS_OK && count != FS_GIVEN_UP) {
         return net->grant_status; /* of an earlier one */
     }
     out->wanted = count;

@@ -275,7 +275,7 @@ static fs_status_t ucx_grant(fs_transport_t *transport, uint32_t peer,
     if (link->reach == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
     }
-    if (link->owner->grant_status != FS_OK) {
+    if (link->owner->grant_status != FS_OK && count != FS_GIVEN_UP) {
         return link->owner->grant_status; /* of an earlier one */
     }
     link->grant_wanted = count;

@@ -149,6 +149,9 @@ void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
     fs_line_say(&line, ", %s: %s", where, fs_strerror(status));
     if (status == FS_ERR_STALLED) {
         fs_line_say(&line, " (%u s)", coll->params.watchdog);
+    } else if (status == FS_ERR_PEER) {
+        fs_line_say(&line, ": ");
+        say_rank(&line, coll, fs_exec_lost_peer(coll->exec));
     }
     if (plan == NULL) {
         say_missing_words(&line, coll);

@@ -251,12 +251,20 @@ static void deliver(rank_net_t *net, event_t *message, const posted_t *posted)
 
 /* ---- the transport's table ---- */
 
-static bool refuse_send(rank_net_t *net)
+static bool is_parted(const loop_transport_t *t, uint32_t peer)
 {
-    const fs_loop_faults_t *faults = &net->loop->faults;
+    const fs_loop_faults_t *faults = &t->home->loop->faults;
 
-    return ++net->n_sends == faults->fail_send &&
-           net->world_rank == faults->fail_rank;
+    return faults->parted && faults->parted_src == t->home->world_rank &&
+           faults->parted_dst == t->world[peer];
+}
+
+static bool refuse_send(loop_transport_t *t, uint32_t peer)
+{
+    const fs_loop_faults_t *faults = &t->home->loop->faults;
+
+    return is_parted(t, peer) || (++t->home->n_sends == faults->fail_send &&
+                                  t->home->world_rank == faults->fail_rank);
 }
 
 static bool is_mute(const rank_net_t *net)
@@ -324,7 +332,7 @@ static fs_status_t loop_send(fs_transport_t *transport, uint32_t peer,
         return FS_ERR_UNREACHABLE;
     }
     pthread_mutex_lock(&loop->lock);
-    if (refuse_send(t->home)) {
+    if (refuse_send(t, peer)) {
         pthread_mutex_unlock(&loop->lock);
         return FS_ERR_TRANSPORT;
     }
@@ -460,8 +468,8 @@ static fs_status_t loop_grant(fs_transport_t *transport, uint32_t peer,
         return FS_OK;
     }
     pthread_mutex_lock(&loop->lock);
-    if (++t->home->n_grants == loop->faults.fail_grant &&
-        t->home->world_rank == loop->faults.fail_rank) {
+    if (is_parted(t, peer) || (++t->home->n_grants == loop->faults.fail_grant &&
+                               t->home->world_rank == loop->faults.fail_rank)) {
         pthread_mutex_unlock(&loop->lock);
         return FS_ERR_TRANSPORT;
     }

@@ -29,6 +29,9 @@ typedef struct fs_loop_faults {
     uint32_t hello_rank;
     bool     unreachable; /* connect() of lost_rank fails */
     uint32_t lost_rank;
+    bool     parted; /* what parted_src sends or grants to parted_dst fails */
+    uint32_t parted_src;
+    uint32_t parted_dst;
     bool     mute; /* wire messages and grants of mute_rank vanish */
     uint32_t mute_rank;
 } fs_loop_faults_t;

@@ -6,9 +6,11 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum { N_RANKS = 6, WHY = 256, MAX_CALLS = 200 };
@@ -799,24 +801,132 @@ START_TEST(late_rank_is_no_error)
 }
 END_TEST
 
-/* All are inside, and then rank 4's data stay away: an error on every rank, and
- * those of its lane name it. Ranks 0 to 2 are on lane 0, 3 to 5 on lane 1. */
+/* All are inside, and then rank 4's data stay away: an error on every rank, of
+ * its own watch or because another has given up before, and those of its lane
+ * name it. Ranks 0 to 2 are on lane 0, 3 to 5 on lane 1. */
 START_TEST(silence_is_an_error)
 {
-    fs_loop_faults_t faults = {.mute = true, .mute_rank = 4};
+    fs_loop_faults_t faults    = {.mute = true, .mute_rank = 4};
+    uint32_t         n_stalled = 0;
 
     fs_loop_set_faults(host.loop, &faults);
     SET(watchdog, 1);
     SET(algorithm, FS_ALGORITHM_DIRECT);
     live_all();
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ck_assert_int_eq(ranks[r].called, FS_ERR_STALLED);
-        ck_assert_ptr_nonnull(strstr(ranks[r].why, "exchange: nothing has"));
+        bool stalled = ranks[r].called == FS_ERR_STALLED;
+
+        n_stalled += stalled;
+        ck_assert(stalled || ranks[r].called == FS_ERR_PEER);
+        ck_assert_ptr_nonnull(
+            strstr(ranks[r].why, stalled ? "exchange: nothing has"
+                                         : "exchange: another rank has"));
         ck_assert_ptr_nonnull(strstr(ranks[r].why, "waits for rank"));
     }
+    ck_assert_uint_ge(n_stalled, 1);
     ck_assert_ptr_nonnull(
         strstr(ranks[0].why, "waits for rank 4 on server 1 to send message 1"));
     ck_assert_ptr_nonnull(strstr(ranks[0].why, ", stage "));
+}
+END_TEST
+
+/* ---- one rank fails ---- */
+
+/* Servers have no memory to share: all they tell each other are messages. */
+static void live_by_messages(void)
+{
+    struct rlimit limit, none;
+
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+    live_all();
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void all_failed(fs_status_t cause)
+{
+    bool seen = false;
+
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_msg(ranks[r].called == cause ||
+                          ranks[r].called == FS_ERR_PEER ||
+                          ranks[r].called == FS_ERR_TRANSPORT,
+                      "rank %u: %s", r, fs_strerror(ranks[r].called));
+        seen = seen || ranks[r].called == cause;
+    }
+    ck_assert(seen);
+}
+
+/* A message of the summary cannot leave one rank. Others may have theirs by then
+ * and be a step ahead: they all hear of it, in this call. */
+START_TEST(an_error_in_the_summary_is_everybodys)
+{
+    fs_loop_faults_t faults = {.fail_send = 1 + (uint32_t)_i / 3 % 2,
+                               .fail_rank = (uint32_t)_i % 3}; /* a leader */
+
+    fs_loop_set_faults(host.loop, &faults);
+    if (_i < 6) {
+        live_all();
+    } else {
+        live_by_messages();
+    }
+    all_failed(FS_ERR_TRANSPORT);
+}
+END_TEST
+
+/* The leader cannot even tell the other one: third parties do. */
+START_TEST(who_cannot_be_told_hears_it_from_others)
+{
+    fs_loop_faults_t faults = {.parted     = true,
+                               .parted_src = (uint32_t)_i % 3,
+                               .parted_dst = ((uint32_t)_i + 1) % 3};
+
+    fs_loop_set_faults(host.loop, &faults);
+    if (_i < 3) {
+        live_all();
+    } else {
+        live_by_messages();
+    }
+    all_failed(FS_ERR_TRANSPORT);
+}
+END_TEST
+
+/* Whatever fails, and whoever's part in that call was over: the next one fails
+ * everywhere. No rank waits for the watchdog, which is a minute. */
+START_TEST(an_error_is_everybodys_in_the_end)
+{
+    fs_loop_faults_t faults = {.fail_send = 1 + (uint32_t)_i % 3,
+                               .fail_rank = (uint32_t)_i};
+
+    fs_loop_set_faults(host.loop, &faults);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].n_calls = 2;
+    }
+    live_all();
+    all_failed(FS_ERR_TRANSPORT);
+}
+END_TEST
+
+/* In the tenth of small calls, which nobody asks about, the times for verbose
+ * cannot leave a leader. The next ones are an error, and not the host's. */
+START_TEST(a_lost_communicator_skips_nothing)
+{
+    enum { ROW = 2, CALLS = 8 * 2 * ROW + ROW };
+    fs_loop_faults_t faults = {.fail_send = CALLS + 1, .fail_rank = 1};
+
+    fs_loop_set_faults(host.loop, &faults);
+    SET(verbose, 1);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].n_calls = 12;
+        ranks[r].before  = all_small;
+    }
+    live_all();
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_int_eq(ranks[r].called, FS_ERR_TRANSPORT);
+        ck_assert_uint_eq(ranks[r].stats.skipped, 2);
+    }
 }
 END_TEST
 
@@ -859,6 +969,10 @@ int main(void)
     tcase_add_test(tcase, stage_cost_is_measured);
     tcase_add_test(tcase, late_rank_is_no_error);
     tcase_add_test(tcase, silence_is_an_error);
+    tcase_add_test(tcase, a_lost_communicator_skips_nothing);
+    tcase_add_loop_test(tcase, an_error_in_the_summary_is_everybodys, 0, 12);
+    tcase_add_loop_test(tcase, who_cannot_be_told_hears_it_from_others, 0, 6);
+    tcase_add_loop_test(tcase, an_error_is_everybodys_in_the_end, 0, N_RANKS);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }
