@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fs_coll_*: a thread per rank, whole calls from the top, and every way in
  * which the ranks must decline, or fail, together. */
+#include "exec/fs_coll.h"
+#include "fs_test_device.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"
 
@@ -35,8 +37,11 @@ typedef struct rank {
     fs_consent_t consent;
     int          n_calls;
     void (*before)(struct rank *me, int k); /* call k; may be NULL */
-    unsigned char *send[N_RANKS];
+    bool           on_device;               /* blocks are */
+    unsigned char *send[N_RANKS];           /* their bytes */
     unsigned char *recv[N_RANKS];
+    void          *send_device[N_RANKS]; /* where they are, or NULL */
+    void          *recv_device[N_RANKS];
     fs_coll_t     *coll;
     /* What came out. */
     fs_status_t     created;
@@ -115,25 +120,48 @@ static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset,
     return FS_OK;
 }
 
+static unsigned char *make_block(const rank_t *me, uint64_t len_bytes,
+                                 void **device_p)
+{
+    unsigned char *block;
+
+    *device_p = me->on_device ? fs_test_device_alloc(len_bytes + 1, 0) : NULL;
+    block     = me->on_device ? fs_test_device_alias(*device_p)
+                              : malloc(len_bytes + 1);
+    memset(block, 0, len_bytes + 1);
+    return block;
+}
+
 static void make_blocks(rank_t *me)
 {
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         uint64_t n = me->counts[me->rank][r];
 
-        me->send[r] = malloc(n + 1);
-        me->recv[r] = calloc(me->counts[r][me->rank] + 1, 1);
+        me->send[r] = make_block(me, n, &me->send_device[r]);
+        me->recv[r] =
+            make_block(me, me->counts[r][me->rank], &me->recv_device[r]);
         for (uint64_t k = 0; k < n; ++k) {
             me->send[r][k] = byte_of(me->rank, r, k);
         }
     }
 }
 
+static void free_block(unsigned char **block, void **device)
+{
+    if (*device != NULL) {
+        fs_test_device_free(*device);
+    } else {
+        free(*block);
+    }
+    *block  = NULL;
+    *device = NULL;
+}
+
 static void free_blocks(rank_t *me)
 {
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        free(me->send[r]);
-        free(me->recv[r]);
-        me->send[r] = me->recv[r] = NULL;
+        free_block(&me->send[r], &me->send_device[r]);
+        free_block(&me->recv[r], &me->recv_device[r]);
     }
 }
 
@@ -147,6 +175,19 @@ static void check_arrival_at(const rank_t *me)
             }
         }
     }
+}
+
+static fs_accel_t *accel; /* of the one rank that is on a device */
+
+static void put_on_device(rank_t *me, fs_call_t *call)
+{
+    call->send_block = (const void *const *)me->send_device;
+    call->recv_block = me->recv_device;
+    call->device     = (fs_call_device_t){
+            .send_mem = fs_accel_query(accel, me->send_device[0]),
+            .recv_mem = fs_accel_query(accel, me->recv_device[0]),
+            .accel    = accel,
+            .staged   = true};
 }
 
 /* Every rank can see every other's blocks. */
@@ -170,6 +211,9 @@ static void call_once(rank_t *me)
     if (!me->packs) {
         call.send_block = (const void *const *)me->send;
         call.recv_block = (void *const *)me->recv;
+    }
+    if (me->on_device) {
+        put_on_device(me, &call);
     }
     me->ran = false;
     if (fs_coll_skip(me->coll, sent)) {
@@ -621,6 +665,49 @@ START_TEST(one_layout_makes_another_plan)
 }
 END_TEST
 
+/* Of a call that all know, one rank's blocks are on a device for once, where it
+ * has no staging: it needs the others' time, and gets the memory. */
+static void moves_to_a_device(rank_t *me, int k)
+{
+    me->packs     = me->rank == 4; /* as on the device: the same plan */
+    me->on_device = me->rank == 4 && k == 2;
+}
+
+START_TEST(known_calls_get_memory_where_they_need_it)
+{
+    fs_test_device_load("accel/libcuda.so.1");
+    accel = fs_accel_create();
+    ck_assert_ptr_nonnull(accel);
+    SET(guard, 0);
+    live_on(4, moves_to_a_device);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 3);
+    for (int k = 0; k < 4; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k], FS_ALG_STAGED);
+    }
+    free_blocks(&ranks[4]);
+    fs_accel_destroy(accel);
+}
+END_TEST
+
+/* One rank would run another program than all others. */
+static void plans_otherwise(rank_t *me, int k)
+{
+    me->coll->params.algorithm = me->rank == 3 && k == 1 ? FS_ALGORITHM_DIRECT
+                                                         : FS_ALGORITHM_STAGED;
+    scale(me, 5000 + 100 * (uint64_t)k);
+}
+
+START_TEST(plans_that_differ_do_not_run)
+{
+    SET(algorithm, FS_ALGORITHM_STAGED);
+    SET(watchdog, 1); /* if they do */
+    live_on(3, plans_otherwise);
+    for (int k = 0; k < 3; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_HOST, k == 1);
+    }
+}
+END_TEST
+
 /* In a later call, whose plan is there, a rank cannot prepare. */
 static void prepares_and_fails(rank_t *me, int k)
 {
@@ -960,6 +1047,8 @@ int main(void)
     tcase_add_test(tcase, one_byte_makes_another_plan);
     tcase_add_test(tcase, one_layout_makes_another_plan);
     tcase_add_test(tcase, cannot_prepare_a_known_call);
+    tcase_add_test(tcase, known_calls_get_memory_where_they_need_it);
+    tcase_add_test(tcase, plans_that_differ_do_not_run);
     tcase_add_test(tcase, small_calls_in_a_row);
     tcase_add_test(tcase, missed_calls_are_told);
     tcase_add_test(tcase, skip_is_off);
