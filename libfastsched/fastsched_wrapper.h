@@ -29,6 +29,7 @@ typedef struct fs_wrapper {
     void (*net_is_up)(fs_net_t *net);
     bool        on_world_rank_0; /**< this process speaks for the job */
     const char *served_by; /**< MPI_COMM_WORLD's calls, and why; NULL: by us */
+    bool        declined;  /**< some communicator is left to the MPI, as said */
 
     fs_params_t     params;
     uint32_t       *world_server; /**< parameter nodes; NULL: ask the MPI */

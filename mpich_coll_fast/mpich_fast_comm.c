@@ -225,6 +225,7 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host
                             state->name, why);
         return status;
     }
+    mpich_fast_wrapper.declined |= FS_OK != status;
     if (FS_OK != status && 0 == state->rank) {
         mpich_fast_sayf("not used on %s: %s", state->name, why);
     }

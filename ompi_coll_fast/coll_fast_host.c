@@ -143,6 +143,7 @@ static uint32_t server_label(ompi_communicator_t *comm)
 static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, const char *why)
 {
     module->state = FAST_OFF;
+    mca_coll_fast_component.wrapper.declined = true;
     if (FS_ERR_UNREACHABLE == status
         && FS_TRANSPORT_UCX == mca_coll_fast_component.wrapper.params.transport) {
         mca_coll_fast_complain("MPI_Alltoallv fails on %s: %s, and coll_fast_transport is \"ucx\"",
@@ -236,6 +237,7 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     fs_status_t status;
 
     if (!mca_coll_fast_ranks_are_alike(module->comm)) {
+        mca_coll_fast_component.wrapper.declined = true;
         module->state = FAST_OFF;
         return OMPI_SUCCESS;
     }

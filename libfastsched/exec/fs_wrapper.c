@@ -410,6 +410,7 @@ static const char *why_unused(const fs_wrapper_t *wrapper)
 {
     return wrapper->calls == 0      ? "no call of MPI_Alltoallv"
            : wrapper->spans_servers ? NULL
+           : wrapper->declined      ? "see why above"
                                     : "no call on ranks of several servers";
 }
 

@@ -16,7 +16,7 @@
 
 enum { MAX_FILES = 4 };
 
-static char dir[] = "/tmp/fuzz_trace.XXXXXX";
+static char dir[512];
 
 static const char *name_of(unsigned file)
 {
@@ -39,12 +39,16 @@ static void remove_dir(void)
     rmdir(dir);
 }
 
-/* Once for all inputs; removed at the end. */
+/* Once for all inputs; removed at the end, but not after a failure. */
 static void make_dir(void)
 {
     static bool made = false;
 
     if (!made) {
+        const char *parent = getenv("TMPDIR");
+
+        snprintf(dir, sizeof(dir), "%s/fuzz_trace.XXXXXX",
+                 parent == NULL ? "/tmp" : parent);
         fuzz_must(mkdtemp(dir) != NULL, "no directory");
         atexit(remove_dir);
         made = true;

@@ -12,6 +12,11 @@ set -u
 corpus=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/fuzz/corpus
 built=${FS_BUILDDIR:-$corpus/../../..}/tests/fuzz
 failed=0
+TMPDIR=$(mktemp -d) || exit 1 # for what a target that fails leaves there
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 for replay in "$built"/replay_*; do
     [ -f "$replay" ] && [ -x "$replay" ] || continue

@@ -143,10 +143,13 @@ START_TEST(summary_says_why_there_is_none)
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said,
                      "summary: not used: no call on ranks of several servers");
+    wrapper.declined = true;
+    fs_wrapper_summary(&wrapper);
+    ck_assert_str_eq(said, "summary: not used: see why above");
     wrapper.served_by = "others serve";
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said, "summary: not used: others serve");
-    ck_assert_uint_eq(n_said, 3);
+    ck_assert_uint_eq(n_said, 4);
 }
 END_TEST
 
