@@ -106,26 +106,6 @@ void mpich_fast_comm_free(mpich_fast_comm_t *state)
     free(state);
 }
 
-/* Who asks to see what it does must not be left without an answer. */
-static void say_if_unused(void)
-{
-    const fs_wrapper_t *w = &mpich_fast_wrapper;
-    unsigned long long n_run = 0;
-
-    if (0 == w->params.verbose || !w->on_world_rank_0) {
-        return;
-    }
-    for (unsigned alg = FS_ALG_STAGED; alg < FS_N_ALGS; ++alg) {
-        n_run += w->calls_by[alg];
-    }
-    if (0 == w->calls) {
-        mpich_fast_say("loaded, and not used: rank 0 has made no call of MPI_Alltoallv on a "
-                       "communicator with other ranks");
-    } else if (0 == n_run) {
-        mpich_fast_say("loaded, and has run none of these calls: the line of each says why");
-    }
-}
-
 void mpich_fast_finish(void)
 {
     pthread_mutex_lock(&lock);
@@ -137,7 +117,6 @@ void mpich_fast_finish(void)
         teardown(state);
     }
     fs_wrapper_summary(&mpich_fast_wrapper);
-    say_if_unused();
 }
 
 static int on_free(MPI_Comm comm, int key, void *attribute, void *extra)

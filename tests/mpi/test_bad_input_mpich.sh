@@ -76,13 +76,13 @@ fi
 one_server() {
     job -np 2 --mca coll fast --mca coll_fast_verbose 1 "$program" --none &&
         ends_well && said 2 ': ok' && said 1 'call 1: host (one server)' &&
-        said 1 'loaded, and has run none of these calls'
+        said 1 'summary: not used: no call on ranks of several servers'
 }
 
 no_call() {
     job -np 2 --mca coll fast --mca coll_fast_verbose 1 \
         "${program%/*}/mpi_cvar" auto && ends_well &&
-        said 1 'loaded, and not used: rank 0 has made no call of MPI_Alltoallv'
+        said 1 'summary: not used: no call of MPI_Alltoallv'
 }
 
 case_of 'one server: the last line says so' one_server
