@@ -319,9 +319,9 @@ typedef struct fs_call {
  *         pair); FS_ERR_NOMEM (for that check, on some rank);
  *         FS_ERR_UNSUPPORTED (nobody can serve the call, see
  *         fs_consent_t: nothing was moved); an error of the transport,
- *         FS_ERR_ACCEL, or FS_ERR_STALLED (parameter watchdog), after which the
- *         communicator is unusable and the network may still write into the
- *         receive blocks.
+ *         FS_ERR_ACCEL, FS_ERR_STALLED (parameter watchdog), or FS_ERR_PEER
+ *         (another rank has had one of these), after which the communicator is
+ *         unusable and the network may still write into the receive blocks.
  */
 fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call,
                               bool *ran);
