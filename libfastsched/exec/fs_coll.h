@@ -31,7 +31,8 @@ struct fs_coll {
     fs_watchdog_t   watchdog; /* over the wait in hand */
     char            error[512];
     fs_coll_stats_t stats;
-    /* Of all ranks, [n_ranks], for the farewell; NULL without parameter stats. */
+    /* Of all ranks, [n_ranks], for the farewell; NULL without parameter stats,
+     * and on one server. */
     fs_coll_stats_t *all_stats;
     uint64_t id; /* the same on all ranks, another for each communicator */
     /* fs_wrapper.c: */

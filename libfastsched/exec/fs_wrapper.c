@@ -85,8 +85,8 @@ void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
 fs_net_t *fs_wrapper_net(fs_wrapper_t *wrapper)
 {
     pthread_mutex_lock(&wrapper->lock);
-    if (wrapper->net == NULL && (wrapper->net_status == FS_OK ||
-                                 wrapper->net_status == FS_ERR_NOMEM)) {
+    if (wrapper->net == NULL &&
+        (wrapper->net_status == FS_OK || wrapper->net_status == FS_ERR_NOMEM)) {
         wrapper->net_status = wrapper->create_net(
             wrapper->params.tcp_sndbuf, fs_nics_device(wrapper->nics),
             &wrapper->net, wrapper->no_net, sizeof(wrapper->no_net));
@@ -309,9 +309,8 @@ static void tell_stats(const fs_wrapper_t *wrapper, fs_coll_t *coll,
     fs_coll_stats_t  mine;
 
     fs_coll_get_stats(coll, &mine);
-    if (together && coll->all_stats != NULL &&
-        host->allgather(host->ctx, &mine, sizeof(mine), coll->all_stats) ==
-            FS_OK) {
+    if (together && host->allgather(host->ctx, &mine, sizeof(mine),
+                                    coll->all_stats) == FS_OK) {
         if (coll->rank == 0) {
             say_stats(wrapper, coll, coll->all_stats, coll->topo->n_ranks);
         }
@@ -369,7 +368,7 @@ void fs_wrapper_farewell(fs_wrapper_t *wrapper, fs_coll_t *coll, bool together)
     if (!take_off(wrapper, coll)) {
         return;
     }
-    if (wrapper->params.stats && coll->stats.calls > 0) {
+    if (coll->all_stats != NULL && coll->stats.calls > 0) {
         tell_stats(wrapper, coll, together);
     }
     if (wrapper->params.verbose > 0 && coll->rank == 0) {
