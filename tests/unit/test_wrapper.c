@@ -30,6 +30,13 @@ static fs_status_t no_net(uint64_t tcp_sndbuf, const char *net_device,
     return FS_ERR_TRANSPORT;
 }
 
+static fs_status_t no_memory(uint64_t tcp_sndbuf, const char *net_device,
+                             fs_net_t **net_p, char *why, size_t why_len)
+{
+    (void)no_net(tcp_sndbuf, net_device, net_p, why, why_len);
+    return FS_ERR_NOMEM;
+}
+
 static const char *value_of(size_t k, const fs_param_info_t *info)
 {
     ck_assert_ptr_eq(info, fs_params_info(k));
@@ -109,6 +116,15 @@ START_TEST(no_network_is_tried_once)
     ck_assert_ptr_null(fs_wrapper_net(&wrapper));
     ck_assert_uint_eq(n_created, 1);
     ck_assert_str_eq(fs_wrapper_no_net(&wrapper), "there is no network today");
+}
+END_TEST
+
+START_TEST(memory_is_asked_for_again)
+{
+    wrapper.create_net = no_memory;
+    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
+    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
+    ck_assert_uint_eq(n_created, 2);
 }
 END_TEST
 
@@ -306,6 +322,7 @@ int main(void)
     tcase_add_test(tcase, parameters_must_fit_together);
     tcase_add_test(tcase, nodes_become_servers);
     tcase_add_test(tcase, no_network_is_tried_once);
+    tcase_add_test(tcase, memory_is_asked_for_again);
     tcase_add_test(tcase, summary_is_of_rank_0_and_verbose);
     tcase_add_test(tcase, summary_says_why_there_is_none);
     tcase_add_test(tcase, unknown_names_are_told);
