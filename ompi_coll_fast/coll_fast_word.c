@@ -48,13 +48,44 @@ void mca_coll_fast_leave_word(void)
     (void) rc; /* then the others miss it, and say so */
 }
 
+#if defined(MCA_COLL_BASE_VERSION_2_0_0)
+/* As OPAL_MODEX_RECV_VALUE_IMMEDIATE() does, which crashes where there is no memory. */
+static int read_immediately(opal_process_name_t *name, char **word_p)
+{
+    opal_value_t immediate, *value = NULL;
+    opal_list_t infos;
+    int rc;
+
+    OBJ_CONSTRUCT(&infos, opal_list_t);
+    OBJ_CONSTRUCT(&immediate, opal_value_t);
+    immediate.key = (char *) OPAL_PMIX_IMMEDIATE;
+    immediate.type = OPAL_BOOL;
+    immediate.data.flag = true;
+    opal_list_append(&infos, &immediate.super);
+    rc = opal_pmix.get(name, KEY, &infos, &value);
+    if (OPAL_SUCCESS == rc && NULL != value) {
+        rc = opal_value_unload(value, (void **) word_p, OPAL_STRING);
+        OBJ_RELEASE(value);
+    }
+    opal_list_remove_item(&infos, &immediate.super);
+    immediate.key = NULL; /* not for free() */
+    OBJ_DESTRUCT(&immediate);
+    OBJ_DESTRUCT(&infos);
+    return rc;
+}
+#endif
+
 /* For free(). NULL: there is none. */
 static char *read_word(opal_process_name_t name)
 {
     char *word = NULL;
     int rc;
 
+#if defined(MCA_COLL_BASE_VERSION_2_0_0)
+    rc = read_immediately(&name, &word);
+#else
     OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, KEY, &name, &word, FAST_PMIX_STRING);
+#endif
     return OPAL_SUCCESS == rc ? word : NULL;
 }
 
