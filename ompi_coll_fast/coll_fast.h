@@ -98,6 +98,7 @@ OBJ_CLASS_DECLARATION(mca_coll_fast_module_t);
 /* coll_fast_module.c */
 int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority);
+void mca_coll_fast_free_spare(void);
 
 /* coll_fast_component.c */
 bool mca_coll_fast_is_wanted(void);

@@ -294,6 +294,7 @@ static int fast_close(void)
         fs_wrapper_summary(&c->wrapper);
     }
     mca_coll_fast_close_network();
+    mca_coll_fast_free_spare();
     free(c->alike);
     c->alike = NULL;
     c->explained = false;

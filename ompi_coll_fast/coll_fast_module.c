@@ -133,6 +133,35 @@ static void note_server(const ompi_communicator_t *comm)
     c->wrapper.served_by = c->served_by;
 }
 
+/* One is always kept ahead: a communicator may begin where there is no memory, one of our own in
+ * the middle of a call, say. */
+static mca_coll_fast_module_t *spare;
+
+static mca_coll_fast_module_t *new_module(void)
+{
+    mca_coll_fast_module_t *module = OBJ_NEW(mca_coll_fast_module_t), *next, *none = NULL;
+
+    if (NULL == module) {
+        return __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+    }
+    if (NULL == __atomic_load_n(&spare, __ATOMIC_RELAXED)) {
+        next = OBJ_NEW(mca_coll_fast_module_t);
+        if (NULL != next
+            && !__atomic_compare_exchange_n(&spare, &none, next, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_RELAXED)) {
+            OBJ_RELEASE(next);
+        }
+    }
+    return module;
+}
+
+void mca_coll_fast_free_spare(void)
+{
+    if (NULL != spare) {
+        OBJ_RELEASE(spare);
+    }
+}
+
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority)
 {
     mca_coll_fast_module_t *module;
@@ -151,7 +180,7 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
     if (ompi_comm_size(comm) < 2) {
         return NULL;
     }
-    module = OBJ_NEW(mca_coll_fast_module_t);
+    module = new_module();
     if (NULL == module) {
         /* Without us here the others would wait in their first call, for good. */
         mca_coll_fast_complain("out of memory on rank %d of a new communicator; the job stops here",
