@@ -90,7 +90,7 @@ other_version() {
 }
 
 version=$(sed -n 's/^PACKAGE_VERSION = //p' "$build/Makefile")
-twisted=$(printf '%s' "$version" | tr '0-9' '1-90')
+twisted=9.${version#*.} # its end may be the end of other words, too
 case_of 'another version on rank 3' other_version
 
 # ---- a directory of the path is missing ----
