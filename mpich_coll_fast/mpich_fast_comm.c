@@ -65,12 +65,13 @@ int mpich_fast_raise(MPI_Comm comm, fs_status_t status)
 static void teardown(mpich_fast_comm_t *state)
 {
     if (NULL != state->coll) {
-        fs_wrapper_farewell(&mpich_fast_wrapper, state->coll, MPI_COMM_NULL != state->own);
+        fs_wrapper_farewell(&mpich_fast_wrapper, state->coll, MPI_COMM_NULL != state->comm);
     }
     fs_coll_destroy(state->coll);
     state->coll = NULL;
     fs_blocks_fini(&state->call.blocks);
     fs_blocks_fini(&state->looked.blocks);
+    mpich_fast_host_stop(state);
     if (MPI_COMM_NULL != state->own) {
         mpi.Comm_free(&state->own);
     }

@@ -191,30 +191,32 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
     return MPI_SUCCESS;
 }
 
-/* If there is no memory for that such a communicator stays, which harms nobody. */
-static void watch(MPI_Comm comm, MPI_Comm_delete_attr_function *then, void *attribute)
+static int watch(MPI_Comm comm, MPI_Comm_delete_attr_function *then, void *attribute)
 {
     int keyval;
+    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, then, &keyval, NULL);
 
-    if (MPI_SUCCESS == PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, then, &keyval, NULL)) {
-        (void) PMPI_Comm_set_attr(comm, keyval, attribute);
+    if (MPI_SUCCESS == rc) {
+        rc = PMPI_Comm_set_attr(comm, keyval, attribute);
         (void) PMPI_Comm_free_keyval(&keyval);
     }
+    return rc;
 }
 
 /* MPI_Comm_free() and MPI_Finalize delete attributes first, while all ranks are here and can
  * talk: of the communicator, and of MPI_COMM_SELF. Without MPI_Init there is none of these, and what
  * is never freed ends alone. */
-static void watch_end(mca_coll_fast_module_t *module)
+static int watch_end(mca_coll_fast_module_t *module)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    int initialized = 0;
+    int initialized = 0, rc = MPI_SUCCESS;
 
     (void) PMPI_Initialized(&initialized);
     if (initialized && !__atomic_exchange_n(&c->watches_finalize, true, __ATOMIC_RELAXED)) {
-        watch(MPI_COMM_SELF, on_finalize, c);
+        rc = watch(MPI_COMM_SELF, on_finalize, c);
+        c->watches_finalize = MPI_SUCCESS == rc;
     }
-    watch(module->comm, on_free, module);
+    return MPI_SUCCESS == rc ? watch(module->comm, on_free, module) : rc;
 }
 
 int mca_coll_fast_setup(mca_coll_fast_module_t *module)
@@ -244,6 +246,9 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     fs_wrapper_find_accel(&mca_coll_fast_component.wrapper);
     host.mem_kinds = mca_coll_fast_component.wrapper.mem_kinds;
     member.status = make_scratch(module);
+    if (FS_OK == member.status && MPI_SUCCESS != watch_end(module)) {
+        member.status = FS_ERR_NOMEM;
+    }
     status = fs_coll_create(&host, &mca_coll_fast_component.wrapper.params, &member, &module->coll,
                             why, sizeof(why));
     if (FS_OK != status) {
@@ -252,7 +257,6 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     module->state = fs_coll_active(module->coll) ? FAST_READY : FAST_OFF;
     if (FAST_READY == module->state) {
         fs_wrapper_welcome(&mca_coll_fast_component.wrapper, module->coll, module->comm->c_name);
-        watch_end(module);
     }
     return OMPI_SUCCESS;
 }
