@@ -232,7 +232,8 @@ static void check_fallback(void)
 
     if (NULL != unknown && '\0' == c->bad_value[0]) {
         snprintf(c->bad_value, sizeof(c->bad_value),
-                 "fallback is \"%s\"; allowed: all, or names of installed coll components", unknown);
+                 "fallback is \"%s\"; allowed: all, or names of installed coll components",
+                 unknown);
     }
 }
 
