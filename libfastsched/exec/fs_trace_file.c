@@ -9,6 +9,7 @@
  */
 #include "exec/fs_trace_file.h"
 
+#include "base/fs_arith.h"
 #include "sched/fs_topo.h"
 
 #include <inttypes.h>
@@ -229,7 +230,8 @@ static const fs_traced_call_t *find_call(const fs_trace_book_t *book,
 }
 
 /* What a lane was to do has a place in time only if its rate is known; the
- * viewers skip an "M" they do not know. */
+ * viewers skip an "M" they do not know. Where bytes move faster than at that rate
+ * it ends with the call: the next one has the same row. */
 static void print_planned(printer_t *p, const fs_event_t *e)
 {
     const fs_traced_call_t *call = find_call(p->book, e->call);
@@ -239,6 +241,8 @@ static void print_planned(printer_t *p, const fs_event_t *e)
     uint64_t begin = call->run + (uint64_t)((double)e->ready * ns);
     uint64_t end   = begin + (uint64_t)((double)e->bytes * ns);
 
+    begin = fs_u64_min(begin, call->end);
+    end   = fs_u64_min(end, call->end);
     open_event(p, "planned", end > begin ? 'X' : 'M');
     fprintf(p->out, ", \"name\": \"%s server %u\"",
             recv ? "receive from" : "send to", e->peer);
