@@ -341,13 +341,15 @@ static void finish(const exchange_t *x)
     }
 }
 
-/* Calls that are the MPI's in any case go without. */
+/* Calls that are the MPI's in any case go without, and so do addresses in types:
+ * who has to ask an MPI for the layout takes that for gaps. */
 static int may_be_device(const exchange_t *x, const struct exchange_state *s)
 {
     int inter;
 
     MPI_Comm_test_inter(x->comm, &inter);
-    return is_blocking(x) && !inter && s->n_peers > 1;
+    return is_blocking(x) && !inter && s->n_peers > 1 && !x->send_bottom &&
+           !x->recv_bottom;
 }
 
 static void buffers_init(const exchange_t *x, struct exchange_state *s)

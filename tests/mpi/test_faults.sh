@@ -80,7 +80,7 @@ nothing_left() {
 # ---- a rank is killed: the job ends ----
 
 killed() {
-    job -- --bytes 4000000 --kill 3 --after 30 "$@" && ends_badly &&
+    job -- --bytes 8000000 --kill 3 --after 20 "$@" && ends_badly &&
         said 0 0 ': ok' && nothing_left
 }
 
@@ -90,7 +90,7 @@ case_of 'a killed rank, errors come back: likewise' killed --return --abort
 # ---- a rank is stopped: the watchdog ----
 
 stopped() {
-    job --mca coll_fast_watchdog 2 -- --bytes 8000000 --stop 3 --after 30 \
+    job --mca coll_fast_watchdog 2 -- --bytes 8000000 --stop 3 --after 20 \
         "$@" && ends_badly && nothing_left &&
         said 1 7 'nothing has moved for too long (2 s).*waits for rank'
 }
@@ -103,7 +103,7 @@ case_of 'errors come back, and exit' stopped --return
 # too for whom all had gone through before: the second call is the last.
 finalized() {
     job --mca coll_fast_watchdog 1 "$@" -- --bytes 8000000 --calls 2 \
-        --pause 3 --pause-ms 5000 --after 30 --return --finalize &&
+        --pause 3 --pause-ms 5000 --after 20 --return --finalize &&
         ends_badly && said 8 8 ': \(ok\|error\)' && said 4 8 ': error' &&
         said 0 0 'Signal' && nothing_left
 }
