@@ -1,7 +1,7 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl
 dnl FS_OMPI: Open MPI and its internal headers. The compiler wrapper says where
-dnl they are. Sets MPICC, MPIRUN, OMPI_CPPFLAGS, OMPI_LDFLAGS, ompi_pkglibdir,
+dnl they are. Sets MPICC, MPIRUN, OMPI_CPPFLAGS, OMPI_LDFLAGS, OMPI_PMIX_LIBS, ompi_pkglibdir,
 dnl and fs_have_ompi_devel next to fs_have_ompi.
 dnl
 dnl Open MPI 5.0 does not install all that its own headers include: the sources
@@ -54,7 +54,11 @@ AC_DEFUN([FS_OMPI], [
       for fs_dir in `"$MPICC" --showme:libdirs`; do
         OMPI_LDFLAGS="$OMPI_LDFLAGS -L$fs_dir"
       done
+      dnl From 5.0 on its macros for PMIx call PMIx themselves.
+      AS_CASE([$fs_version], [4.*], [],
+        [OMPI_PMIX_LIBS=`pkg-config --libs pmix 2>/dev/null || echo -lpmix`])
       FS_OMPI_DEVEL])])
+  AC_SUBST([OMPI_PMIX_LIBS])
   AC_SUBST([OMPI_CPPFLAGS])
   AC_SUBST([OMPI_LDFLAGS])
   AC_SUBST([ompi_pkglibdir])

@@ -160,7 +160,7 @@ if [ -e "$component" ]; then
     lacks 'exported by mca_coll_fast.so' "$(exported "$component")" mca_coll_fast_component
     calls_itself "$component"
     # shellcheck disable=SC2086
-    needs_only "$component" libmpi libopen-pal $system
+    needs_only "$component" libmpi libopen-pal libpmix $system
 fi
 
 library=$build/mpich_coll_fast/.libs/libmpich_coll_fast.so
