@@ -52,6 +52,9 @@
 
 enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
+/* Has a process of the job the same word as we? */
+typedef enum fast_alike { FAST_UNKNOWN, FAST_ALIKE, FAST_UNLIKE } fast_alike_t;
+
 typedef struct mca_coll_fast_component_t {
     mca_coll_base_component_t super;
     char *priority_text;          /* as typed */
@@ -61,7 +64,7 @@ typedef struct mca_coll_fast_component_t {
     char bad_value[512];          /* why they cannot be used, or "" */
     char standing[64];            /* the priority, and who is not below it */
     char word[FS_WORD_MAX];       /* coll_fast_word.c */
-    bool *alike;                  /* [ranks of the job] known to have our word; or NULL */
+    fast_alike_t *alike;          /* [ranks of the job] or NULL */
     bool watches_finalize;        /* coll_fast_host.c */
     bool explained;               /* why a communicator is left to others */
     char served_by[200];          /* wrapper.served_by */

@@ -6,11 +6,12 @@
  * component is opened; MPI_Init's fence carries the words to every node, and
  * before a communicator's first exchange its ranks compare them.
  *
- * "Immediate": PMIx answers from what the fence has brought. Otherwise a word
- * that nobody has left is waited for, in Open MPI 5.0 without end. What the
- * fence does not bring is not compared: the words of other jobs (MPI_Comm_spawn),
- * and any where Open MPI was told to leave them where they are. Both are alike on
- * every rank.
+ * "Immediate": PMIx answers from what the fence has brought; otherwise a word that
+ * nobody has left would be waited for. From 5.0 on the fence does not always bring
+ * the words of other nodes: then they are fetched from there, which takes a
+ * millisecond, or PATIENCE_S where there is none. What is not compared: the words
+ * of other jobs (MPI_Comm_spawn), and any where Open MPI was told to leave them
+ * where they are. Both are alike on every rank.
  */
 #include "coll_fast.h"
 
@@ -21,6 +22,8 @@
 #include "opal/util/proc.h"
 
 #define KEY "coll.fast.word"
+
+enum { PATIENCE_S = 10 };
 
 /* A rank that refuses its parameters: its word begins so. */
 static const char refusal[] = "refused";
@@ -89,6 +92,30 @@ static char *read_word(opal_process_name_t name)
     return OPAL_SUCCESS == rc ? word : NULL;
 }
 
+/* The same where PMIx may have to fetch it. */
+static char *fetch_word(opal_process_name_t name)
+{
+    char *word = read_word(name);
+
+#if !defined(MCA_COLL_BASE_VERSION_2_0_0)
+    if (NULL == word) {
+        int seconds = PATIENCE_S;
+        pmix_value_t *value = NULL;
+        pmix_proc_t proc;
+        pmix_info_t info;
+
+        OPAL_PMIX_CONVERT_NAME(&proc, &name);
+        PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+        if (PMIX_SUCCESS == PMIx_Get(&proc, KEY, &info, 1, &value) && NULL != value) {
+            word = PMIX_STRING == value->type ? strdup(value->data.string) : NULL;
+            PMIX_VALUE_RELEASE(value);
+        }
+        PMIX_INFO_DESTRUCT(&info);
+    }
+#endif
+    return word;
+}
+
 static opal_process_name_t name_of(ompi_communicator_t *comm, int rank)
 {
     return ompi_comm_peer_lookup(comm, rank)->super.proc_name;
@@ -110,26 +137,25 @@ static bool is_of_one_job(ompi_communicator_t *comm)
 static bool has_our_word(opal_process_name_t name)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    bool *known = NULL == c->alike ? NULL : &c->alike[name.vpid];
-    bool same;
-    char *word;
+    fast_alike_t *known = NULL == c->alike ? NULL : &c->alike[name.vpid];
+    fast_alike_t alike = NULL == known ? FAST_UNKNOWN : __atomic_load_n(known, __ATOMIC_RELAXED);
 
-    if (NULL != known && __atomic_load_n(known, __ATOMIC_RELAXED)) {
-        return true;
+    if (FAST_UNKNOWN == alike) {
+        char *word = fetch_word(name);
+
+        alike = NULL != word && 0 == strcmp(word, c->word) ? FAST_ALIKE : FAST_UNLIKE;
+        free(word);
+        if (NULL != known) {
+            __atomic_store_n(known, alike, __ATOMIC_RELAXED);
+        }
     }
-    word = read_word(name);
-    same = NULL != word && 0 == strcmp(word, c->word);
-    free(word);
-    if (NULL != known && same) {
-        __atomic_store_n(known, true, __ATOMIC_RELAXED);
-    }
-    return same;
+    return FAST_ALIKE == alike;
 }
 
 /* The lowest rank that comes here speaks for all that do. */
 static bool speaks(ompi_communicator_t *comm)
 {
-    bool first = true;
+    bool first = 0 == ompi_comm_rank(comm) || !has_our_word(name_of(comm, 0));
 
     for (int r = 0; first && r < ompi_comm_rank(comm); ++r) {
         char *word = read_word(name_of(comm, r));
