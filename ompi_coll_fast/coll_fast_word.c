@@ -92,13 +92,14 @@ static char *read_word(opal_process_name_t name)
     return OPAL_SUCCESS == rc ? word : NULL;
 }
 
-/* The same where PMIx may have to fetch it. */
-static char *fetch_word(opal_process_name_t name)
+/* The same where PMIx may have to fetch it: from another node. */
+static char *fetch_word(const opal_proc_t *of)
 {
+    opal_process_name_t name = of->proc_name;
     char *word = read_word(name);
 
 #if !defined(MCA_COLL_BASE_VERSION_2_0_0)
-    if (NULL == word) {
+    if (NULL == word && !OPAL_PROC_ON_LOCAL_NODE(of->proc_flags)) {
         int seconds = PATIENCE_S;
         pmix_value_t *value = NULL;
         pmix_proc_t proc;
@@ -134,14 +135,15 @@ static bool is_of_one_job(ompi_communicator_t *comm)
 }
 
 /* Once per process: the words do not change. */
-static bool has_our_word(opal_process_name_t name)
+static bool has_our_word(ompi_communicator_t *comm, int rank)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    fast_alike_t *known = NULL == c->alike ? NULL : &c->alike[name.vpid];
+    const opal_proc_t *of = &ompi_comm_peer_lookup(comm, rank)->super;
+    fast_alike_t *known = NULL == c->alike ? NULL : &c->alike[of->proc_name.vpid];
     fast_alike_t alike = NULL == known ? FAST_UNKNOWN : __atomic_load_n(known, __ATOMIC_RELAXED);
 
     if (FAST_UNKNOWN == alike) {
-        char *word = fetch_word(name);
+        char *word = fetch_word(of);
 
         alike = NULL != word && 0 == strcmp(word, c->word) ? FAST_ALIKE : FAST_UNLIKE;
         free(word);
@@ -155,7 +157,7 @@ static bool has_our_word(opal_process_name_t name)
 /* The lowest rank that comes here speaks for all that do. */
 static bool speaks(ompi_communicator_t *comm)
 {
-    bool first = 0 == ompi_comm_rank(comm) || !has_our_word(name_of(comm, 0));
+    bool first = 0 == ompi_comm_rank(comm) || !has_our_word(comm, 0);
 
     for (int r = 0; first && r < ompi_comm_rank(comm); ++r) {
         char *word = read_word(name_of(comm, r));
@@ -202,7 +204,7 @@ bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm)
         return true;
     }
     for (int r = 0; r < ompi_comm_size(comm); ++r) {
-        if (!has_our_word(name_of(comm, r))) {
+        if (!has_our_word(comm, r)) {
             explain_once(comm, r);
             return false;
         }

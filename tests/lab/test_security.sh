@@ -48,7 +48,7 @@ job() {
     : >"$work/why"
     if [[ $mpi == ompi ]]; then
         set -- --mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 --mca coll_fast_stats 1 \
-            --mca coll_fast_guard 0 --mca pml ob1 --mca btl tcp,self,vader "$@"
+            --mca coll_fast_guard 0 "$@"
     else
         set -- -x FASTSCHED_ALGORITHM=staged -x FASTSCHED_MIN_BYTES=0 -x FASTSCHED_STATS=1 -x FASTSCHED_GUARD=0 "$@"
     fi

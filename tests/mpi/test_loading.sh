@@ -44,7 +44,7 @@ not_asked_for() { no_ucx && said 0 'coll fast' && said 0 ucp; }
 asked_for() {
     no_ucx --mca coll fast --mca coll_fast_algorithm staged &&
         said 1 "the MPI's own messages are used" && said 1 'call 1: staged' &&
-        said 1 'UCX cannot be used: libucp.so.0 has no ucs_status_string'
+        said 1 'UCX cannot be used: libucp.so.0 has no uc'
 }
 
 if [ "$mpi" = ompi ]; then
