@@ -107,8 +107,16 @@ void mpich_fast_comm_free(mpich_fast_comm_t *state)
     free(state);
 }
 
+static void close_network(void)
+{
+    fs_wrapper_close(&mpich_fast_wrapper);
+}
+
+/* After MPI_Finalize nobody needs our network any more; it closes while UCX is still there, whose
+ * destructors may run before one of ours. */
 void mpich_fast_finish(void)
 {
+    (void) atexit(close_network);
     pthread_mutex_lock(&lock);
     mpich_fast_finished = true;
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);

@@ -81,15 +81,6 @@ __attribute__((constructor)) static void take_over(void)
     }
 }
 
-/* After MPI_Finalize nobody needs our network any more. A process that ends without it, a forked
- * child say, has other things to do. */
-__attribute__((destructor)) static void let_go(void)
-{
-    if (mpich_fast_finished) {
-        fs_wrapper_close(&mpich_fast_wrapper);
-    }
-}
-
 /* ---- the start ---- */
 
 /* One rank says what is wrong, the lowest for which something is, before any ends the job. */
