@@ -137,9 +137,6 @@ struct mpich_fast_comm {
     mpich_fast_comm_t *next;
 };
 
-/* MPI_Finalize has begun. */
-extern bool mpich_fast_finished;
-
 /* fs_coll_create(), and what there is to say about it. Collective; alike on every rank. mine: what
  * this rank has failed at before. On FS_OK coll may be NULL. After FS_ERR_NOMEM calls go to the MPI,
  * but no rank may keep the state, since one may have none: the next call comes here again. */

@@ -16,7 +16,7 @@ static mpich_fast_comm_t *all;
 static unsigned generation; /* grows when any state goes */
 static int keyval = MPI_KEYVAL_INVALID;
 
-bool mpich_fast_finished;
+static bool finished; /* MPI_Finalize has begun */
 
 /* ---- errors ---- */
 
@@ -118,7 +118,7 @@ void mpich_fast_finish(void)
 {
     (void) atexit(close_network);
     pthread_mutex_lock(&lock);
-    mpich_fast_finished = true;
+    finished = true;
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     fs_wrapper_farewell_all(&mpich_fast_wrapper, NULL);
@@ -325,7 +325,7 @@ int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p)
 
     if (NULL == last.state || comm != last.comm || now != last.generation) {
         *state_p = NULL;
-        if (mpich_fast_finished) {
+        if (finished) {
             return MPI_SUCCESS;
         }
         mpi_errno = make_keyval();
