@@ -5,26 +5,30 @@
 
 #include "fastsched_exec.h"
 
+#include <string.h>
+
 #define KIB UINT64_C(1024)
 #define GIB (KIB * KIB * KIB)
 
+const char *fs_tool_word(const char *name)
+{
+    return strcmp(name, "unknown") == 0 ? NULL : name;
+}
+
 const char *fs_tool_balance_word(uint32_t k)
 {
-    return k <= FS_BALANCE_ROWCOL ? fs_balance_name((fs_balance_t)k) : NULL;
+    return fs_tool_word(fs_balance_name((fs_balance_t)k));
 }
 
 const char *fs_tool_decompose_word(uint32_t k)
 {
-    return k <= FS_DECOMPOSE_SPREADOUT ? fs_decompose_name((fs_decompose_t)k)
-                                       : NULL;
+    return fs_tool_word(fs_decompose_name((fs_decompose_t)k));
 }
 
 /* The host's own algorithm has no program of ours: its place is auto's. */
 static const char *algorithm_word(uint32_t k)
 {
-    return k == 0               ? "auto"
-           : k <= FS_ALG_DIRECT ? fs_alg_name((fs_alg_t)k)
-                                : NULL;
+    return k == FS_ALG_HOST ? "auto" : fs_tool_word(fs_alg_name((fs_alg_t)k));
 }
 
 static const char *format_word(uint32_t k)
@@ -56,24 +60,15 @@ void fs_tool_params_options(fs_tool_params_args_t *args,
 {
     set_defaults(args);
     fs_tool_add(options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Plan"});
-    fs_tool_add(
-        options,
-        (fs_tool_option_t){FS_TOOL_WORD, "algorithm", "NAME",
-                           "auto (by size and skew), staged, pipe2d or\n"
-                           "direct (auto)",
-                           .value = &args->algorithm, .word = algorithm_word});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_WORD, "balance", "NAME",
-                                   "minmove, equalize, greedy or rowcol\n"
-                                   "(minmove)",
-                                   .value = &args->balance,
-                                   .word  = fs_tool_balance_word});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_WORD, "decompose", "NAME",
-                                   "auto, compact, openshop, birkhoff,\n"
-                                   "hierarchical or spreadout (auto)",
-                                   .value = &args->decompose,
-                                   .word  = fs_tool_decompose_word});
+    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "algorithm", "NAME",
+                                            .value = &args->algorithm,
+                                            .word  = algorithm_word});
+    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "balance", "NAME",
+                                            .value = &args->balance,
+                                            .word  = fs_tool_balance_word});
+    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "decompose", "NAME",
+                                            .value = &args->decompose,
+                                            .word  = fs_tool_decompose_word});
     fs_tool_add(options, (fs_tool_option_t){
                              FS_TOOL_BYTES, "stage-cost", "BYTES",
                              "start-up cost of a message, as bytes a lane\n"
@@ -115,8 +110,7 @@ void fs_tool_format_option(uint32_t *json_p, fs_tool_options_t *options)
     *json_p = 0;
     fs_tool_add(options,
                 (fs_tool_option_t){FS_TOOL_WORD, "format", "NAME",
-                                   "text or json (text)", .value = json_p,
-                                   .word = format_word});
+                                   .value = json_p, .word = format_word});
 }
 
 int fs_tool_params_check(const fs_tool_params_args_t *args)

@@ -3,6 +3,7 @@
 #ifndef FS_TOOL_SIM_H
 #define FS_TOOL_SIM_H
 
+#include "fastsched_exec.h"
 #include "fastsched_sim.h"
 #include "tools/fs_tool_spans.h"
 #include "tools/fs_tool_traffic.h"
@@ -15,7 +16,7 @@ typedef enum fs_tool_sim_level {
 
 /* Words of --algorithm: auto and ours, as fs_alg_t counts them, then
  * fs_sim_baseline_t. */
-enum { FS_TOOL_SIM_OURS = FS_ALG_DIRECT + 1 };
+enum { FS_TOOL_SIM_OURS = FS_N_ALGS };
 
 /* Up to so many ranks auto simulates them all. */
 enum { FS_TOOL_SIM_MANY = 1024 };
