@@ -71,7 +71,7 @@ fi
 # ---- includes ----
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
-base='"(base/)?fs_(arena|arith|assert|bits|digest|status).h"|"fastsched.h"'
+base='"(base/)?fs_(arena|arith|assert|bits|digest|grow|json|status|value).h"|"fastsched.h"'
 sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_(frame|pattern|straggler).h\""
 
 accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"fastsched_accel.h"'
@@ -99,8 +99,8 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*.h | grep -E '(coll_fast|osu_|\.\.)'
 [ -z "$crossing" ] || complain "libfastsched may not know its users:
 $crossing"
 
-crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE ' "(tools/fs_[a-z_]*|fastsched(_[a-z]+)?)\.h"$')
-[ -z "$crossing" ] || complain "the command knows the public headers only:
+crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE ' "(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?)\.h"$')
+[ -z "$crossing" ] || complain "the command knows the public headers and base only:
 $crossing"
 
 # ---- every file is built and distributed ----
@@ -110,13 +110,14 @@ for file in "$lib"/*/*.[ch] "$lib"/*.h; do
     grep -qF "$file" "$lib/Makefile.am" || complain "libfastsched/Makefile.am does not name $file"
 done
 
-# ---- base, sched and sim are pure: nothing but their arguments ----
+# ---- base, sched and sim are pure: nothing but their arguments; JSON goes into a file that is one ----
 
 impure='getenv|secure_getenv|clock.*|time|gettimeofday|nanosleep|usleep|rand.*|random|drand48|getpid|gethostname'
 impure="$impure|printf|fprintf|vprintf|puts|fopen|open|read|write|pthread_.*|exit"
 for object in "$build"/libfastsched/base/*.o "$build"/libfastsched/sched/*.o \
     "$build"/libfastsched/sim/*.o; do
     [ -f "$object" ] || continue
+    [ "${object##*/}" != fs_json.o ] || continue
     calls=$(${NM:-nm} -u "$object" | awk '{ print $2 }' | sed 's/@.*//' | grep -xE "$impure")
     [ -z "$calls" ] || complain "${object#"$build"/} is not pure, it calls:
 $calls"

@@ -8,6 +8,7 @@
 
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
+#include "base/fs_value.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_rails.h"
 
@@ -323,85 +324,7 @@ static const row_t rows[] = {
 
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* ---- reading values: true if text is a value and nothing else ---- */
-
-static bool read_digits(const char **p, uint64_t *value_p)
-{
-    const char *start = *p;
-
-    for (*value_p = 0; **p >= '0' && **p <= '9'; ++*p) {
-        if (!fs_u64_mul(*value_p, 10, value_p) ||
-            !fs_u64_add(*value_p, (uint64_t)(**p - '0'), value_p)) {
-            return false;
-        }
-    }
-    return *p != start;
-}
-
-static bool read_number(const char *text, uint64_t *value_p)
-{
-    return read_digits(&text, value_p) && *text == '\0';
-}
-
-/* Bytes with an optional k, m or g: powers of 1024. */
-static bool read_bytes(const char *text, uint64_t *value_p)
-{
-    static const char letters[] = "kmg";
-    uint64_t          factor    = 1;
-    const char       *letter;
-
-    if (!read_digits(&text, value_p)) {
-        return false;
-    }
-    if (*text != '\0') {
-        letter = strchr(letters, *text | 0x20);
-        if (letter == NULL || text[1] != '\0') {
-            return false;
-        }
-        factor = UINT64_C(1) << (10 * (letter - letters + 1));
-    }
-    return fs_u64_mul(*value_p, factor, value_p);
-}
-
-/* "2.2" is 2200. */
-static bool read_milli(const char *text, uint64_t *value_p)
-{
-    uint64_t unit = 100;
-
-    if (!read_digits(&text, value_p) || !fs_u64_mul(*value_p, 1000, value_p)) {
-        return false;
-    }
-    if (*text == '.') {
-        for (++text; *text >= '0' && *text <= '9' && unit > 0; ++text) {
-            *value_p += unit * (uint64_t)(*text - '0');
-            unit /= 10;
-        }
-    }
-    return *text == '\0';
-}
-
-/* "50mbit", "100gbit", "0"; powers of 1000, bits per second. */
-static bool read_rate(const char *text, uint64_t *value_p)
-{
-    static const struct {
-        const char *unit;
-        uint64_t    factor;
-    } units[] = {
-        {"bit", 1}, {"kbit", 1000}, {"mbit", 1000000}, {"gbit", 1000000000}};
-
-    if (!read_digits(&text, value_p)) {
-        return false;
-    }
-    if (*text == '\0') {
-        return *value_p == 0; /* a rate without a unit is a mistake */
-    }
-    for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); ++k) {
-        if (strcmp(text, units[k].unit) == 0) {
-            return fs_u64_mul(*value_p, units[k].factor, value_p);
-        }
-    }
-    return false;
-}
+/* ---- reading values ---- */
 
 static bool read_word(const char *text, const char *const *words,
                       uint64_t *value_p)
@@ -420,16 +343,16 @@ static bool read_value(const row_t *row, const char *text, uint64_t *value_p)
     case WORD:
         return read_word(text, row->words, value_p);
     case NUMBER:
-        return read_number(text, value_p) && *value_p >= row->min &&
+        return fs_value_number(text, value_p) && *value_p >= row->min &&
                *value_p <= row->max;
     case BYTES:
-        return read_bytes(text, value_p) && *value_p >= row->min &&
+        return fs_value_bytes(text, value_p) && *value_p >= row->min &&
                *value_p <= row->max;
     case MILLI:
-        return read_milli(text, value_p) && *value_p >= row->min &&
+        return fs_value_milli(text, value_p) && *value_p >= row->min &&
                *value_p <= row->max;
     case RATE:
-        return read_rate(text, value_p);
+        return fs_value_rate(text, value_p);
     case TEXT:
         return strlen(text) <= row->max;
     }

@@ -9,6 +9,7 @@
 #include "exec/fs_trace.h"
 
 #include "base/fs_arith.h"
+#include "base/fs_grow.h"
 #include "exec/fs_clock.h"
 #include "exec/fs_trace_file.h"
 #include "sched/fs_plan.h"
@@ -21,12 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    NONE             = UINT32_MAX,
-    SHORTEST_WAIT_NS = 1000,
-    FIRST_EVENTS     = 1024,
-    MAX_EVENTS       = 1 << 20
-};
+enum { NONE = UINT32_MAX, SHORTEST_WAIT_NS = 1000, MAX_EVENTS = 1 << 20 };
 
 typedef struct op_times {
     uint64_t ready;
@@ -164,23 +160,6 @@ void fs_trace_destroy(fs_trace_t *trace)
 
 /* ---- the array; from here on under the lock ---- */
 
-/* The array with room for one more, perhaps elsewhere; NULL: there is none, and
- * it is as before. */
-static void *grow(void *array, size_t n, size_t *max_p, size_t limit,
-                  size_t elem)
-{
-    size_t max = *max_p == 0 ? FIRST_EVENTS : *max_p * 2;
-    void  *bigger;
-
-    if (n < *max_p) {
-        return array;
-    }
-    max    = max < limit ? max : limit;
-    bigger = n == limit ? NULL : realloc(array, max * elem);
-    *max_p = bigger == NULL ? *max_p : max;
-    return bigger;
-}
-
 /* The last call; in_call, or n_calls is not 0. */
 static fs_traced_call_t *current(fs_trace_t *trace)
 {
@@ -189,9 +168,10 @@ static fs_traced_call_t *current(fs_trace_t *trace)
 
 static void add(fs_trace_t *trace, fs_event_t event)
 {
-    fs_trace_book_t *book = &trace->book;
-    fs_event_t *events = grow(book->events, book->n_events, &trace->max_events,
-                              book->origin.max_events, sizeof(event));
+    fs_trace_book_t *book   = &trace->book;
+    fs_event_t      *events = fs_grow(book->events, book->n_events,
+                                      &trace->max_events, book->origin.max_events,
+                                      sizeof(event));
 
     if (events == NULL) {
         ++book->dropped;
@@ -219,9 +199,9 @@ static void end_phase(fs_trace_t *trace, uint64_t time)
 static void add_call(fs_trace_t *trace, uint64_t number)
 {
     fs_trace_book_t  *book  = &trace->book;
-    fs_traced_call_t *calls = grow(book->calls, book->n_calls,
-                                   &trace->max_calls, book->origin.max_events,
-                                   sizeof(*calls));
+    fs_traced_call_t *calls = fs_grow(book->calls, book->n_calls,
+                                      &trace->max_calls,
+                                      book->origin.max_events, sizeof(*calls));
 
     trace->in_call = calls != NULL;
     if (calls == NULL) {

@@ -10,6 +10,7 @@
 #include "exec/fs_trace_file.h"
 
 #include "base/fs_arith.h"
+#include "base/fs_json.h"
 #include "sched/fs_topo.h"
 
 #include <inttypes.h>
@@ -69,65 +70,42 @@ static const char *const buffer_names[] = {
 
 /* Which rows there are: slots, a bit each. */
 typedef struct printer {
-    FILE                  *out;
+    fs_json_t              json;
     const fs_trace_book_t *book;
     uint64_t               rows[N_TRACKS];
 } printer_t;
 
 /* ---- pieces ---- */
 
-static void print_text(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text != '\0'; ++text) {
-        unsigned char byte = (unsigned char)*text;
-
-        if (byte == '"' || byte == '\\') {
-            fprintf(out, "\\%c", byte);
-        } else if (byte < ' ' || byte >= 0x7f) {
-            fprintf(out, "\\u%04x", byte);
-        } else {
-            fputc(byte, out);
-        }
-    }
-    fputc('"', out);
-}
-
-/* The viewers want microseconds. */
-static void print_us(FILE *out, const char *key, uint64_t ns)
-{
-    fprintf(out, ", \"%s\": %" PRIu64 ".%03u", key, ns / 1000,
-            (unsigned)(ns % 1000));
-}
-
 /* Up to where its name goes. */
-static void open_event(const printer_t *p, const char *cat, char ph)
+static fs_json_t *open_event(printer_t *p, const char *cat, const char *ph)
 {
-    fprintf(p->out, ",\n{\"ph\": \"%c\", \"cat\": \"%s\", \"pid\": %u", ph, cat,
-            p->book->origin.world_rank);
+    fs_json_open(&p->json, NULL, '{');
+    fs_json_text(&p->json, "ph", ph);
+    fs_json_text(&p->json, "cat", cat);
+    fs_json_u64(&p->json, "pid", p->book->origin.world_rank);
+    return &p->json;
 }
 
-/* Where and when; its arguments are open after that. */
+/* Where and when; its arguments are open after that. The viewers want
+ * microseconds. */
 static void place(printer_t *p, track_t track, uint8_t slot, uint64_t begin,
                   uint64_t end, uint32_t call)
 {
     p->rows[track] |= UINT64_C(1) << slot;
-    fprintf(p->out, ", \"tid\": %d", (int)track * TRACK_ROWS + slot);
-    print_us(p->out, "ts", begin);
+    fs_json_u64(&p->json, "tid", (uint64_t)track * TRACK_ROWS + slot);
+    fs_json_milli(&p->json, "ts", begin);
     if (end > begin) {
-        print_us(p->out, "dur", end - begin);
+        fs_json_milli(&p->json, "dur", end - begin);
     }
-    fprintf(p->out, ", \"args\": {\"call\": %u", call);
+    fs_json_open(&p->json, "args", '{');
+    fs_json_u64(&p->json, "call", call);
 }
 
-static void close_event(const printer_t *p)
+static void close_event(printer_t *p)
 {
-    fputs("}}", p->out);
-}
-
-static void print_u64(const printer_t *p, const char *key, uint64_t value)
-{
-    fprintf(p->out, ", \"%s\": %" PRIu64, key, value);
+    fs_json_close(&p->json);
+    fs_json_close(&p->json);
 }
 
 /* ---- events ---- */
@@ -138,11 +116,10 @@ static void print_copy(printer_t *p, const fs_event_t *e)
                        : e->dst >= FS_BUF_PACKED ? "unpack"
                                                  : "copy";
 
-    open_event(p, "copy", 'X');
-    fprintf(p->out, ", \"name\": \"%s\"", name);
+    fs_json_text(open_event(p, "copy", "X"), "name", name);
     place(p, TRACK_COPY, e->slot, e->post, e->end, e->call);
-    fprintf(p->out, ", \"from\": \"%s\", \"to\": \"%s\"", buffer_names[e->src],
-            buffer_names[e->dst]);
+    fs_json_text(&p->json, "from", buffer_names[e->src]);
+    fs_json_text(&p->json, "to", buffer_names[e->dst]);
 }
 
 static void print_message(printer_t *p, const fs_event_t *e)
@@ -152,12 +129,11 @@ static void print_message(printer_t *p, const fs_event_t *e)
                         ? (recv ? TRACK_RECV : TRACK_SEND)
                         : (recv ? TRACK_INSIDE_RECV : TRACK_INSIDE_SEND);
 
-    open_event(p, channel_names[e->channel], 'X');
-    fprintf(p->out, ", \"name\": \"%s %u\"", recv ? "receive from" : "send to",
-            e->peer);
+    fs_json_say(open_event(p, channel_names[e->channel], "X"), "name", "%s %u",
+                recv ? "receive from" : "send to", e->peer);
     place(p, track, e->slot, e->post, e->end, e->call);
-    print_u64(p, "peer", e->peer);
-    print_u64(p, "count", e->count);
+    fs_json_u64(&p->json, "peer", e->peer);
+    fs_json_u64(&p->json, "count", e->count);
 }
 
 static void print_op(printer_t *p, const fs_event_t *e)
@@ -167,12 +143,12 @@ static void print_op(printer_t *p, const fs_event_t *e)
     } else {
         print_message(p, e);
     }
-    print_u64(p, "bytes", e->bytes);
-    print_u64(p, "op", e->op);
+    fs_json_u64(&p->json, "bytes", e->bytes);
+    fs_json_u64(&p->json, "op", e->op);
     if (e->by != UINT32_MAX) {
-        print_u64(p, "by", e->by);
+        fs_json_u64(&p->json, "by", e->by);
     }
-    print_us(p->out, "ready", e->ready);
+    fs_json_milli(&p->json, "ready", e->ready);
     close_event(p);
 }
 
@@ -180,14 +156,13 @@ static void print_wait(printer_t *p, const fs_event_t *e)
 {
     bool recv = e->op_kind == FS_OP_RECV;
 
-    open_event(p, "wait", 'X');
-    fprintf(p->out, ", \"name\": \"wait to %s %u\"",
-            recv ? "receive from" : "send to", e->peer);
+    fs_json_say(open_event(p, "wait", "X"), "name", "wait to %s %u",
+                recv ? "receive from" : "send to", e->peer);
     place(p, recv ? TRACK_WAIT_RECV : TRACK_WAIT_SEND, 0, e->post, e->end,
           e->call);
-    print_u64(p, "peer", e->peer);
-    print_u64(p, "op", e->op);
-    print_u64(p, "bytes", e->bytes);
+    fs_json_u64(&p->json, "peer", e->peer);
+    fs_json_u64(&p->json, "op", e->op);
+    fs_json_u64(&p->json, "bytes", e->bytes);
     close_event(p);
 }
 
@@ -195,19 +170,18 @@ static void print_grant(printer_t *p, const fs_event_t *e)
 {
     bool given = e->op_kind == FS_OP_RECV;
 
-    open_event(p, "grant", 'i');
-    fprintf(p->out, ", \"s\": \"t\", \"name\": \"grant %s %u\"",
-            given ? "to" : "from", e->peer);
+    fs_json_text(open_event(p, "grant", "i"), "s", "t");
+    fs_json_say(&p->json, "name", "grant %s %u", given ? "to" : "from",
+                e->peer);
     place(p, given ? TRACK_GIVEN : TRACK_GRANTED, 0, e->end, e->end, e->call);
-    print_u64(p, "peer", e->peer);
-    print_u64(p, "count", e->count);
+    fs_json_u64(&p->json, "peer", e->peer);
+    fs_json_u64(&p->json, "count", e->count);
     close_event(p);
 }
 
 static void print_phase(printer_t *p, const fs_event_t *e)
 {
-    open_event(p, "phase", 'X');
-    fprintf(p->out, ", \"name\": \"%s\"", phase_names[e->op]);
+    fs_json_text(open_event(p, "phase", "X"), "name", phase_names[e->op]);
     place(p, TRACK_CALL, 0, e->post, e->end, e->call);
     close_event(p);
 }
@@ -243,14 +217,13 @@ static void print_planned(printer_t *p, const fs_event_t *e)
 
     begin = fs_u64_min(begin, call->end);
     end   = fs_u64_min(end, call->end);
-    open_event(p, "planned", end > begin ? 'X' : 'M');
-    fprintf(p->out, ", \"name\": \"%s server %u\"",
-            recv ? "receive from" : "send to", e->peer);
+    fs_json_say(open_event(p, "planned", end > begin ? "X" : "M"), "name",
+                "%s server %u", recv ? "receive from" : "send to", e->peer);
     place(p, recv ? TRACK_PLANNED_RECV : TRACK_PLANNED_SEND, 0, begin, end,
           e->call);
-    print_u64(p, "server", e->peer);
-    print_u64(p, "start", e->ready);
-    print_u64(p, "bytes", e->bytes);
+    fs_json_u64(&p->json, "server", e->peer);
+    fs_json_u64(&p->json, "start", e->ready);
+    fs_json_u64(&p->json, "bytes", e->bytes);
     close_event(p);
 }
 
@@ -277,84 +250,95 @@ static void print_event(printer_t *p, const fs_event_t *e)
 
 static void print_call(printer_t *p, const fs_traced_call_t *call)
 {
-    open_event(p, "call", 'X');
-    fprintf(p->out, ", \"name\": \"call %" PRIu64 "\"", call->number);
+    fs_json_t *json = open_event(p, "call", "X");
+
+    fs_json_say(json, "name", "call %" PRIu64, call->number);
     place(p, TRACK_CALL, 0, call->begin, call->end, (uint32_t)call->number);
-    fprintf(p->out, ", \"algorithm\": \"%s\"", fs_alg_name(call->choice.alg));
+    fs_json_text(json, "algorithm", fs_alg_name(call->choice.alg));
     if (call->choice.alg == FS_ALG_STAGED) {
-        fprintf(p->out, ", \"decompose\": \"%s\"",
-                fs_decompose_name(call->decompose));
-        print_u64(p, "stages", call->n_stages);
-        print_u64(p, "planned", call->total_per_lane);
+        fs_json_text(json, "decompose", fs_decompose_name(call->decompose));
+        fs_json_u64(json, "stages", call->n_stages);
+        fs_json_u64(json, "planned", call->total_per_lane);
     }
-    print_u64(p, "bytes", call->inter_bytes);
-    print_u64(p, "bound", call->lower_bound);
-    fputs(", \"status\": ", p->out);
-    print_text(p->out, fs_strerror(call->status));
+    fs_json_u64(json, "bytes", call->inter_bytes);
+    fs_json_u64(json, "bound", call->lower_bound);
+    fs_json_text(json, "status", fs_strerror(call->status));
     if (call->run > 0) {
-        print_us(p->out, "run", call->run);
+        fs_json_milli(json, "run", call->run);
     }
     close_event(p);
 }
 
 /* ---- the frame ---- */
 
-static void print_head(const printer_t *p)
+static void print_head(fs_json_t *json, const fs_trace_book_t *book)
 {
-    const fs_trace_origin_t *o      = &p->book->origin;
+    const fs_trace_origin_t *o      = &book->origin;
     uint32_t                 server = fs_topo_server(o->topo, o->rank);
     uint32_t                 lane   = fs_topo_lane(o->topo, o->rank);
 
-    fputs("{\"displayTimeUnit\": \"ns\", \"otherData\": {\"format\": "
-          "\"fastsched trace 1\", \"comm\": ",
-          p->out);
-    print_text(p->out, o->comm_name);
-    fprintf(p->out, ", \"id\": \"%llx\"", (unsigned long long)o->comm_id);
-    print_u64(p, "rank", o->rank);
-    print_u64(p, "world_rank", o->world_rank);
-    print_u64(p, "ranks", o->topo->n_ranks);
-    print_u64(p, "server", server);
-    print_u64(p, "servers", o->topo->n_servers);
+    fs_json_open(json, "otherData", '{');
+    fs_json_text(json, "format", "fastsched trace 1");
+    fs_json_text(json, "comm", o->comm_name);
+    fs_json_say(json, "id", "%" PRIx64, o->comm_id);
+    fs_json_u64(json, "rank", o->rank);
+    fs_json_u64(json, "world_rank", o->world_rank);
+    fs_json_u64(json, "ranks", o->topo->n_ranks);
+    fs_json_u64(json, "server", server);
+    fs_json_u64(json, "servers", o->topo->n_servers);
     if (lane != FS_NO_LANE) {
-        print_u64(p, "lane", lane);
+        fs_json_u64(json, "lane", lane);
     }
-    print_u64(p, "lanes", fs_topo_n_lanes(o->topo, server));
-    print_u64(p, "rate", o->rate);
-    fputs(", \"clock\": ", p->out);
-    print_text(p->out, p->book->clock);
-    fputs(", \"process\": ", p->out);
-    print_text(p->out, p->book->process);
-    print_u64(p, "epoch_ns", p->book->epoch);
-    print_u64(p, "events", p->book->n_events);
-    print_u64(p, "dropped", p->book->dropped);
-    fputs("}, \"traceEvents\": [\n", p->out);
-    fprintf(p->out,
-            "{\"ph\": \"M\", \"cat\": \"name\", \"pid\": %u, \"name\": "
-            "\"process_name\", \"args\": {\"name\": \"rank %u, server %u\"}}",
-            o->world_rank, o->world_rank, server);
+    fs_json_u64(json, "lanes", fs_topo_n_lanes(o->topo, server));
+    fs_json_u64(json, "rate", o->rate);
+    fs_json_text(json, "clock", book->clock);
+    fs_json_text(json, "process", book->process);
+    fs_json_u64(json, "epoch_ns", book->epoch);
+    fs_json_u64(json, "events", book->n_events);
+    fs_json_u64(json, "dropped", book->dropped);
+    fs_json_close(json);
 }
 
-static void print_row_names(const printer_t *p)
+static void print_process_name(printer_t *p)
+{
+    const fs_trace_origin_t *o    = &p->book->origin;
+    fs_json_t               *json = open_event(p, "name", "M");
+
+    fs_json_text(json, "name", "process_name");
+    fs_json_open(json, "args", '{');
+    fs_json_say(json, "name", "rank %u, server %u", o->world_rank,
+                fs_topo_server(o->topo, o->rank));
+    close_event(p);
+}
+
+static void print_row_names(printer_t *p)
 {
     for (int track = 0; track < N_TRACKS; ++track) {
         for (int slot = 0; slot < FS_TRACE_SLOTS; ++slot) {
             if ((p->rows[track] >> slot & 1) == 0) {
                 continue;
             }
-            open_event(p, "name", 'M');
-            fprintf(p->out,
-                    ", \"tid\": %d, \"name\": \"thread_name\", \"args\": "
-                    "{\"name\": \"%02d %s\"}}",
-                    track * TRACK_ROWS + slot, track, track_names[track]);
+            open_event(p, "name", "M");
+            fs_json_u64(&p->json, "tid", (uint64_t)(track * TRACK_ROWS + slot));
+            fs_json_text(&p->json, "name", "thread_name");
+            fs_json_open(&p->json, "args", '{');
+            fs_json_say(&p->json, "name", "%02d %s", track, track_names[track]);
+            close_event(p);
         }
     }
 }
 
 void fs_trace_print(FILE *out, const fs_trace_book_t *book)
 {
-    printer_t p = {.out = out, .book = book};
+    printer_t p = {.book = book};
 
-    print_head(&p);
+    fs_json_init(&p.json, out, 0);
+    fs_json_open(&p.json, NULL, '{');
+    fs_json_text(&p.json, "displayTimeUnit", "ns");
+    print_head(&p.json, book);
+    fs_json_open(&p.json, "traceEvents", '[');
+    p.json.wrap = p.json.depth; /* from here on an event is a line */
+    print_process_name(&p);
     for (size_t k = 0; k < book->n_calls; ++k) {
         print_call(&p, &book->calls[k]);
     }
@@ -362,5 +346,6 @@ void fs_trace_print(FILE *out, const fs_trace_book_t *book)
         print_event(&p, &book->events[k]);
     }
     print_row_names(&p);
-    fputs("\n]}\n", out);
+    fs_json_close(&p.json);
+    fs_json_close(&p.json);
 }

@@ -12,6 +12,7 @@
 
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
+#include "base/fs_grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,16 +43,15 @@ const char *fs_decompose_name(fs_decompose_t how)
 
 static bool grow(fs_draft_t *draft)
 {
-    size_t wanted = draft->max_transfers == 0 ? 256 : draft->max_transfers * 2;
-    void  *bigger =
-        realloc(draft->transfers, wanted * sizeof(*draft->transfers));
+    void *bigger = fs_grow(draft->transfers, draft->n_transfers,
+                           &draft->max_transfers, SIZE_MAX,
+                           sizeof(*draft->transfers));
 
     if (bigger == NULL) {
         draft->status = FS_ERR_NOMEM;
         return false;
     }
-    draft->transfers     = bigger;
-    draft->max_transfers = wanted;
+    draft->transfers = bigger;
     return true;
 }
 

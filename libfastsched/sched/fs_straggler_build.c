@@ -2,27 +2,10 @@
 /* Arrays that grow, and the two rings that several schedules begin with. */
 #include "sched/fs_straggler_build.h"
 
+#include "base/fs_grow.h"
+
+#include <stdint.h>
 #include <stdlib.h>
-
-/* Room for one more element in an array of n. */
-static void *one_more(void *array, size_t n, size_t *room_p, size_t elem_bytes)
-{
-    size_t room = *room_p;
-    void  *larger;
-
-    if (n < room) {
-        return array;
-    }
-    room = room < 64 ? 64 : room + room / 2;
-    if (room > SIZE_MAX / elem_bytes) {
-        return NULL;
-    }
-    larger = realloc(array, room * elem_bytes);
-    if (larger != NULL) {
-        *room_p = room;
-    }
-    return larger;
-}
 
 void fs_straggler_say(fs_straggler_build_t *build, fs_straggler_msg_t msg)
 {
@@ -32,8 +15,8 @@ void fs_straggler_say(fs_straggler_build_t *build, fs_straggler_msg_t msg)
     if (build->status != FS_OK) {
         return;
     }
-    msgs = one_more(schedule->msgs, schedule->n_msgs, &build->msgs_room,
-                    sizeof(msgs[0]));
+    msgs = fs_grow(schedule->msgs, schedule->n_msgs, &build->msgs_room,
+                   SIZE_MAX, sizeof(msgs[0]));
     if (msgs == NULL) {
         build->status = FS_ERR_NOMEM;
         return;
@@ -70,8 +53,8 @@ void fs_straggler_end_round(fs_straggler_build_t *build)
     if (build->status != FS_OK) {
         return;
     }
-    first = one_more(schedule->first, (size_t)schedule->n_rounds + 1,
-                     &build->rounds_room, sizeof(first[0]));
+    first = fs_grow(schedule->first, (size_t)schedule->n_rounds + 1,
+                    &build->rounds_room, SIZE_MAX, sizeof(first[0]));
     if (first == NULL) {
         build->status = FS_ERR_NOMEM;
         return;

@@ -8,7 +8,8 @@
  */
 #include "fastsched_pattern.h"
 #include "tools/fs_tool.h"
-#include "tools/fs_tool_json.h"
+#include "base/fs_value.h"
+#include "base/fs_json.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_progress.h"
 #include "tools/fs_tool_sample.h"
@@ -119,7 +120,7 @@ static int check_servers(const args_t *args)
     uint64_t    n = 0, max = 65536 / args->lanes;
 
     while (next_item(&list, item)) {
-        if (!fs_tool_read_number(FS_TOOL_U32, item, &n) || n < 2 || n > max) {
+        if (!fs_value_number(item, &n) || n < 2 || n > max) {
             return fs_tool_bad("--servers \"%s\": allowed: 2 to %llu, and "
                                "commas between",
                                item, (unsigned long long)max);
@@ -304,7 +305,7 @@ static void set_per_lane(bench_t *bench)
 
 static void print(const args_t *args, const result_t *result)
 {
-    fs_tool_json_t json;
+    fs_json_t json;
 
     if (!args->json) {
         printf("%7u  %5u  %-14s  %-12s  %-12s  %11.1f  %11.1f  %6u  %8.4f\n",
@@ -314,18 +315,18 @@ static void print(const args_t *args, const result_t *result)
         fflush(stdout);
         return;
     }
-    fs_tool_json_init(&json, stdout, 0);
-    fs_tool_json_open(&json, NULL, '{');
-    fs_tool_json_u64(&json, "servers", result->servers);
-    fs_tool_json_u64(&json, "lanes", args->lanes);
-    fs_tool_json_text(&json, "pattern", result->pattern);
-    fs_tool_json_text(&json, "decompose", result->decompose);
-    fs_tool_json_text(&json, "chosen", result->chosen);
-    fs_tool_json_real(&json, "plan_us", result->plan_us, 3);
-    fs_tool_json_real(&json, "schedule_us", result->schedule_us, 3);
-    fs_tool_json_u64(&json, "stages", result->stages);
-    fs_tool_json_real(&json, "total_over_lb", result->over_bound, 6);
-    fs_tool_json_close(&json);
+    fs_json_init(&json, stdout, 0);
+    fs_json_open(&json, NULL, '{');
+    fs_json_u64(&json, "servers", result->servers);
+    fs_json_u64(&json, "lanes", args->lanes);
+    fs_json_text(&json, "pattern", result->pattern);
+    fs_json_text(&json, "decompose", result->decompose);
+    fs_json_text(&json, "chosen", result->chosen);
+    fs_json_real(&json, "plan_us", result->plan_us, 3);
+    fs_json_real(&json, "schedule_us", result->schedule_us, 3);
+    fs_json_u64(&json, "stages", result->stages);
+    fs_json_real(&json, "total_over_lb", result->over_bound, 6);
+    fs_json_close(&json);
     fflush(stdout);
 }
 
@@ -420,7 +421,7 @@ static int run_all(const args_t *args)
     while (rc == FS_TOOL_OK && next_item(&by_servers, servers)) {
         const char *by_pattern = args->patterns;
 
-        fs_tool_read_number(FS_TOOL_U32, servers, &n);
+        fs_value_number(servers, &n);
         while (rc == FS_TOOL_OK && next_item(&by_pattern, pattern)) {
             rc = run_pattern(&bench, (uint32_t)n, pattern);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fastsched program: what a rank does, operation by operation, as JSON. */
 #include "tools/fs_tool.h"
+#include "base/fs_value.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_program.h"
 
@@ -57,7 +58,7 @@ static int read_rank(const char *text, programs_t *programs)
         programs->end   = n;
         return FS_TOOL_OK;
     }
-    if (!fs_tool_read_number(FS_TOOL_U32, text, &rank) || rank >= n) {
+    if (!fs_value_number(text, &rank) || rank >= n) {
         char quoted[64];
 
         return fs_tool_bad(
@@ -95,12 +96,12 @@ static int verify(const programs_t *programs)
 
 static int print(const programs_t *programs, bool list)
 {
-    fs_tool_json_t json;
-    fs_status_t    status = FS_OK;
+    fs_json_t   json;
+    fs_status_t status = FS_OK;
 
-    fs_tool_json_init(&json, stdout, list ? 3 : 2);
+    fs_json_init(&json, stdout, list ? 3 : 2);
     if (list) {
-        fs_tool_json_open(&json, NULL, '[');
+        fs_json_open(&json, NULL, '[');
     }
     for (uint32_t r = programs->first; status == FS_OK && r < programs->end;
          ++r) {
@@ -108,7 +109,7 @@ static int print(const programs_t *programs, bool list)
                                       programs->plans[r]);
     }
     if (list) {
-        fs_tool_json_close(&json);
+        fs_json_close(&json);
     }
     return status == FS_OK ? FS_TOOL_OK : fs_tool_status("program", status);
 }

@@ -8,6 +8,7 @@
 
 enum { MAX_RUNS = 1000, MIN_CHUNK = 64 };
 
+#define GBIT    UINT64_C(1000000000)
 #define GIB     (UINT64_C(1) << 30)
 #define UNGIVEN UINT64_MAX
 
@@ -15,9 +16,9 @@ typedef struct args {
     fs_tool_traffic_args_t traffic;
     fs_tool_params_args_t  params;
     uint32_t               algorithm;
-    const char            *scale_out;
-    const char            *scale_up;
-    const char            *copy;
+    uint64_t               scale_out; /* bits per second */
+    uint64_t               scale_up;
+    uint64_t               copy;        /* 0: copies take no time */
     uint32_t               alpha_milli; /* thousandths of microseconds */
     uint32_t               alpha_up_milli;
     uint32_t               incast_milli;
@@ -80,20 +81,20 @@ static void add_network_rows(args_t *args, fs_tool_options_t *options)
 {
     fs_tool_add(options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Cluster"});
     fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_TEXT, "scale-out", "RATE",
+                             FS_TOOL_RATE, "scale-out", "RATE",
                              "of a NIC, each direction (400gbit): kbit, mbit,\n"
                              "gbit, tbit or kBps, MBps, GBps, TBps, powers\n"
                              "of 1000",
-                             .value = &args->scale_out});
+                             .value = &args->scale_out, 1, UINT64_MAX});
     fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_TEXT, "scale-up", "RATE",
+                             FS_TOOL_RATE, "scale-up", "RATE",
                              "of a rank inside its server, each direction,\n"
                              "all its links together (450GBps)",
-                             .value = &args->scale_up});
+                             .value = &args->scale_up, 1, UINT64_MAX});
     fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_TEXT, "copy", "RATE",
+                (fs_tool_option_t){FS_TOOL_RATE, "copy", "RATE",
                                    "of copies on a rank (they take no time)",
-                                   .value = &args->copy});
+                                   .value = &args->copy, 1, UINT64_MAX});
     fs_tool_add(options, (fs_tool_option_t){
                              FS_TOOL_MILLI, "alpha", "US",
                              "microseconds before the first byte of a message\n"
@@ -153,8 +154,8 @@ static int read_args(int argc, char **argv, args_t *args)
         .usage = "sim --matrix FILE|--pattern NAME [OPTIONS]\n\n"
                  "How long an exchange would take on a cluster."};
 
-    *args = (args_t){.scale_out      = "400gbit",
-                     .scale_up       = "450GBps",
+    *args = (args_t){.scale_out      = 400 * GBIT,
+                     .scale_up       = 3600 * GBIT,
                      .alpha_milli    = 10000,
                      .alpha_up_milli = 3000,
                      .runs           = 1};
@@ -167,65 +168,17 @@ static int read_args(int argc, char **argv, args_t *args)
 
 /* ---- values ---- */
 
-/* Bytes per second: what --lab understands, or decimals and a unit of bytes. */
-static bool read_rate(const char *text, double *rate_p)
-{
-    static const struct {
-        const char *unit;
-        double      bytes;
-    } units[] = {{"kBps", 1e3}, {"MBps", 1e6}, {"GBps", 1e9}, {"TBps", 1e12}};
-    size_t   digits = strspn(text, "0123456789.");
-    char     number[32];
-    uint64_t value;
-
-    if (fs_tool_read_number(FS_TOOL_RATE, text, &value)) {
-        *rate_p = (double)value / 8;
-        return value > 0;
-    }
-    if (digits >= sizeof(number)) {
-        return false;
-    }
-    memcpy(number, text, digits);
-    number[digits] = '\0';
-    for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); ++k) {
-        if (strcmp(text + digits, units[k].unit) == 0 &&
-            fs_tool_read_number(FS_TOOL_MILLI, number, &value)) {
-            *rate_p = (double)value / 1000 * units[k].bytes;
-            return value > 0;
-        }
-    }
-    return false;
-}
-
-static int need_rate(const char *name, const char *text, double *rate_p)
-{
-    char quoted[64];
-
-    if (read_rate(text, rate_p)) {
-        return FS_TOOL_OK;
-    }
-    return fs_tool_bad(
-        "--%s \"%s\": allowed: a number above 0 and kbit, mbit, "
-        "gbit, tbit, kBps, MBps, GBps or TBps",
-        name, fs_tool_quote(text, strlen(text), quoted, sizeof(quoted)));
-}
-
 /* With what was not given by the user left to the traffic. */
-static int make_setup(args_t *args, fs_tool_sim_setup_t *setup)
+static void make_setup(args_t *args, fs_tool_sim_setup_t *setup)
 {
     fs_sim_params_t *p = &setup->params;
-    int              rc;
 
-    *setup = (fs_tool_sim_setup_t){.algorithm        = args->algorithm,
-                                   .level            = args->level,
-                                   .count_scheduling = args->count_scheduling};
-    rc     = need_rate("scale-out", args->scale_out, &p->rate_out);
-    if (rc == FS_TOOL_OK) {
-        rc = need_rate("scale-up", args->scale_up, &p->rate_up);
-    }
-    if (rc == FS_TOOL_OK && args->copy != NULL) {
-        rc = need_rate("copy", args->copy, &p->rate_copy);
-    }
+    *setup          = (fs_tool_sim_setup_t){.algorithm        = args->algorithm,
+                                            .level            = args->level,
+                                            .count_scheduling = args->count_scheduling};
+    p->rate_out     = (double)args->scale_out / 8;
+    p->rate_up      = (double)args->scale_up / 8;
+    p->rate_copy    = (double)args->copy / 8;
     p->alpha_out    = args->alpha_milli * 1e-9;
     p->alpha_up     = args->alpha_up_milli * 1e-9;
     p->incast       = args->incast_milli * 1e-3;
@@ -240,7 +193,6 @@ static int make_setup(args_t *args, fs_tool_sim_setup_t *setup)
     args->params.algorithm =
         args->algorithm < FS_TOOL_SIM_OURS ? args->algorithm : FS_ALG_STAGED;
     setup->plan = fs_tool_params(&args->params);
-    return rc;
 }
 
 /* Only what the user gave both of can be wrong. */
@@ -313,9 +265,7 @@ int fs_cmd_sim(int argc, char **argv)
     }
     rc = check(&args);
     if (rc == FS_TOOL_OK) {
-        rc = make_setup(&args, &setup);
-    }
-    if (rc == FS_TOOL_OK) {
+        make_setup(&args, &setup);
         rc = run_all(&args, &setup, &outcome);
     }
     if (rc == FS_TOOL_OK) {

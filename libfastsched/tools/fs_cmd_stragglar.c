@@ -9,7 +9,7 @@
  */
 #include "fastsched_straggler.h"
 #include "tools/fs_tool.h"
-#include "tools/fs_tool_json.h"
+#include "base/fs_json.h"
 #include "tools/fs_tool_params.h"
 
 #include <inttypes.h>
@@ -207,79 +207,77 @@ static void print_text(const args_t *args, const fs_straggler_t *schedule)
 
 /* ---- JSON ---- */
 
-static void write_times(fs_tool_json_t *json, const args_t *args,
-                        const times_t *t)
+static void write_times(fs_json_t *json, const args_t *args, const times_t *t)
 {
-    fs_tool_json_u64(json, "bytes", args->bytes);
-    fs_tool_json_real(json, "alpha_us", args->alpha / 1e3, 3);
-    fs_tool_json_u64(json, "rate_bits", args->rate);
-    fs_tool_json_real(json, "delay_us", args->delay / 1e3, 3);
-    fs_tool_json_real(json, "early_us", t->early, 3);
-    fs_tool_json_real(json, "late_us", t->late, 3);
-    fs_tool_json_real(json, "exposed_us", t->exposed, 3);
-    fs_tool_json_real(json, "total_us", t->total, 3);
-    fs_tool_json_real(json, "best_us", t->best, 3);
-    fs_tool_json_real(json, "worst_us", t->worst, 3);
-    fs_tool_json_real(json, "ring_us", t->ring, 3);
-    fs_tool_json_real(json, "critical_delay_us", t->critical, 3);
+    fs_json_u64(json, "bytes", args->bytes);
+    fs_json_real(json, "alpha_us", args->alpha / 1e3, 3);
+    fs_json_u64(json, "rate_bits", args->rate);
+    fs_json_real(json, "delay_us", args->delay / 1e3, 3);
+    fs_json_real(json, "early_us", t->early, 3);
+    fs_json_real(json, "late_us", t->late, 3);
+    fs_json_real(json, "exposed_us", t->exposed, 3);
+    fs_json_real(json, "total_us", t->total, 3);
+    fs_json_real(json, "best_us", t->best, 3);
+    fs_json_real(json, "worst_us", t->worst, 3);
+    fs_json_real(json, "ring_us", t->ring, 3);
+    fs_json_real(json, "critical_delay_us", t->critical, 3);
 }
 
-static void write_rounds(fs_tool_json_t *json, const fs_straggler_t *schedule)
+static void write_rounds(fs_json_t *json, const fs_straggler_t *schedule)
 {
-    fs_tool_json_open(json, "rounds", '[');
+    fs_json_open(json, "rounds", '[');
     for (uint32_t round = 0; round < schedule->n_rounds; ++round) {
-        fs_tool_json_open(json, NULL, '{');
-        fs_tool_json_bool(json, "early", round < schedule->n_early);
-        fs_tool_json_open(json, "messages", '[');
+        fs_json_open(json, NULL, '{');
+        fs_json_bool(json, "early", round < schedule->n_early);
+        fs_json_open(json, "messages", '[');
         for (size_t i = schedule->first[round]; i < schedule->first[round + 1];
              ++i) {
             const fs_straggler_msg_t *msg = &schedule->msgs[i];
 
-            fs_tool_json_open(json, NULL, '[');
-            fs_tool_json_u64(json, NULL, msg->src);
-            fs_tool_json_u64(json, NULL, msg->dst);
-            fs_tool_json_u64(json, NULL, msg->chunk);
-            fs_tool_json_u64(json, NULL, msg->n_chunks);
-            fs_tool_json_text(json, NULL, msg->reduce ? "reduce" : "replace");
-            fs_tool_json_close(json);
+            fs_json_open(json, NULL, '[');
+            fs_json_u64(json, NULL, msg->src);
+            fs_json_u64(json, NULL, msg->dst);
+            fs_json_u64(json, NULL, msg->chunk);
+            fs_json_u64(json, NULL, msg->n_chunks);
+            fs_json_text(json, NULL, msg->reduce ? "reduce" : "replace");
+            fs_json_close(json);
         }
-        fs_tool_json_close(json);
-        fs_tool_json_close(json);
+        fs_json_close(json);
+        fs_json_close(json);
     }
-    fs_tool_json_close(json);
+    fs_json_close(json);
 }
 
 static void print_json(const args_t *args, const fs_straggler_t *schedule,
                        uint64_t plan_ns)
 {
-    times_t        t = times_of(args, schedule);
-    fs_tool_json_t json;
+    times_t   t = times_of(args, schedule);
+    fs_json_t json;
 
-    fs_tool_json_init(&json, stdout, 2);
-    fs_tool_json_open(&json, NULL, '{');
-    fs_tool_json_text(&json, "algorithm", algorithm_word(args->algorithm));
-    fs_tool_json_u64(&json, "ranks", schedule->n_ranks);
-    fs_tool_json_u64(&json, "straggler", schedule->straggler);
-    fs_tool_json_u64(&json, "chunks", schedule->n_chunks);
-    fs_tool_json_u64(&json, "early_rounds", schedule->n_early);
-    fs_tool_json_u64(&json, "late_rounds",
-                     schedule->n_rounds - schedule->n_early);
+    fs_json_init(&json, stdout, 2);
+    fs_json_open(&json, NULL, '{');
+    fs_json_text(&json, "algorithm", algorithm_word(args->algorithm));
+    fs_json_u64(&json, "ranks", schedule->n_ranks);
+    fs_json_u64(&json, "straggler", schedule->straggler);
+    fs_json_u64(&json, "chunks", schedule->n_chunks);
+    fs_json_u64(&json, "early_rounds", schedule->n_early);
+    fs_json_u64(&json, "late_rounds", schedule->n_rounds - schedule->n_early);
     if (schedule->kind == FS_STRAGGLER_STRAGGLAR) {
-        fs_tool_json_u64(&json, "min_late_rounds",
-                         fs_straggler_min_rounds(schedule->n_ranks));
+        fs_json_u64(&json, "min_late_rounds",
+                    fs_straggler_min_rounds(schedule->n_ranks));
     } else {
-        fs_tool_json_null(&json, "min_late_rounds");
+        fs_json_text(&json, "min_late_rounds", NULL);
     }
-    fs_tool_json_u64(&json, "early_chunks", schedule->early_chunks);
-    fs_tool_json_u64(&json, "late_chunks", schedule->late_chunks);
-    fs_tool_json_u64(&json, "messages", schedule->n_msgs);
-    fs_tool_json_real(&json, "plan_us", (double)plan_ns / 1e3, 1);
-    fs_tool_json_bool(&json, "verified", args->verify);
+    fs_json_u64(&json, "early_chunks", schedule->early_chunks);
+    fs_json_u64(&json, "late_chunks", schedule->late_chunks);
+    fs_json_u64(&json, "messages", schedule->n_msgs);
+    fs_json_real(&json, "plan_us", (double)plan_ns / 1e3, 1);
+    fs_json_bool(&json, "verified", args->verify);
     write_times(&json, args, &t);
     if (!args->summary) {
         write_rounds(&json, schedule);
     }
-    fs_tool_json_close(&json);
+    fs_json_close(&json);
 }
 
 /* ---- the command ---- */

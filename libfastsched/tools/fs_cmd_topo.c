@@ -7,7 +7,7 @@
  * with the fewest GPUs.
  */
 #include "tools/fs_tool.h"
-#include "tools/fs_tool_json.h"
+#include "base/fs_json.h"
 #include "tools/fs_tool_params.h"
 
 #include <stdio.h>
@@ -249,66 +249,66 @@ static void print_text(const server_t *server)
     }
 }
 
-static void write_devices(const server_t *server, fs_tool_json_t *json,
+static void write_devices(const server_t *server, fs_json_t *json,
                           const char *key, const device_t *devices, uint32_t n)
 {
     char text[TEXT_LEN];
 
-    fs_tool_json_open(json, key, '[');
+    fs_json_open(json, key, '[');
     for (uint32_t k = 0; k < n; ++k) {
-        fs_tool_json_open(json, NULL, '{');
-        fs_tool_json_open(json, "interfaces", '[');
+        fs_json_open(json, NULL, '{');
+        fs_json_open(json, "interfaces", '[');
         for (uint32_t i = 0; i < devices[k].n_ports; ++i) {
-            fs_tool_json_text(json, NULL, devices[k].ports[i]->name);
+            fs_json_text(json, NULL, devices[k].ports[i]->name);
         }
-        fs_tool_json_close(json);
-        fs_tool_json_text(json, "pci", bus_of(&devices[k], text));
-        fs_tool_json_text(json, "numa", nodes_of(server, &devices[k], text));
+        fs_json_close(json);
+        fs_json_text(json, "pci", bus_of(&devices[k], text));
+        fs_json_text(json, "numa", nodes_of(server, &devices[k], text));
         if (devices == server->nics) {
-            fs_tool_json_bool(json, "usable", devices[k].usable);
+            fs_json_bool(json, "usable", devices[k].usable);
         }
-        fs_tool_json_close(json);
+        fs_json_close(json);
     }
-    fs_tool_json_close(json);
+    fs_json_close(json);
 }
 
-static void write_lanes(const server_t *server, fs_tool_json_t *json)
+static void write_lanes(const server_t *server, fs_json_t *json)
 {
-    fs_tool_json_open(json, "lanes", '[');
+    fs_json_open(json, "lanes", '[');
     for (uint32_t lane = 0; lane == 0 || lane < server->n_lanes; ++lane) {
-        fs_tool_json_open(json, NULL, '{');
+        fs_json_open(json, NULL, '{');
         if (lane < server->n_lanes) {
-            fs_tool_json_u64(json, "nic", server->nic_of[lane]);
+            fs_json_u64(json, "nic", server->nic_of[lane]);
         } else {
-            fs_tool_json_null(json, "nic");
+            fs_json_text(json, "nic", NULL);
         }
-        fs_tool_json_open(json, "gpus", '[');
+        fs_json_open(json, "gpus", '[');
         for (uint32_t k = 0; k < server->n_gpus; ++k) {
             if (server->lane_of[k] == lane) {
-                fs_tool_json_u64(json, NULL, k);
+                fs_json_u64(json, NULL, k);
             }
         }
-        fs_tool_json_close(json);
-        fs_tool_json_close(json);
+        fs_json_close(json);
+        fs_json_close(json);
     }
-    fs_tool_json_close(json);
+    fs_json_close(json);
 }
 
 static void print_json(const server_t *server)
 {
-    fs_tool_json_t json;
+    fs_json_t json;
 
-    fs_tool_json_init(&json, stdout, 2);
-    fs_tool_json_open(&json, NULL, '{');
-    fs_tool_json_text(&json, "server", host_name(server));
-    fs_tool_json_u64(&json, "packages", count(server, HWLOC_OBJ_PACKAGE));
-    fs_tool_json_u64(&json, "numa_nodes", count(server, HWLOC_OBJ_NUMANODE));
-    fs_tool_json_u64(&json, "cores", count(server, HWLOC_OBJ_CORE));
-    fs_tool_json_u64(&json, "threads", count(server, HWLOC_OBJ_PU));
+    fs_json_init(&json, stdout, 2);
+    fs_json_open(&json, NULL, '{');
+    fs_json_text(&json, "server", host_name(server));
+    fs_json_u64(&json, "packages", count(server, HWLOC_OBJ_PACKAGE));
+    fs_json_u64(&json, "numa_nodes", count(server, HWLOC_OBJ_NUMANODE));
+    fs_json_u64(&json, "cores", count(server, HWLOC_OBJ_CORE));
+    fs_json_u64(&json, "threads", count(server, HWLOC_OBJ_PU));
     write_devices(server, &json, "nics", server->nics, server->n_nics);
     write_devices(server, &json, "gpus", server->gpus, server->n_gpus);
     write_lanes(server, &json);
-    fs_tool_json_close(&json);
+    fs_json_close(&json);
 }
 
 static int show(bool json)

@@ -58,14 +58,11 @@ typedef enum fs_tool_kind {
     FS_TOOL_TITLE, /* no option: a heading in the help */
     FS_TOOL_FLAG,  /* bool, becomes true */
     FS_TOOL_TEXT,  /* const char *, points into argv */
-    FS_TOOL_U32,   /* uint32_t, a whole number */
-    FS_TOOL_U64,   /* uint64_t, a whole number */
-    FS_TOOL_BYTES, /* uint64_t, a whole number and perhaps k, m, g or t: powers
-                       of 1024 */
-    FS_TOOL_MILLI, /* uint32_t, up to three decimals: 2.2 is 2200 */
-    FS_TOOL_RATE,  /* uint64_t, bits per second: a whole number and bit, kbit,
-                      mbit, gbit, tbit, kBps, MBps, GBps or TBps, powers of
-                      1000 */
+    FS_TOOL_U32,   /* uint32_t */
+    FS_TOOL_U64,   /* uint64_t */
+    FS_TOOL_BYTES, /* uint64_t; these as base/fs_value.h says */
+    FS_TOOL_MILLI, /* uint32_t */
+    FS_TOOL_RATE,  /* uint64_t, bits per second */
     FS_TOOL_WORD   /* uint32_t, the index of one of words */
 } fs_tool_kind_t;
 
@@ -97,11 +94,6 @@ void fs_tool_add(fs_tool_options_t *options, fs_tool_option_t row);
  * FS_TOOL_OK, after a message FS_TOOL_BAD. */
 int fs_tool_read_options(int argc, char **argv,
                          const fs_tool_options_t *options);
-
-/* Read one value; false: it is not one. What FS_TOOL_U64, _BYTES, _MILLI and
- * _RATE above say, for lists and the like. */
-bool fs_tool_read_number(fs_tool_kind_t kind, const char *text,
-                         uint64_t *value_p);
 
 /* ---- the end ---- */
 

@@ -2,6 +2,7 @@
 #include "tools/fs_tool_fields.h"
 
 #include "tools/fs_tool.h"
+#include "base/fs_value.h"
 
 #include <string.h>
 
@@ -164,7 +165,7 @@ bool fs_tool_fields_u64(const fs_tool_fields_t *fields, const char *key,
     char digits[32];
 
     return copy_value(find(fields, key), false, digits, sizeof(digits)) &&
-           fs_tool_read_number(FS_TOOL_U64, digits, value_p);
+           fs_value_number(digits, value_p);
 }
 
 bool fs_tool_field_time(const fs_tool_field_t *field, uint64_t *ns_p)
@@ -184,12 +185,11 @@ bool fs_tool_field_time(const fs_tool_field_t *field, uint64_t *ns_p)
             return false;
         }
         memcpy(decimals, point + 1, strlen(point + 1));
-        if (!fs_tool_read_number(FS_TOOL_U64, decimals, &ns)) {
+        if (!fs_value_number(decimals, &ns)) {
             return false;
         }
     }
-    if (!fs_tool_read_number(FS_TOOL_U64, text, &us) ||
-        us > UINT64_MAX / 2000) {
+    if (!fs_value_number(text, &us) || us > UINT64_MAX / 2000) {
         return false;
     }
     *ns_p = us * 1000 + ns;

@@ -6,6 +6,8 @@
  */
 #include "tools/fs_tool.h"
 
+#include "base/fs_value.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,84 +22,26 @@ void fs_tool_add(fs_tool_options_t *options, fs_tool_option_t row)
 
 /* ---- values ---- */
 
-static bool read_digits(const char **p, uint64_t *value_p)
+static bool read_number(fs_tool_kind_t kind, const char *text,
+                        uint64_t *value_p)
 {
-    const char *start = *p;
-
-    for (*value_p = 0; **p >= '0' && **p <= '9'; ++*p) {
-        if (__builtin_mul_overflow(*value_p, UINT64_C(10), value_p) ||
-            __builtin_add_overflow(*value_p, (uint64_t)(**p - '0'), value_p)) {
-            return false;
-        }
+    switch (kind) {
+    case FS_TOOL_U32:
+    case FS_TOOL_U64:
+        return fs_value_number(text, value_p);
+    case FS_TOOL_BYTES:
+        return fs_value_bytes(text, value_p);
+    case FS_TOOL_MILLI:
+        return fs_value_milli(text, value_p);
+    case FS_TOOL_RATE:
+        return fs_value_rate(text, value_p);
+    case FS_TOOL_TITLE:
+    case FS_TOOL_FLAG:
+    case FS_TOOL_TEXT:
+    case FS_TOOL_WORD:
+        break;
     }
-    return *p != start;
-}
-
-/* The factor a unit stands for, 0 if it is none. */
-static uint64_t unit_factor(fs_tool_kind_t kind, const char *unit)
-{
-    static const struct {
-        fs_tool_kind_t kind;
-        const char    *unit;
-        uint64_t       factor;
-    } units[] = {
-        {FS_TOOL_BYTES, "k", UINT64_C(1) << 10},
-        {FS_TOOL_BYTES, "m", UINT64_C(1) << 20},
-        {FS_TOOL_BYTES, "g", UINT64_C(1) << 30},
-        {FS_TOOL_BYTES, "t", UINT64_C(1) << 40},
-        {FS_TOOL_RATE, "bit", 1},
-        {FS_TOOL_RATE, "kbit", 1000},
-        {FS_TOOL_RATE, "mbit", 1000000},
-        {FS_TOOL_RATE, "gbit", 1000000000},
-        {FS_TOOL_RATE, "tbit", UINT64_C(1000000000000)},
-        {FS_TOOL_RATE, "kBps", 8000},
-        {FS_TOOL_RATE, "MBps", 8000000},
-        {FS_TOOL_RATE, "GBps", UINT64_C(8000000000)},
-        {FS_TOOL_RATE, "TBps", UINT64_C(8000000000000)},
-    };
-
-    for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); ++k) {
-        if (units[k].kind == kind && strcmp(units[k].unit, unit) == 0) {
-            return units[k].factor;
-        }
-    }
-    /* A rate without a unit is a mistake, bytes need none. */
-    return *unit == '\0' && kind != FS_TOOL_RATE;
-}
-
-static bool read_milli(const char *p, uint64_t *value_p)
-{
-    uint64_t unit = 100;
-
-    if (!read_digits(&p, value_p) ||
-        __builtin_mul_overflow(*value_p, UINT64_C(1000), value_p)) {
-        return false;
-    }
-    if (*p == '.' && p[1] != '\0') {
-        for (++p; *p >= '0' && *p <= '9' && unit > 0; ++p, unit /= 10) {
-            if (__builtin_add_overflow(*value_p, unit * (uint64_t)(*p - '0'),
-                                       value_p)) {
-                return false;
-            }
-        }
-    }
-    return *p == '\0';
-}
-
-bool fs_tool_read_number(fs_tool_kind_t kind, const char *text,
-                         uint64_t *value_p)
-{
-    const char *p = text;
-    uint64_t    factor;
-
-    if (kind == FS_TOOL_MILLI) {
-        return read_milli(text, value_p);
-    }
-    if (!read_digits(&p, value_p)) {
-        return false;
-    }
-    factor = unit_factor(kind, p);
-    return factor != 0 && !__builtin_mul_overflow(*value_p, factor, value_p);
+    return false;
 }
 
 static bool read_word(const fs_tool_option_t *row, const char *text)
@@ -133,7 +77,7 @@ static bool read_value(const fs_tool_option_t *row, const char *text)
     case FS_TOOL_RATE:
         break;
     }
-    if (!fs_tool_read_number(row->kind, text, &value) || value < row->min ||
+    if (!read_number(row->kind, text, &value) || value < row->min ||
         value > row->max) {
         return false;
     }
@@ -194,10 +138,9 @@ static const char *allowed(const fs_tool_option_t *row, char *out,
         allowed_milli(row, out, out_len);
         break;
     case FS_TOOL_RATE:
-        snprintf(
-            out, out_len,
-            "a whole number above 0 and bit, kbit, mbit, gbit, tbit, kBps, "
-            "MBps, GBps or TBps, as in 400gbit");
+        snprintf(out, out_len,
+                 "a number above 0 and bit, kbit, mbit, gbit, tbit, kBps, "
+                 "MBps, GBps or TBps, as in 400gbit");
         break;
     case FS_TOOL_WORD:
         list_words(row, out, out_len);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan as JSON. The format is documented in fastsched(1) and stable: keys may
  * be added, none changes its meaning. */
-#include "tools/fs_tool_json.h"
+#include "base/fs_json.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_plan.h"
 
 /* A number, or a list of them where servers differ. */
-static void write_lanes(fs_tool_json_t *json, const fs_topo_t *topo)
+static void write_lanes(fs_json_t *json, const fs_topo_t *topo)
 {
     uint32_t n    = fs_topo_n_servers(topo);
     bool     even = true;
@@ -15,95 +15,93 @@ static void write_lanes(fs_tool_json_t *json, const fs_topo_t *topo)
         even = even && fs_topo_n_lanes(topo, u) == fs_topo_n_lanes(topo, 0);
     }
     if (even) {
-        fs_tool_json_u64(json, "lanes", fs_topo_n_lanes(topo, 0));
+        fs_json_u64(json, "lanes", fs_topo_n_lanes(topo, 0));
         return;
     }
     json->wrap = 1; /* in one line, however many */
-    fs_tool_json_open(json, "lanes", '[');
+    fs_json_open(json, "lanes", '[');
     for (uint32_t u = 0; u < n; ++u) {
-        fs_tool_json_u64(json, NULL, fs_topo_n_lanes(topo, u));
+        fs_json_u64(json, NULL, fs_topo_n_lanes(topo, u));
     }
-    fs_tool_json_close(json);
+    fs_json_close(json);
     json->wrap = 2;
 }
 
-static void write_numbers(fs_tool_json_t *json, const fs_tool_plan_t *plan)
+static void write_numbers(fs_json_t *json, const fs_tool_plan_t *plan)
 {
-    fs_tool_json_text(json, "algorithm", fs_alg_name(plan->choice.alg));
-    fs_tool_json_text(json, "balance",
-                      fs_tool_balance_word(plan->params.balance));
-    fs_tool_json_text(json, "decompose",
-                      fs_decompose_name(plan->schedule->decompose));
-    fs_tool_json_real(json, "mtm", (double)plan->mtm_milli / 1000, 3);
-    fs_tool_json_u64(json, "lower_bound", plan->lower_bound);
-    fs_tool_json_u64(json, "total", plan->schedule->total);
-    fs_tool_json_real(json, "efficiency", fs_tool_plan_efficiency(plan), 6);
-    fs_tool_json_real(json, "plan_us", (double)plan->plan_ns / 1000, 3);
-    fs_tool_json_u64(json, "moved_gather", plan->moved_gather);
-    fs_tool_json_u64(json, "moved_redistribute", plan->moved_redist);
+    fs_json_text(json, "algorithm", fs_alg_name(plan->choice.alg));
+    fs_json_text(json, "balance", fs_tool_balance_word(plan->params.balance));
+    fs_json_text(json, "decompose",
+                 fs_decompose_name(plan->schedule->decompose));
+    fs_json_real(json, "mtm", (double)plan->mtm_milli / 1000, 3);
+    fs_json_u64(json, "lower_bound", plan->lower_bound);
+    fs_json_u64(json, "total", plan->schedule->total);
+    fs_json_real(json, "efficiency", fs_tool_plan_efficiency(plan), 6);
+    fs_json_real(json, "plan_us", (double)plan->plan_ns / 1000, 3);
+    fs_json_u64(json, "moved_gather", plan->moved_gather);
+    fs_json_u64(json, "moved_redistribute", plan->moved_redist);
 }
 
 /* Of ranks, DHBvN Theorem 4. */
-static void write_permutations(fs_tool_json_t       *json,
-                               const fs_hierarchy_t *hierarchy)
+static void write_permutations(fs_json_t *json, const fs_hierarchy_t *hierarchy)
 {
     json->wrap = 1;
-    fs_tool_json_open(json, "permutations", '{');
-    fs_tool_json_u64(json, "count", hierarchy->n_stages);
-    fs_tool_json_u64(json, "lower_bound", hierarchy->lower_bound);
-    fs_tool_json_u64(json, "total", hierarchy->total);
-    fs_tool_json_close(json);
+    fs_json_open(json, "permutations", '{');
+    fs_json_u64(json, "count", hierarchy->n_stages);
+    fs_json_u64(json, "lower_bound", hierarchy->lower_bound);
+    fs_json_u64(json, "total", hierarchy->total);
+    fs_json_close(json);
     json->wrap = 2;
 }
 
-static void write_stages(fs_tool_json_t *json, const fs_tool_plan_t *plan)
+static void write_stages(fs_json_t *json, const fs_tool_plan_t *plan)
 {
     const fs_schedule_t *schedule = plan->schedule;
 
-    fs_tool_json_open(json, "stages", '[');
+    fs_json_open(json, "stages", '[');
     for (size_t k = 0; k < schedule->n_transfers;) {
         size_t end = fs_tool_plan_stage_end(plan, k);
 
-        fs_tool_json_open(json, NULL, '{');
-        fs_tool_json_u64(json, "bytes", fs_tool_plan_stage_bytes(plan, k));
-        fs_tool_json_open(json, "pairs", '[');
+        fs_json_open(json, NULL, '{');
+        fs_json_u64(json, "bytes", fs_tool_plan_stage_bytes(plan, k));
+        fs_json_open(json, "pairs", '[');
         for (; k < end; ++k) {
-            fs_tool_json_open(json, NULL, '[');
-            fs_tool_json_u64(json, NULL, schedule->transfers[k].src);
-            fs_tool_json_u64(json, NULL, schedule->transfers[k].dst);
-            fs_tool_json_u64(json, NULL, plan->real[k]);
-            fs_tool_json_close(json);
+            fs_json_open(json, NULL, '[');
+            fs_json_u64(json, NULL, schedule->transfers[k].src);
+            fs_json_u64(json, NULL, schedule->transfers[k].dst);
+            fs_json_u64(json, NULL, plan->real[k]);
+            fs_json_close(json);
         }
-        fs_tool_json_close(json);
-        fs_tool_json_close(json);
+        fs_json_close(json);
+        fs_json_close(json);
     }
-    fs_tool_json_close(json);
+    fs_json_close(json);
 }
 
-static void write_transfers(fs_tool_json_t *json, const fs_tool_plan_t *plan)
+static void write_transfers(fs_json_t *json, const fs_tool_plan_t *plan)
 {
-    fs_tool_json_open(json, "transfers", '[');
+    fs_json_open(json, "transfers", '[');
     for (size_t k = 0; k < plan->schedule->n_transfers; ++k) {
         const fs_transfer_t *t = &plan->schedule->transfers[k];
 
-        fs_tool_json_open(json, NULL, '{');
-        fs_tool_json_u64(json, "src", t->src);
-        fs_tool_json_u64(json, "dst", t->dst);
-        fs_tool_json_u64(json, "bytes", plan->real[k]);
-        fs_tool_json_u64(json, "start", t->start);
-        fs_tool_json_u64(json, "end", t->start + t->bytes);
-        fs_tool_json_close(json);
+        fs_json_open(json, NULL, '{');
+        fs_json_u64(json, "src", t->src);
+        fs_json_u64(json, "dst", t->dst);
+        fs_json_u64(json, "bytes", plan->real[k]);
+        fs_json_u64(json, "start", t->start);
+        fs_json_u64(json, "end", t->start + t->bytes);
+        fs_json_close(json);
     }
-    fs_tool_json_close(json);
+    fs_json_close(json);
 }
 
 void fs_tool_plan_json(FILE *out, const fs_tool_plan_t *plan)
 {
-    fs_tool_json_t json;
+    fs_json_t json;
 
-    fs_tool_json_init(&json, out, 2);
-    fs_tool_json_open(&json, NULL, '{');
-    fs_tool_json_u64(&json, "servers", plan->schedule->n_servers);
+    fs_json_init(&json, out, 2);
+    fs_json_open(&json, NULL, '{');
+    fs_json_u64(&json, "servers", plan->schedule->n_servers);
     write_lanes(&json, plan->traffic->topo);
     write_numbers(&json, plan);
     if (plan->hierarchy != NULL) {
@@ -114,5 +112,5 @@ void fs_tool_plan_json(FILE *out, const fs_tool_plan_t *plan)
     } else {
         write_stages(&json, plan);
     }
-    fs_tool_json_close(&json);
+    fs_json_close(&json);
 }

@@ -17,7 +17,7 @@
 enum { TAG_SEQ_BITS = 24 };
 
 typedef struct writer {
-    fs_tool_json_t  *json;
+    fs_json_t       *json;
     const fs_plan_t *plan;
     uint64_t        *send_at; /* [n_ranks + 1] where a block begins */
     uint64_t        *recv_at; /* [n_ranks + 1] */
@@ -120,7 +120,7 @@ static void find_after(writer_t *writer)
     first[0] = 0;
 }
 
-static fs_status_t writer_init(fs_tool_json_t          *json,
+static fs_status_t writer_init(fs_json_t               *json,
                                const fs_tool_traffic_t *traffic, uint32_t rank,
                                const fs_plan_t *plan, writer_t *writer)
 {
@@ -178,24 +178,24 @@ static void write_place(const writer_t *writer, const char *buffer,
                         const char *offset, const fs_place_t *place)
 {
     if (place == NULL) {
-        fs_tool_json_null(writer->json, buffer);
-        fs_tool_json_null(writer->json, offset);
+        fs_json_text(writer->json, buffer, NULL);
+        fs_json_text(writer->json, offset, NULL);
         return;
     }
-    fs_tool_json_text(writer->json, buffer, buffer_name(place->buffer));
-    fs_tool_json_u64(writer->json, offset, offset_of(writer, *place));
+    fs_json_text(writer->json, buffer, buffer_name(place->buffer));
+    fs_json_u64(writer->json, offset, offset_of(writer, *place));
 }
 
 static void write_message(const writer_t *writer, const fs_op_t *op)
 {
     if (op->kind == FS_OP_COPY) {
-        fs_tool_json_null(writer->json, "peer");
-        fs_tool_json_null(writer->json, "tag");
+        fs_json_text(writer->json, "peer", NULL);
+        fs_json_text(writer->json, "tag", NULL);
         return;
     }
-    fs_tool_json_u64(writer->json, "peer", op->peer);
-    fs_tool_json_u64(writer->json, "tag",
-                     (uint64_t)op->channel << TAG_SEQ_BITS | op->seq);
+    fs_json_u64(writer->json, "peer", op->peer);
+    fs_json_u64(writer->json, "tag",
+                (uint64_t)op->channel << TAG_SEQ_BITS | op->seq);
 }
 
 static void write_op(const writer_t *writer, uint32_t id)
@@ -205,33 +205,33 @@ static void write_op(const writer_t *writer, uint32_t id)
     const fs_op_t    *op = &writer->plan->ops[id];
     const fs_place_t *to = op->kind == FS_OP_SEND ? NULL : &op->dst;
 
-    fs_tool_json_open(writer->json, NULL, '{');
-    fs_tool_json_u64(writer->json, "id", id);
-    fs_tool_json_text(writer->json, "kind", kinds[op->kind]);
+    fs_json_open(writer->json, NULL, '{');
+    fs_json_u64(writer->json, "id", id);
+    fs_json_text(writer->json, "kind", kinds[op->kind]);
     write_message(writer, op);
     /* Where a receive puts its bytes is both its buffer and where to. */
     write_place(writer, "buffer", "offset",
                 op->kind == FS_OP_RECV ? &op->dst : &op->src);
     write_place(writer, "to_buffer", "to_offset", to);
-    fs_tool_json_u64(writer->json, "length", op->len_bytes);
-    fs_tool_json_open(writer->json, "after", '[');
+    fs_json_u64(writer->json, "length", op->len_bytes);
+    fs_json_open(writer->json, "after", '[');
     for (uint32_t k = writer->first[id]; k < writer->first[id + 1]; ++k) {
-        fs_tool_json_u64(writer->json, NULL, writer->after[k]);
+        fs_json_u64(writer->json, NULL, writer->after[k]);
     }
-    fs_tool_json_close(writer->json);
-    fs_tool_json_close(writer->json);
+    fs_json_close(writer->json);
+    fs_json_close(writer->json);
 }
 
 static void write_buffer(const writer_t *writer, fs_buffer_t buffer,
                          uint64_t bytes)
 {
-    fs_tool_json_open(writer->json, NULL, '{');
-    fs_tool_json_text(writer->json, "name", buffer_name(buffer));
-    fs_tool_json_u64(writer->json, "bytes", bytes);
-    fs_tool_json_close(writer->json);
+    fs_json_open(writer->json, NULL, '{');
+    fs_json_text(writer->json, "name", buffer_name(buffer));
+    fs_json_u64(writer->json, "bytes", bytes);
+    fs_json_close(writer->json);
 }
 
-fs_status_t fs_tool_program_json(fs_tool_json_t          *json,
+fs_status_t fs_tool_program_json(fs_json_t               *json,
                                  const fs_tool_traffic_t *traffic,
                                  uint32_t rank, const fs_plan_t *plan)
 {
@@ -240,20 +240,20 @@ fs_status_t fs_tool_program_json(fs_tool_json_t          *json,
     fs_status_t status = writer_init(json, traffic, rank, plan, &writer);
 
     if (status == FS_OK) {
-        fs_tool_json_open(json, NULL, '{');
-        fs_tool_json_u64(json, "ranks", n);
-        fs_tool_json_u64(json, "rank", rank);
-        fs_tool_json_open(json, "buffers", '[');
+        fs_json_open(json, NULL, '{');
+        fs_json_u64(json, "ranks", n);
+        fs_json_u64(json, "rank", rank);
+        fs_json_open(json, "buffers", '[');
         write_buffer(&writer, FS_BUF_SEND, writer.send_at[n]);
         write_buffer(&writer, FS_BUF_RECV, writer.recv_at[n]);
         write_buffer(&writer, FS_BUF_STAGING, plan->staging_bytes);
-        fs_tool_json_close(json);
-        fs_tool_json_open(json, "ops", '[');
+        fs_json_close(json);
+        fs_json_open(json, "ops", '[');
         for (uint32_t id = 0; id < plan->n_ops; ++id) {
             write_op(&writer, id);
         }
-        fs_tool_json_close(json);
-        fs_tool_json_close(json);
+        fs_json_close(json);
+        fs_json_close(json);
     }
     writer_fini(&writer);
     return status;

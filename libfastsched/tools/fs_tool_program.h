@@ -3,7 +3,7 @@
 #ifndef FS_TOOL_PROGRAM_H
 #define FS_TOOL_PROGRAM_H
 
-#include "tools/fs_tool_json.h"
+#include "base/fs_json.h"
 #include "tools/fs_tool_traffic.h"
 
 /* The algorithm of the programs: the one fs_select() picks, but staged where
@@ -19,7 +19,7 @@ int fs_tool_programs_make(const fs_tool_traffic_t *traffic,
 
 /* Write the program of a rank; the format is that of fastsched(1). FS_OK, or
  * FS_ERR_NOMEM and nothing was written. */
-fs_status_t fs_tool_program_json(fs_tool_json_t          *json,
+fs_status_t fs_tool_program_json(fs_json_t               *json,
                                  const fs_tool_traffic_t *traffic,
                                  uint32_t rank, const fs_plan_t *plan);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A simulation as JSON, whose keys fastsched(1) explains, and for people. */
-#include "tools/fs_tool_json.h"
+#include "base/fs_json.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"
 
@@ -32,78 +32,77 @@ static double wire_idle(const fs_tool_sim_outcome_t *o)
 
 /* ---- JSON ---- */
 
-static void json_setup(fs_tool_json_t *json, const fs_tool_sim_setup_t *setup,
+static void json_setup(fs_json_t *json, const fs_tool_sim_setup_t *setup,
                        const fs_tool_sim_outcome_t *o)
 {
     const fs_sim_params_t *p = &setup->params;
 
-    fs_tool_json_u64(json, "servers", o->n_servers);
-    fs_tool_json_u64(json, "ranks", o->n_ranks);
-    fs_tool_json_text(json, "algorithm", o->algorithm);
+    fs_json_u64(json, "servers", o->n_servers);
+    fs_json_u64(json, "ranks", o->n_ranks);
+    fs_json_text(json, "algorithm", o->algorithm);
     if (o->decompose != NULL) {
-        fs_tool_json_text(json, "balance",
-                          fs_tool_balance_word(setup->plan.balance));
-        fs_tool_json_text(json, "decompose", o->decompose);
+        fs_json_text(json, "balance",
+                     fs_tool_balance_word(setup->plan.balance));
+        fs_json_text(json, "decompose", o->decompose);
     } else {
-        fs_tool_json_null(json, "balance");
-        fs_tool_json_null(json, "decompose");
+        fs_json_text(json, "balance", NULL);
+        fs_json_text(json, "decompose", NULL);
     }
-    fs_tool_json_text(json, "level", o->lanes ? "lanes" : "ranks");
-    fs_tool_json_text(json, "topology", fs_tool_sim_fabric(p->fabric));
-    fs_tool_json_real(json, "scale_out", p->rate_out, 0);
-    fs_tool_json_real(json, "scale_up", p->rate_up, 0);
-    fs_tool_json_real(json, "alpha_us", p->alpha_out * 1e6, 3);
-    fs_tool_json_real(json, "alpha_up_us", p->alpha_up * 1e6, 3);
-    fs_tool_json_real(json, "incast", p->incast, 3);
-    fs_tool_json_u64(json, "chunk", o->chunk);
-    fs_tool_json_u64(json, "window", setup->plan.window);
-    fs_tool_json_u64(json, "runs", o->n_runs);
+    fs_json_text(json, "level", o->lanes ? "lanes" : "ranks");
+    fs_json_text(json, "topology", fs_tool_sim_fabric(p->fabric));
+    fs_json_real(json, "scale_out", p->rate_out, 0);
+    fs_json_real(json, "scale_up", p->rate_up, 0);
+    fs_json_real(json, "alpha_us", p->alpha_out * 1e6, 3);
+    fs_json_real(json, "alpha_up_us", p->alpha_up * 1e6, 3);
+    fs_json_real(json, "incast", p->incast, 3);
+    fs_json_u64(json, "chunk", o->chunk);
+    fs_json_u64(json, "window", setup->plan.window);
+    fs_json_u64(json, "runs", o->n_runs);
 }
 
-static void json_times(fs_tool_json_t *json, const fs_tool_sim_outcome_t *o)
+static void json_times(fs_json_t *json, const fs_tool_sim_outcome_t *o)
 {
-    fs_tool_json_real(json, "time", o->time, 12);
-    fs_tool_json_real(json, "time_us", o->time * 1e6, 3);
-    fs_tool_json_real(json, "scheduling_us", o->planning * 1e6, 3);
-    fs_tool_json_real(json, "optimal", o->result.optimal, 12);
-    fs_tool_json_real(json, "optimal_us", o->result.optimal * 1e6, 3);
-    fs_tool_json_real(json, "busiest_nic_us", o->result.optimal_rank * 1e6, 3);
-    fs_tool_json_real(json, "first_wire_us", o->result.first_wire * 1e6, 3);
-    fs_tool_json_real(json, "last_wire_us", o->result.last_wire * 1e6, 3);
-    fs_tool_json_real(json, "efficiency", efficiency(o), 6);
-    fs_tool_json_real(json, "wire_idle", wire_idle(o), 6);
-    fs_tool_json_real(json, "algo_bandwidth", bandwidth(o, o->time), 0);
-    fs_tool_json_real(json, "optimal_bandwidth",
-                      bandwidth(o, o->result.optimal), 0);
+    fs_json_real(json, "time", o->time, 12);
+    fs_json_real(json, "time_us", o->time * 1e6, 3);
+    fs_json_real(json, "scheduling_us", o->planning * 1e6, 3);
+    fs_json_real(json, "optimal", o->result.optimal, 12);
+    fs_json_real(json, "optimal_us", o->result.optimal * 1e6, 3);
+    fs_json_real(json, "busiest_nic_us", o->result.optimal_rank * 1e6, 3);
+    fs_json_real(json, "first_wire_us", o->result.first_wire * 1e6, 3);
+    fs_json_real(json, "last_wire_us", o->result.last_wire * 1e6, 3);
+    fs_json_real(json, "efficiency", efficiency(o), 6);
+    fs_json_real(json, "wire_idle", wire_idle(o), 6);
+    fs_json_real(json, "algo_bandwidth", bandwidth(o, o->time), 0);
+    fs_json_real(json, "optimal_bandwidth", bandwidth(o, o->result.optimal), 0);
 }
 
-static void json_amounts(fs_tool_json_t *json, const fs_tool_sim_outcome_t *o)
+static void json_amounts(fs_json_t *json, const fs_tool_sim_outcome_t *o)
 {
     const fs_sim_result_t *r = &o->result;
 
-    fs_tool_json_real(json, "stages", o->n_stages, o->n_runs > 1 ? 1 : 0);
-    fs_tool_json_real(json, "schedule_over_bound", o->schedule, 6);
-    fs_tool_json_u64(json, "total_bytes", r->total_bytes);
-    fs_tool_json_u64(json, "wire_bytes", r->wire_bytes);
-    fs_tool_json_u64(json, "scale_up_bytes", r->up_bytes);
-    fs_tool_json_u64(json, "copy_bytes", r->copy_bytes);
-    fs_tool_json_u64(json, "staging_bytes", r->staging_bytes);
-    fs_tool_json_u64(json, "operations", r->n_ops);
-    fs_tool_json_u64(json, "messages", r->n_messages);
-    fs_tool_json_u64(json, "max_senders", r->max_senders);
+    fs_json_real(json, "stages", o->n_stages, o->n_runs > 1 ? 1 : 0);
+    fs_json_real(json, "schedule_over_bound", o->schedule, 6);
+    fs_json_u64(json, "total_bytes", r->total_bytes);
+    fs_json_u64(json, "wire_bytes", r->wire_bytes);
+    fs_json_u64(json, "scale_up_bytes", r->up_bytes);
+    fs_json_u64(json, "copy_bytes", r->copy_bytes);
+    fs_json_u64(json, "staging_bytes", r->staging_bytes);
+    fs_json_u64(json, "operations", r->n_ops);
+    fs_json_u64(json, "messages", r->n_messages);
+    fs_json_u64(json, "max_senders", r->max_senders);
 }
 
 void fs_tool_sim_json(FILE *out, const fs_tool_sim_setup_t *setup,
                       const fs_tool_sim_outcome_t *outcome)
 {
-    fs_tool_json_t json;
+    fs_json_t json;
 
-    fs_tool_json_init(&json, out, 1);
-    fs_tool_json_open(&json, NULL, '{');
+    fs_json_init(&json, out, 1);
+    fs_json_open(&json, NULL, '{');
     json_setup(&json, setup, outcome);
     json_times(&json, outcome);
     json_amounts(&json, outcome);
-    fs_tool_json_close(&json);
+    fs_json_close(&json);
 }
 
 /* ---- text ---- */
