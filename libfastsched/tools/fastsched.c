@@ -37,10 +37,8 @@ static void usage(FILE *out)
 
 static int unknown(const char *name)
 {
-    char quoted[128];
-
-    fprintf(stderr, "fastsched: unknown command \"%s\"; allowed:",
-            fs_tool_quote(name, strlen(name), quoted, sizeof(quoted)));
+    fprintf(stderr,
+            "fastsched: unknown command \"%s\"; allowed:", fs_tool_quote(name));
     for (size_t k = 0; k < N_COMMANDS; ++k) {
         fprintf(stderr, "%s %s", k == 0 ? "" : ",", commands[k].name);
     }

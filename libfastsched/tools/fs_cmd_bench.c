@@ -62,38 +62,33 @@ static int read_args(int argc, char **argv, args_t *args)
         .usage = "bench [OPTIONS]\n\n"
                  "How long one rank plans: medians. Lists have commas."};
 
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_TEXT, "servers", "LIST", "(8,12,40,128,1024)",
+         .value = &args->servers},
+        {FS_TOOL_U32, "lanes", "M",
+         "ranks of a server, each with its own lane (", .value = &args->lanes,
+         1, 64},
+        {FS_TOOL_TEXT, "pattern", "LIST", "(random,zipf:0.8)",
+         .value = &args->patterns},
+        {FS_TOOL_TEXT, "decompose", "LIST", "(auto)",
+         .value = &args->decomposes},
+        {FS_TOOL_U64, "seed", "S", "of the patterns (", .value = &args->seed, 0,
+         UINT64_MAX},
+        {FS_TOOL_BYTES, "mean", "BYTES", "average over all pairs of ranks (",
+         .value = &args->mean, 1, UINT64_C(1) << 32},
+        {FS_TOOL_U32, "repeat", "K",
+         "rounds of a case (as many as fit in 0.4 s,\n5 at least)",
+         .value = &args->rounds, 1, MAX_ROUNDS},
+        FS_TOOL_FORMAT(&args->json),
+    };
+
     *args = (args_t){.servers    = "8,12,40,128,1024",
                      .patterns   = "random,zipf:0.8",
                      .decomposes = "auto",
                      .lanes      = 8,
                      .seed       = 1,
                      .mean       = 1 << 20};
-    fs_tool_add(&options, (fs_tool_option_t){FS_TOOL_TEXT, "servers", "LIST",
-                                             "(8,12,40,128,1024)",
-                                             .value = &args->servers});
-    fs_tool_add(&options, (fs_tool_option_t){
-                              FS_TOOL_U32, "lanes", "M",
-                              "ranks of a server, each with its own lane (8)",
-                              .value = &args->lanes, 1, 64});
-    fs_tool_add(&options, (fs_tool_option_t){FS_TOOL_TEXT, "pattern", "LIST",
-                                             "(random,zipf:0.8)",
-                                             .value = &args->patterns});
-    fs_tool_add(&options,
-                (fs_tool_option_t){FS_TOOL_TEXT, "decompose", "LIST", "(auto)",
-                                   .value = &args->decomposes});
-    fs_tool_add(&options, (fs_tool_option_t){
-                              FS_TOOL_U64, "seed", "S", "of the patterns (1)",
-                              .value = &args->seed, 0, UINT64_MAX});
-    fs_tool_add(&options,
-                (fs_tool_option_t){FS_TOOL_BYTES, "mean", "BYTES",
-                                   "average over all pairs of ranks (1m)",
-                                   .value = &args->mean, 1, UINT64_C(1) << 32});
-    fs_tool_add(&options, (fs_tool_option_t){
-                              FS_TOOL_U32, "repeat", "K",
-                              "rounds of a case (as many as fit in 0.4 s,\n"
-                              "5 at least)",
-                              .value = &args->rounds, 1, MAX_ROUNDS});
-    fs_tool_format_option(&args->json, &options);
+    FS_TOOL_ADD(&options, rows);
     return fs_tool_read_options(argc, argv, &options);
 }
 
@@ -366,17 +361,16 @@ static int run_decomposes(bench_t *bench, const char *pattern)
 
 static int draw(bench_t *bench, uint32_t servers, const char *name)
 {
-    fs_tool_progress_t *progress;
-    fs_pattern_t        pattern;
-    fs_status_t         status;
-    char                why[WHY_LEN];
+    fs_pattern_t pattern;
+    fs_status_t  status;
+    char         why[WHY_LEN];
 
     fs_pattern_parse(name, &pattern, why, sizeof(why));
-    progress = fs_tool_progress_begin("drawing the traffic", 0);
-    status   = fs_tool_sample_make(&pattern, servers, bench->args->lanes,
-                                   bench->args->mean, bench->args->seed,
-                                   bench->sample);
-    fs_tool_progress_end(progress);
+    fs_tool_progress_begin("drawing the traffic", 0);
+    status = fs_tool_sample_make(&pattern, servers, bench->args->lanes,
+                                 bench->args->mean, bench->args->seed,
+                                 bench->sample);
+    fs_tool_progress_end();
     return status == FS_OK ? FS_TOOL_OK : fs_tool_status("--pattern", status);
 }
 

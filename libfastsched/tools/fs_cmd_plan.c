@@ -3,17 +3,22 @@
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_plan.h"
+#include "tools/fs_tool_program.h"
+#include "tools/fs_tool_sim.h"
 
 #include <string.h>
 
 #define GBIT UINT64_C(1000000000)
 
+enum { MANY_RANKS = 64 }; /* more are drawn by server */
+
 typedef struct args {
     fs_tool_traffic_args_t traffic;
     fs_tool_params_args_t  params;
     uint32_t               json;
-    const char            *svg; /* NULL: none */
-    fs_tool_rates_t        rates;
+    const char            *svg;       /* NULL: none */
+    uint64_t               scale_out; /* bits per second */
+    uint64_t               scale_up;
 } args_t;
 
 static int read_args(int argc, char **argv, args_t *args)
@@ -21,26 +26,58 @@ static int read_args(int argc, char **argv, args_t *args)
     fs_tool_options_t options = {
         .usage = "plan --matrix FILE|--pattern NAME [OPTIONS]\n\n"
                  "Who sends to whom and when, and how far from the bound."};
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_TITLE, .name = "Output"},
+        FS_TOOL_FORMAT(&args->json),
+        {FS_TOOL_TEXT, "svg", "FILE",
+         "a Gantt chart of NICs and scale-up ports", .value = &args->svg},
+        {FS_TOOL_RATE, "scale-out", "RATE", "rate of a NIC there (400gbit)",
+         .value = &args->scale_out, 1, 1000000 * GBIT},
+        {FS_TOOL_RATE, "scale-up", "RATE",
+         "rate of a rank inside its server (450GBps)", .value = &args->scale_up,
+         1, 1000000 * GBIT},
+    };
 
-    memset(args, 0, sizeof(*args));
-    args->rates = (fs_tool_rates_t){400 * GBIT, 3600 * GBIT};
+    *args = (args_t){.scale_out = 400 * GBIT, .scale_up = 3600 * GBIT};
     fs_tool_traffic_options(&args->traffic, &options);
     fs_tool_params_options(&args->params, &options);
-    fs_tool_add(&options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Output"});
-    fs_tool_format_option(&args->json, &options);
-    fs_tool_add(&options,
-                (fs_tool_option_t){FS_TOOL_TEXT, "svg", "FILE",
-                                   "a Gantt chart of NICs and scale-up ports",
-                                   .value = &args->svg});
-    fs_tool_add(&options, (fs_tool_option_t){FS_TOOL_RATE, "scale-out", "RATE",
-                                             "rate of a NIC there (400gbit)",
-                                             .value = &args->rates.nic, 1,
-                                             1000000 * GBIT});
-    fs_tool_add(&options, (fs_tool_option_t){
-                              FS_TOOL_RATE, "scale-up", "RATE",
-                              "rate of a rank inside its server (450GBps)",
-                              .value = &args->rates.up, 1, 1000000 * GBIT});
+    FS_TOOL_ADD(&options, rows);
     return fs_tool_read_options(argc, argv, &options);
+}
+
+/* What NICs and scale-up ports are doing when the plan is carried out: its
+ * programs are simulated. */
+static int draw(const args_t *args, const fs_tool_plan_t *plan)
+{
+    fs_alg_t alg       = fs_tool_program_alg(plan->traffic, &plan->params);
+    bool     by_server = plan->traffic->n_ranks > MANY_RANKS &&
+                     alg == FS_ALG_STAGED;
+    double              rate = (double)args->scale_out / 8;
+    char                title[128];
+    fs_tool_sim_setup_t setup = {
+        .plan   = plan->params,
+        .params = {.rate_out  = rate,
+                   .rate_up   = (double)args->scale_up / 8,
+                   .alpha_out = (double)plan->params.stage_cost / rate,
+                   .fabric    = FS_SIM_SWITCH},
+        .level  = by_server ? FS_TOOL_SIM_LANES : FS_TOOL_SIM_RANKS,
+        .title  = title,
+    };
+    fs_tool_sim_outcome_t outcome;
+
+    snprintf(title, sizeof(title), "%s: NICs and scale-up ports, simulated",
+             fs_alg_name(alg));
+    return fs_tool_sim_run(&setup, plan->traffic, args->svg, &outcome);
+}
+
+static int show(const args_t *args, const fs_tool_plan_t *plan)
+{
+    int rc = args->svg == NULL ? FS_TOOL_OK : draw(args, plan);
+
+    if (rc == FS_TOOL_OK) {
+        (args->json ? fs_tool_plan_json : fs_tool_plan_text)(stdout, plan);
+    }
+    return rc;
 }
 
 int fs_cmd_plan(int argc, char **argv)
@@ -61,11 +98,7 @@ int fs_cmd_plan(int argc, char **argv)
     params = fs_tool_params(&args.params);
     rc     = fs_tool_plan_make(&traffic, &params, &plan);
     if (rc == FS_TOOL_OK) {
-        rc = args.svg == NULL ? FS_TOOL_OK
-                              : fs_tool_plan_svg(args.svg, &plan, &args.rates);
-        if (rc == FS_TOOL_OK) {
-            (args.json ? fs_tool_plan_json : fs_tool_plan_text)(stdout, &plan);
-        }
+        rc = show(&args, &plan);
         fs_tool_plan_fini(&plan);
     }
     fs_tool_traffic_fini(&traffic);

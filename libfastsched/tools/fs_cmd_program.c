@@ -31,20 +31,24 @@ static int read_args(int argc, char **argv, args_t *args)
             "program --rank R|all --matrix FILE|--pattern NAME [OPTIONS]\n\n"
             "The operations of a rank, as JSON."};
 
-    memset(args, 0, sizeof(*args));
-    fs_tool_add(&options,
-                (fs_tool_option_t){FS_TOOL_TEXT, "rank", "R",
-                                   "whose program; all: a list of everybody's",
-                                   .value = &args->rank});
+    const fs_tool_option_t first[] = {
+        {FS_TOOL_TEXT, "rank", "R", "whose program; all: a list of everybody's",
+         .value = &args->rank},
+    };
+    const fs_tool_option_t last[] = {
+        {FS_TOOL_TITLE, .name = "Output"},
+        {FS_TOOL_FLAG, "verify", NULL,
+         "first prove that the programs of all ranks\n"
+         "together deliver every byte",
+         .value = &args->verify},
+    };
+
+    *args = (args_t){0};
+    FS_TOOL_ADD(&options, first);
     fs_tool_traffic_options(&args->traffic, &options);
     fs_tool_params_options(&args->params, &options);
     fs_tool_program_options(&args->params, &options);
-    fs_tool_add(&options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Output"});
-    fs_tool_add(&options, (fs_tool_option_t){
-                              FS_TOOL_FLAG, "verify", NULL,
-                              "first prove that the programs of all ranks\n"
-                              "together deliver every byte",
-                              .value = &args->verify});
+    FS_TOOL_ADD(&options, last);
     return fs_tool_read_options(argc, argv, &options);
 }
 
@@ -59,11 +63,8 @@ static int read_rank(const char *text, programs_t *programs)
         return FS_TOOL_OK;
     }
     if (!fs_value_number(text, &rank) || rank >= n) {
-        char quoted[64];
-
-        return fs_tool_bad(
-            "--rank \"%s\": allowed: 0 to %" PRIu32 ", or all",
-            fs_tool_quote(text, strlen(text), quoted, sizeof(quoted)), n - 1);
+        return fs_tool_bad("--rank \"%s\": allowed: 0 to %" PRIu32 ", or all",
+                           fs_tool_quote(text), n - 1);
     }
     programs->first = (uint32_t)rank;
     programs->end   = (uint32_t)rank + 1;

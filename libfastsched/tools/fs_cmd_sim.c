@@ -77,75 +77,59 @@ static void add_plan_rows(args_t *args, fs_tool_options_t *options)
     args->params.plan.staging_limit = 0;
 }
 
-static void add_network_rows(args_t *args, fs_tool_options_t *options)
+static void add_own_rows(args_t *args, fs_tool_options_t *options)
 {
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Cluster"});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_RATE, "scale-out", "RATE",
-                             "of a NIC, each direction (400gbit): kbit, mbit,\n"
-                             "gbit, tbit or kBps, MBps, GBps, TBps, powers\n"
-                             "of 1000",
-                             .value = &args->scale_out, 1, UINT64_MAX});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_RATE, "scale-up", "RATE",
-                             "of a rank inside its server, each direction,\n"
-                             "all its links together (450GBps)",
-                             .value = &args->scale_up, 1, UINT64_MAX});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_RATE, "copy", "RATE",
-                                   "of copies on a rank (they take no time)",
-                                   .value = &args->copy, 1, UINT64_MAX});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_MILLI, "alpha", "US",
-                             "microseconds before the first byte of a message\n"
-                             "between servers (10)",
-                             .value = &args->alpha_milli, 0, UINT32_MAX});
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_MILLI, "alpha-up", "US",
-                                            "the same inside, for each hop (3)",
-                                            .value = &args->alpha_up_milli, 0,
-                                            UINT32_MAX});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_MILLI, "incast", "F",
-                             "while k ranks send to one NIC, it takes in\n"
-                             "1 / (1 + F * (k - 1)) of its rate (0)",
-                             .value = &args->incast_milli, 0, UINT32_MAX});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_BYTES, "incast-bytes", "BYTES",
-                                   "senders of smaller messages do not count:\n"
-                                   "buffers absorb them (0)",
-                                   .value = &args->incast_bytes, 0,
-                                   UINT64_C(1) << 62});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_WORD, "topology", "NAME",
-                                   "inside a server:", .value = &args->fabric,
-                                   .word = fs_tool_sim_fabric});
-}
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_TITLE, .name = "Cluster"},
+        {FS_TOOL_RATE, "scale-out", "RATE",
+         "of a NIC, each direction (400gbit): kbit, mbit,\n"
+         "gbit, tbit or kBps, MBps, GBps, TBps, powers\n"
+         "of 1000",
+         .value = &args->scale_out, 1, UINT64_MAX},
+        {FS_TOOL_RATE, "scale-up", "RATE",
+         "of a rank inside its server, each direction,\n"
+         "all its links together (450GBps)",
+         .value = &args->scale_up, 1, UINT64_MAX},
+        {FS_TOOL_RATE, "copy", "RATE",
+         "of copies on a rank (they take no time)", .value = &args->copy, 1,
+         UINT64_MAX},
+        {FS_TOOL_MILLI, "alpha", "US",
+         "microseconds before the first byte of a message\n"
+         "between servers (",
+         .value = &args->alpha_milli, 0, UINT32_MAX},
+        {FS_TOOL_MILLI, "alpha-up", "US", "the same inside, for each hop (",
+         .value = &args->alpha_up_milli, 0, UINT32_MAX},
+        {FS_TOOL_MILLI, "incast", "F",
+         "while k ranks send to one NIC, it takes in\n"
+         "1 / (1 + F * (k - 1)) of its rate (",
+         .value = &args->incast_milli, 0, UINT32_MAX},
+        {FS_TOOL_BYTES, "incast-bytes", "BYTES",
+         "senders of smaller messages do not count:\n"
+         "buffers absorb them (",
+         .value = &args->incast_bytes, 0, UINT64_C(1) << 62},
+        {FS_TOOL_WORD, "topology", "NAME", "inside a server:",
+         .value = &args->fabric, .word = fs_tool_sim_fabric},
+        {FS_TOOL_TITLE, .name = "Run"},
+        {FS_TOOL_FLAG, "count-scheduling", NULL,
+         "add the time the slowest rank needs to plan,\n"
+         "measured on this machine",
+         .value = &args->count_scheduling},
+        {FS_TOOL_WORD, "level", "NAME",
+         "ranks: programs of all; lanes: one lane for\n"
+         "each server, coarser; auto: lanes for staged\n"
+         "beyond 1024 ranks (auto)",
+         .value = &args->level, .word = level_word},
+        {FS_TOOL_U32, "repeat", "K", "means of the seeds S to S + K - 1 (",
+         .value = &args->runs, 1, MAX_RUNS},
+        {FS_TOOL_TITLE, .name = "Output"},
+        FS_TOOL_FORMAT(&args->json),
+        {FS_TOOL_TEXT, "svg", "FILE",
+         "a Gantt chart of NICs and scale-up ports,\n"
+         "of the first run",
+         .value = &args->svg},
+    };
 
-static void add_run_rows(args_t *args, fs_tool_options_t *options)
-{
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Run"});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_FLAG, "count-scheduling", NULL,
-                             "add the time the slowest rank needs to plan,\n"
-                             "measured on this machine",
-                             .value = &args->count_scheduling});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_WORD, "level", "NAME",
-                             "ranks: programs of all; lanes: one lane for\n"
-                             "each server, coarser; auto: lanes for staged\n"
-                             "beyond 1024 ranks (auto)",
-                             .value = &args->level, .word = level_word});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_U32, "repeat", "K",
-                                   "means of the seeds S to S + K - 1 (1)",
-                                   .value = &args->runs, 1, MAX_RUNS});
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Output"});
-    fs_tool_format_option(&args->json, options);
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_TEXT, "svg", "FILE",
-                                   "a Gantt chart of NICs and scale-up ports,\n"
-                                   "of the first run",
-                                   .value = &args->svg});
+    FS_TOOL_ADD(options, rows);
 }
 
 static int read_args(int argc, char **argv, args_t *args)
@@ -161,8 +145,7 @@ static int read_args(int argc, char **argv, args_t *args)
                      .runs           = 1};
     fs_tool_traffic_options(&args->traffic, &options);
     add_plan_rows(args, &options);
-    add_network_rows(args, &options);
-    add_run_rows(args, &options);
+    add_own_rows(args, &options);
     return fs_tool_read_options(argc, argv, &options);
 }
 
@@ -175,7 +158,8 @@ static void make_setup(args_t *args, fs_tool_sim_setup_t *setup)
 
     *setup          = (fs_tool_sim_setup_t){.algorithm        = args->algorithm,
                                             .level            = args->level,
-                                            .count_scheduling = args->count_scheduling};
+                                            .count_scheduling = args->count_scheduling,
+                                            .title            = "Simulated exchange"};
     p->rate_out     = (double)args->scale_out / 8;
     p->rate_up      = (double)args->scale_up / 8;
     p->rate_copy    = (double)args->copy / 8;
@@ -216,24 +200,17 @@ static int check(const args_t *args)
 static int run_once(const args_t *args, const fs_tool_sim_setup_t *setup,
                     uint32_t k, fs_tool_sim_outcome_t *outcome)
 {
-    fs_tool_traffic_args_t from  = args->traffic;
-    bool                   draw  = args->svg != NULL && k == 0;
-    fs_tool_spans_t        spans = {0};
+    fs_tool_traffic_args_t from = args->traffic;
     fs_tool_traffic_t      traffic;
     int                    rc;
 
     from.seed += k;
     rc = fs_tool_traffic_make(&from, &traffic);
-    if (rc != FS_TOOL_OK) {
-        return rc;
+    if (rc == FS_TOOL_OK) {
+        rc = fs_tool_sim_run(setup, &traffic, k == 0 ? args->svg : NULL,
+                             outcome);
+        fs_tool_traffic_fini(&traffic);
     }
-    rc = fs_tool_sim_run(setup, &traffic, draw ? &spans : NULL, outcome);
-    if (rc == FS_TOOL_OK && draw) {
-        spans.chart.title = "Simulated exchange";
-        rc                = fs_tool_svg_file(args->svg, &spans.chart);
-    }
-    fs_tool_spans_fini(&spans);
-    fs_tool_traffic_fini(&traffic);
     return rc;
 }
 

@@ -10,7 +10,6 @@
 #include "fastsched_straggler.h"
 #include "tools/fs_tool.h"
 #include "base/fs_json.h"
-#include "tools/fs_tool_params.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -313,37 +312,35 @@ static int show(const args_t *args)
 static void add_options(args_t *args, fs_tool_options_t *options)
 {
     const fs_tool_option_t rows[] = {
-        {FS_TOOL_TITLE, "Schedule", NULL, NULL, NULL, 0, 0, NULL},
-        {FS_TOOL_U32, "ranks", "N", "ranks, default 8", &args->n_ranks, 1,
-         FS_STRAGGLER_MAX_RANKS, NULL},
+        {FS_TOOL_TITLE, .name = "Schedule"},
+        {FS_TOOL_U32, "ranks", "N", "ranks (", .value = &args->n_ranks, 1,
+         FS_STRAGGLER_MAX_RANKS},
         {FS_TOOL_U32, "straggler", "R",
-         "the rank that comes late, default the last", &args->straggler, 0,
-         FS_STRAGGLER_MAX_RANKS - 1, NULL},
-        {FS_TOOL_WORD, "algorithm", "NAME", NULL, &args->algorithm, 0, 0,
-         algorithm_word},
+         "the rank that comes late, default the last",
+         .value = &args->straggler, 0, FS_STRAGGLER_MAX_RANKS - 1},
+        {FS_TOOL_WORD, "algorithm", "NAME", .value = &args->algorithm,
+         .word = algorithm_word},
         {FS_TOOL_FLAG, "verify", NULL,
-         "prove that it is an allreduce; if not, exit with 1", &args->verify, 0,
-         0, NULL},
-        {FS_TOOL_TITLE, "Times", NULL, NULL, NULL, 0, 0, NULL},
-        {FS_TOOL_BYTES, "bytes", "BYTES", "the buffer, default 1g",
-         &args->bytes, 0, UINT64_C(1) << 50, NULL},
-        {FS_TOOL_MILLI, "alpha-us", "US", "cost of a round, default 3",
-         &args->alpha, 0, UINT32_MAX, NULL},
+         "prove that it is an allreduce; if not, exit with 1",
+         .value = &args->verify},
+        {FS_TOOL_TITLE, .name = "Times"},
+        {FS_TOOL_BYTES, "bytes", "BYTES", "the buffer (", .value = &args->bytes,
+         0, UINT64_C(1) << 50},
+        {FS_TOOL_MILLI, "alpha-us", "US", "cost of a round (",
+         .value = &args->alpha, 0, UINT32_MAX},
         {FS_TOOL_RATE, "rate", "RATE",
-         "of a rank's port, default 3600gbit (450 GB/s)", &args->rate, 1,
-         UINT64_MAX, NULL},
+         "of a rank's port, default 3600gbit (450 GB/s)", .value = &args->rate,
+         1, UINT64_MAX},
         {FS_TOOL_MILLI, "delay-us", "US",
-         "how long after the others the straggler comes, default 0",
-         &args->delay, 0, UINT32_MAX, NULL},
-        {FS_TOOL_TITLE, "Output", NULL, NULL, NULL, 0, 0, NULL},
-        {FS_TOOL_FLAG, "summary", NULL, "leave the rounds out", &args->summary,
-         0, 0, NULL},
+         "how long after the others the straggler comes (",
+         .value = &args->delay, 0, UINT32_MAX},
+        {FS_TOOL_TITLE, .name = "Output"},
+        {FS_TOOL_FLAG, "summary", NULL, "leave the rounds out",
+         .value = &args->summary},
+        FS_TOOL_FORMAT(&args->json),
     };
 
-    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); ++k) {
-        fs_tool_add(options, rows[k]);
-    }
-    fs_tool_format_option(&args->json, options);
+    FS_TOOL_ADD(options, rows);
 }
 
 int fs_cmd_stragglar(int argc, char **argv)
@@ -351,7 +348,7 @@ int fs_cmd_stragglar(int argc, char **argv)
     fs_tool_options_t options = {
         .usage = "stragglar [OPTIONS]\n\n"
                  "Allreduce schedules for when one rank comes late, and the "
-                 "usual ones.\n"};
+                 "usual ones."};
     args_t args = {.n_ranks   = DEFAULT_RANKS,
                    .straggler = UINT32_MAX,
                    .bytes     = UINT64_C(1) << 30,

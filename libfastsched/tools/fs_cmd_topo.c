@@ -8,7 +8,6 @@
  */
 #include "tools/fs_tool.h"
 #include "base/fs_json.h"
-#include "tools/fs_tool_params.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -350,10 +349,11 @@ int fs_cmd_topo(int argc, char **argv)
         .usage = "topo [OPTIONS]\n\n"
                  "This server as hwloc sees it: NICs, GPUs, and a lane for "
                  "each usable NIC."};
-    uint32_t json;
-    int      rc;
+    uint32_t               json   = 0;
+    const fs_tool_option_t rows[] = {FS_TOOL_FORMAT(&json)};
+    int                    rc;
 
-    fs_tool_format_option(&json, &options);
+    FS_TOOL_ADD(&options, rows);
     rc = fs_tool_read_options(argc, argv, &options);
     return rc == FS_TOOL_GO_ON ? show(json == 1) : rc;
 }

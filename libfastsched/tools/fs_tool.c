@@ -43,25 +43,22 @@ int fs_tool_status(const char *what, fs_status_t status)
     return fs_tool_failed("%s: %s", what, fs_strerror(status));
 }
 
-const char *fs_tool_quote(const char *text, size_t len, char *out,
-                          size_t out_len)
+const char *fs_tool_quote(const char *text)
 {
-    size_t n = 0;
+    static char out[256];
+    size_t      n = 0;
 
-    for (size_t i = 0; i < len; ++i) {
-        unsigned char byte  = (unsigned char)text[i];
+    for (; *text != '\0'; ++text) {
+        unsigned char byte  = (unsigned char)*text;
         bool          plain = byte >= ' ' && byte < 0x7f;
 
         /* Room for this one, for "..." and for the end. */
-        if (n + (plain ? 1 : 4) + 4 > out_len) {
+        if (n + (plain ? 1 : 4) + 4 > sizeof(out)) {
             memcpy(out + n, "...", 4);
             return out;
         }
-        if (plain) {
-            out[n++] = (char)byte;
-        } else {
-            n += (size_t)snprintf(out + n, out_len - n, "\\x%02x", byte);
-        }
+        n += (size_t)snprintf(out + n, sizeof(out) - n,
+                              plain ? "%c" : "\\x%02x", byte);
     }
     out[n] = '\0';
     return out;

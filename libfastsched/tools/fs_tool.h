@@ -47,10 +47,9 @@ int fs_tool_failed(const char *format, ...)
  * is at fault (FS_ERR_INVAL, FS_ERR_OVERFLOW), else FS_TOOL_FAILED. */
 int fs_tool_status(const char *what, fs_status_t status);
 
-/* Copy text for a message: what is not printable ASCII becomes \xNN, what does
- * not fit "...". Returns out. */
-const char *fs_tool_quote(const char *text, size_t len, char *out,
-                          size_t out_len);
+/* Text for a message: what is not printable ASCII becomes \xNN, what does not
+ * fit "...". Good until the next call. */
+const char *fs_tool_quote(const char *text);
 
 /* ---- options ---- */
 
@@ -71,7 +70,8 @@ typedef struct fs_tool_option {
     const char    *name; /* without the dashes */
     const char    *arg;  /* what the help calls the value */
     const char    *help; /* lines separated by \n; of a WORD, if it ends with
-                            a colon or is NULL, the words are added */
+                            a colon or is NULL, the words are added; of a
+                            number, if it ends with "(", the default */
     void          *value;
     uint64_t       min, max; /* of numbers, as stored */
     /* Of a WORD: the k-th word, NULL after the last. */
@@ -82,12 +82,25 @@ enum { FS_TOOL_MAX_OPTIONS = 64 };
 
 typedef struct fs_tool_options {
     const char      *usage; /* what follows "Usage: fastsched ", then a line or
-                               two that say what the subcommand is for */
+                             two that say what the subcommand is for */
+    const char     **operand; /* NULL: there is none */
     fs_tool_option_t rows[FS_TOOL_MAX_OPTIONS];
     size_t           n;
 } fs_tool_options_t;
 
-void fs_tool_add(fs_tool_options_t *options, fs_tool_option_t row);
+void fs_tool_add_rows(fs_tool_options_t *options, size_t n,
+                      const fs_tool_option_t *rows);
+
+#define FS_TOOL_ADD(_options, _rows) \
+    fs_tool_add_rows(_options, sizeof(_rows) / sizeof((_rows)[0]), _rows)
+
+/* The row of --format text|json; *value: 1 for json. */
+#define FS_TOOL_FORMAT(_value)                              \
+    {                                                       \
+        FS_TOOL_WORD, "format", "NAME", NULL, _value, 0, 0, \
+            fs_tool_format_word                             \
+    }
+const char *fs_tool_format_word(uint32_t k);
 
 /* --name VALUE, --name=VALUE, --flag, --help. Values are written through the
  * rows; the last of several wins. FS_TOOL_GO_ON, or the exit code: after --help

@@ -1,100 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A Gantt chart of characters. */
-#include "tools/fs_tool_chart.h"
+/* To whom servers send over time, as characters. */
+#include "tools/fs_tool_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef unsigned __int128 u128_t;
 
-/* Time times n, so that cell c of n is exactly [c * end, (c + 1) * end). */
-static u128_t scaled(uint64_t time, unsigned n)
-{
-    return (u128_t)time * n;
-}
-
-static u128_t overlap(const fs_tool_bar_t *bar, u128_t from, u128_t to,
+/* Time of [start, end) in cell c of n; times are n times as long here, so that
+ * the cell is exactly [c * total, (c + 1) * total). */
+static u128_t overlap(const fs_transfer_t *t, uint64_t total, unsigned c,
                       unsigned n)
 {
-    u128_t start = scaled(bar->start, n), end = scaled(bar->end, n);
+    u128_t start = (u128_t)t->start * n, end = start + (u128_t)t->bytes * n;
+    u128_t from = (u128_t)total * c, to = from + total;
 
     start = start > from ? start : from;
     end   = end < to ? end : to;
     return end > start ? end - start : 0;
 }
 
-/* Each bar bids for the cells it touches with the time it has there. */
-static void paint(const fs_tool_chart_t *chart, uint32_t row, char *cells,
+/* Each transfer bids for the cells it touches with the time it has there. */
+static void paint(const fs_schedule_t *schedule, uint32_t server, char *cells,
                   u128_t *most, unsigned n)
 {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
     memset(cells, '.', n);
     memset(most, 0, n * sizeof(*most));
-    for (size_t k = 0; k < chart->n_bars; ++k) {
-        const fs_tool_bar_t *bar = &chart->bars[k];
-        unsigned first = (unsigned)(scaled(bar->start, n) / chart->end);
+    for (size_t k = 0; k < schedule->n_transfers; ++k) {
+        const fs_transfer_t *t = &schedule->transfers[k];
+        unsigned c = (unsigned)((u128_t)t->start * n / schedule->total);
+        u128_t   time;
 
-        for (unsigned c = first; bar->row == row && c < n; ++c) {
-            u128_t from = scaled(chart->end, c);
-            u128_t time = overlap(bar, from, from + chart->end, n);
-
-            if (time == 0) {
-                break;
-            }
+        for (; t->src == server && c < n &&
+               (time = overlap(t, schedule->total, c, n)) > 0;
+             ++c) {
             if (time > most[c]) {
                 most[c]  = time;
-                cells[c] = letters[bar->who % 36];
+                cells[c] = letters[t->dst % 36];
             }
         }
     }
 }
 
-static unsigned name_width(const fs_tool_chart_t *chart)
-{
-    unsigned width = 0;
-
-    for (uint32_t r = 0; r < chart->n_rows; ++r) {
-        unsigned len = (unsigned)strlen(chart->rows[r].name);
-
-        width = len > width ? len : width;
-    }
-    return width;
-}
-
-/* An arrow under the cell in which the moment ends, the words where there is
+/* An arrow under the cell in which the bound ends, the words where there is
  * room for them. */
-static void print_mark(FILE *out, const fs_tool_chart_t *chart, unsigned left,
-                       unsigned n)
+static void print_bound(FILE *out, const fs_tool_plan_t *plan, unsigned left,
+                        unsigned n)
 {
-    unsigned words = (unsigned)strlen(chart->mark_name) + 1;
-    unsigned at    = (unsigned)(scaled(chart->mark, n) / chart->end);
+    static const char words[] = "lower bound";
+    unsigned          at =
+        (unsigned)((u128_t)plan->lower_bound * n / plan->schedule->total);
 
     at = left + (at > 0 ? at - 1 : 0);
-    if (at + words < left + n) {
-        fprintf(out, "%*s^ %s\n", (int)at, "", chart->mark_name);
+    if (at + sizeof(words) < left + n) {
+        fprintf(out, "%*s^ %s\n", (int)at, "", words);
     } else {
-        fprintf(out, "%*s %s ^\n", (int)(at - words), "", chart->mark_name);
+        fprintf(out, "%*s %s ^\n", (int)(at - sizeof(words)), "", words);
     }
 }
 
-void fs_tool_gantt(FILE *out, const fs_tool_chart_t *chart, unsigned columns)
+void fs_tool_plan_gantt(FILE *out, const fs_tool_plan_t *plan, uint32_t servers,
+                        unsigned columns)
 {
-    unsigned left  = name_width(chart) + 2;
+    unsigned left  = (unsigned)snprintf(NULL, 0, "%u  ", servers - 1);
     unsigned n     = columns > left + 10 ? columns - left : 10;
     char    *cells = calloc(n, 1);
     u128_t  *most  = calloc(n, sizeof(*most));
 
-    if (cells != NULL && most != NULL && chart->end > 0) {
-        fprintf(out, "%s\n", chart->title);
-        for (uint32_t r = 0; r < chart->n_rows; ++r) {
-            paint(chart, r, cells, most, n);
-            fprintf(out, "%*s  %.*s\n", (int)left - 2, chart->rows[r].name,
-                    (int)n, cells);
-        }
-        if (chart->mark_name != NULL && chart->mark <= chart->end) {
-            print_mark(out, chart, left, n);
-        }
+    for (uint32_t u = 0; cells != NULL && most != NULL && u < servers; ++u) {
+        paint(plan->schedule, u, cells, most, n);
+        fprintf(out, "%*u  %.*s\n", (int)left - 2, u, (int)n, cells);
+    }
+    if (plan->lower_bound <= plan->schedule->total) {
+        print_bound(out, plan, left, n);
     }
     free(cells);
     free(most);

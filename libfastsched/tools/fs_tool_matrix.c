@@ -1,387 +1,352 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The matrix reader: a state machine over bytes.
- *
- *     between values   a digit or the like  -> in a value
- *     in a value       a separator          -> between values, value stored
- *     anywhere         #                    -> in a comment
- *     in a comment     end of line          -> between values
- *
- * The first row that ends says how many columns there are. Nothing is guessed:
- * what is no whole number, no separator and no comment is an error, told with
- * its line and column.
+ * The matrix reader, value by value. The first row that ends says how many
+ * columns there are. Nothing is guessed: what is no whole number, no separator
+ * and no comment is an error, told with its line and column.
  */
 #include "tools/fs_tool_matrix.h"
 
+#include "base/fs_grow.h"
 #include "tools/fs_tool.h"
+#include "tools/fs_tool_progress.h"
 
+#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ALLOWED "allowed: whole numbers of bytes"
+#define DIGITS  "0123456789"
 
-void fs_tool_matrix_init(fs_tool_matrix_reader_t *reader)
-{
-    memset(reader, 0, sizeof(*reader));
-    reader->line   = 1;
-    reader->column = 1;
-}
+enum { TOKEN = 64, SHOWN = 60 };
 
-void fs_tool_matrix_fini(fs_tool_matrix_reader_t *reader)
-{
-    free(reader->cells);
-    reader->cells = NULL;
-}
+typedef struct reader {
+    FILE                   *file;
+    int                     c;            /* the next byte, or EOF */
+    uint64_t                line, column; /* of it */
+    uint64_t                n_read;
+    uint64_t               *cells;
+    size_t                  n_cells, max_cells;
+    uint32_t                n_columns; /* of the first row, 0 before its end */
+    uint32_t                n_rows;    /* that have ended */
+    uint32_t                in_row;    /* values of this row so far */
+    uint64_t                sum;
+    bool                    comma; /* a value has to follow */
+    fs_tool_matrix_error_t *error;
+} reader_t;
 
-static fs_status_t bad(fs_tool_matrix_reader_t *reader, uint64_t column,
-                       const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static fs_status_t bad(reader_t *reader, uint64_t column, const char *format,
+                       ...) __attribute__((format(printf, 3, 4)));
 
-static fs_status_t bad(fs_tool_matrix_reader_t *reader, uint64_t column,
-                       const char *format, ...)
+static fs_status_t bad(reader_t *reader, uint64_t column, const char *format,
+                       ...)
 {
     va_list args;
 
-    reader->error.line   = reader->line;
-    reader->error.column = column;
+    reader->error->line   = reader->line;
+    reader->error->column = column;
     va_start(args, format);
-    vsnprintf(reader->error.why, sizeof(reader->error.why), format, args);
+    vsnprintf(reader->error->why, sizeof(reader->error->why), format, args);
     va_end(args);
     return FS_ERR_INVAL;
 }
 
-static fs_status_t bad_token(fs_tool_matrix_reader_t *reader, const char *what)
+static void advance(reader_t *reader)
 {
-    char quoted[FS_TOOL_MATRIX_TOKEN];
-
-    fs_tool_quote(reader->token, reader->token_len, quoted, sizeof(quoted));
-    return bad(reader, reader->token_column, "\"%s\" %s; " ALLOWED, quoted,
-               what);
+    if (reader->c == '\n') {
+        reader->line++;
+        reader->column = 0;
+    }
+    reader->column++;
+    reader->n_read++;
+    reader->c = getc_unlocked(reader->file);
 }
 
 /* ---- one value ---- */
 
-/* A decimal number in pieces: digits[0..n) with the point after `point` of
- * them, which may lie outside. */
-typedef struct decimal {
-    char digits[FS_TOOL_MATRIX_TOKEN];
-    int  n;
-    int  point;
-} decimal_t;
+static const char not_a_number[] = "is not a number";
 
-static bool is_digit(char c)
+/* "12", "12.50", "1.25e+01"; NULL, or what is wrong with it. Exponents have up to
+ * four digits: larger ones are zero or do not fit. */
+static const char *parse(const char *text, uint64_t *value_p)
 {
-    return c >= '0' && c <= '9';
-}
+    size_t      whole = strspn(text, DIGITS), n, n_exponent;
+    bool        point = text[whole] == '.';
+    const char *part = text + whole + point, *end = part;
+    long        exponent = 0;
 
-/* The exponent, at most four digits: larger ones are zero or do not fit. */
-static bool split_exponent(const char *p, const char *end, int *exponent_p)
-{
-    bool minus = p < end && *p == '-';
-
-    *exponent_p = 0;
-    p += p < end && (*p == '-' || *p == '+');
-    if (p == end || end - p > 4) {
-        return false;
+    end += point ? strspn(part, DIGITS) : 0;
+    n = whole + (size_t)(end - part);
+    if (whole > 0 && (*end == 'e' || *end == 'E')) {
+        exponent = strtol(end + 1, NULL, 10);
+        end += 1 + (end[1] == '-' || end[1] == '+');
+        n_exponent = strspn(end, DIGITS);
+        end += n_exponent >= 1 && n_exponent <= 4 ? n_exponent : 0;
+        whole = n_exponent == 0 ? 0 : whole;
     }
-    for (; p < end; ++p) {
-        if (!is_digit(*p)) {
-            return false;
-        }
-        *exponent_p = *exponent_p * 10 + (*p - '0');
+    if (whole == 0 || *end != '\0') {
+        return not_a_number;
     }
-    *exponent_p = minus ? -*exponent_p : *exponent_p;
-    return true;
-}
+    *value_p = 0;
+    for (long i = 0, places = (long)whole + exponent;
+         i < (long)n || (i<places && * value_p> 0); ++i) {
+        const char *digit = i < (long)whole ? text + i : part + i - whole;
+        uint64_t    value = i < (long)n ? (uint64_t)(*digit - '0') : 0;
 
-/* "12", "12.50", "1.25e+01"; false: no such thing. */
-static bool split_decimal(const char *p, size_t len, decimal_t *decimal)
-{
-    const char *end      = p + len;
-    int         exponent = 0;
-
-    decimal->n     = 0;
-    decimal->point = -1;
-    if (len == 0 || !is_digit(*p)) {
-        return false;
-    }
-    for (; p < end && *p != 'e' && *p != 'E'; ++p) {
-        if (*p == '.' && decimal->point < 0) {
-            decimal->point = decimal->n;
-        } else if (is_digit(*p)) {
-            decimal->digits[decimal->n++] = *p;
-        } else {
-            return false;
-        }
-    }
-    if (p < end && !split_exponent(p + 1, end, &exponent)) {
-        return false;
-    }
-    decimal->point = (decimal->point < 0 ? decimal->n : decimal->point) +
-                     exponent;
-    return true;
-}
-
-/* NULL: *value_p is the number; else what is wrong with it. */
-static const char *value_of(const decimal_t *decimal, uint64_t *value_p)
-{
-    uint64_t value = 0;
-
-    for (int i = 0; i < decimal->n || (i < decimal->point && value > 0); ++i) {
-        int digit = i < decimal->n ? decimal->digits[i] - '0' : 0;
-
-        if (i >= decimal->point) {
-            if (digit != 0) {
+        if (i >= places) {
+            if (value != 0) {
                 return "is not whole";
             }
-        } else if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
-                   __builtin_add_overflow(value, (uint64_t)digit, &value)) {
+        } else if (__builtin_mul_overflow(*value_p, UINT64_C(10), value_p) ||
+                   __builtin_add_overflow(*value_p, value, value_p)) {
             return "does not fit in 64 bits";
         }
     }
-    *value_p = value;
     return NULL;
 }
 
-/* ---- cells and rows ---- */
-
-static fs_status_t append(fs_tool_matrix_reader_t *reader, uint64_t value)
+/* *column_p is where it begins. */
+static fs_status_t read_token(reader_t *reader, char token[TOKEN + 1],
+                              uint64_t *column_p)
 {
-    if (reader->n_cells == reader->max_cells) {
-        size_t    max = reader->max_cells * 2 + 64;
-        uint64_t *cells;
+    size_t len = 0;
 
-        if (reader->n_columns > 0) { /* it will not become larger than that */
-            size_t all = (size_t)reader->n_columns * reader->n_columns;
+    *column_p = reader->column;
 
-            max = max < all ? max : all;
+    while (reader->c != EOF && strchr(" \t\r\n,#", reader->c) == NULL) {
+        token[len] = '\0';
+        if (len == TOKEN) {
+            return bad(reader, *column_p,
+                       "\"%.*s...\" is too long for a number; " ALLOWED, SHOWN,
+                       fs_tool_quote(token));
         }
-        cells = realloc(reader->cells, max * sizeof(*cells));
-        if (cells == NULL) {
-            return FS_ERR_NOMEM;
+        token[len++] = (char)reader->c;
+        advance(reader);
+        /* Spreadsheets like to start a file with this mark of UTF-8. */
+        if (reader->n_read == 4 && len == 3 &&
+            memcmp(token, "\xef\xbb\xbf", 3) == 0) {
+            len       = 0;
+            *column_p = reader->column;
         }
-        reader->cells     = cells;
-        reader->max_cells = max;
     }
-    reader->cells[reader->n_cells++] = value;
-    reader->in_row++;
-    return FS_OK;
+    token[len] = '\0';
+    /* strchr() has found the end of its text. */
+    return reader->c == '\0' ? bad(reader, reader->column,
+                                   "a zero byte; allowed: text with numbers")
+                             : FS_OK;
 }
 
 /* May there be another value at all? */
-static fs_status_t check_place(fs_tool_matrix_reader_t *reader)
+static fs_status_t check_place(reader_t *reader, uint64_t column)
 {
     uint32_t n = reader->n_columns;
 
     if (n == 0 && reader->in_row == FS_TOOL_MATRIX_MAX_ROWS) {
-        return bad(reader, reader->token_column,
+        return bad(reader, column,
                    "the matrix is too large; allowed: up to %d rows and "
                    "columns",
                    FS_TOOL_MATRIX_MAX_ROWS);
     }
     if (n > 0 && reader->n_rows == n) {
-        return bad(reader, reader->token_column,
+        return bad(reader, column,
                    "one row more than the %u columns; the matrix must be "
                    "square",
                    n);
     }
     if (n > 0 && reader->in_row == n) {
-        return bad(reader, reader->token_column,
+        return bad(reader, column,
                    "row %u has more values than the %u of the first row",
                    reader->n_rows + 1, n);
     }
     return FS_OK;
 }
 
-static fs_status_t end_value(fs_tool_matrix_reader_t *reader)
+static fs_status_t append(reader_t *reader, uint64_t value)
 {
-    decimal_t   decimal;
-    const char *wrong;
-    uint64_t    value  = 0;
-    fs_status_t status = FS_OK;
+    size_t    n = reader->n_columns; /* it will not become larger than n^2 */
+    uint64_t *cells = fs_grow(reader->cells, reader->n_cells,
+                              &reader->max_cells, n == 0 ? SIZE_MAX : n * n,
+                              sizeof(*cells));
 
-    if (reader->token_len == 0) {
-        return FS_OK;
+    if (cells == NULL) {
+        return FS_ERR_NOMEM;
     }
-    status = check_place(reader);
-    if (status != FS_OK) {
-        return status;
-    }
-    if (reader->token[0] == '-' &&
-        split_decimal(reader->token + 1, reader->token_len - 1, &decimal)) {
-        return bad_token(reader, "is negative");
-    }
-    if (!split_decimal(reader->token, reader->token_len, &decimal)) {
-        return bad_token(reader, "is not a number");
-    }
-    wrong = value_of(&decimal, &value);
-    if (wrong != NULL) {
-        return bad_token(reader, wrong);
-    }
-    if (value > FS_TOOL_MATRIX_MAX_SUM - reader->sum) {
-        return bad_token(reader, "makes the sum of the matrix pass 2^62");
-    }
+    reader->cells            = cells;
+    cells[reader->n_cells++] = value;
+    reader->in_row++;
     reader->sum += value;
-    reader->token_len = 0;
-    reader->comma     = false;
-    return append(reader, value);
+    reader->comma = false;
+    return FS_OK;
 }
 
-static fs_status_t end_row(fs_tool_matrix_reader_t *reader)
+static fs_status_t read_value(reader_t *reader)
 {
-    fs_status_t status = end_value(reader);
+    char        token[TOKEN + 1];
+    uint64_t    column, value = 0;
+    fs_status_t status = read_token(reader, token, &column);
+    const char *wrong;
 
+    if (status != FS_OK || token[0] == '\0') {
+        return status;
+    }
+    status = check_place(reader, column);
     if (status != FS_OK) {
         return status;
     }
+    wrong = parse(token, &value);
+    if (token[0] == '-' && parse(token + 1, &value) != not_a_number) {
+        wrong = "is negative";
+    } else if (wrong == NULL && value > FS_TOOL_MATRIX_MAX_SUM - reader->sum) {
+        wrong = "makes the sum of the matrix pass 2^62";
+    }
+    return wrong == NULL ? append(reader, value)
+                         : bad(reader, column, "\"%.*s\" %s; " ALLOWED,
+                               3 * TOKEN, fs_tool_quote(token), wrong);
+}
+
+/* ---- rows ---- */
+
+static fs_status_t end_row(reader_t *reader)
+{
+    fs_tool_progress_at(reader->n_read);
     if (reader->comma) {
         return bad(reader, reader->column,
                    "a value is missing after the last comma");
     }
-    if (reader->in_row > 0) {
-        if (reader->n_columns == 0) {
-            reader->n_columns = reader->in_row;
-        }
-        if (reader->in_row < reader->n_columns) {
-            return bad(reader, reader->column,
-                       "row %u ends after %u of %u values; every row must be "
-                       "as long as the first",
-                       reader->n_rows + 1, reader->in_row, reader->n_columns);
-        }
-        reader->n_rows++;
-        reader->in_row = 0;
+    if (reader->in_row == 0) {
+        return FS_OK;
     }
+    if (reader->n_columns == 0) {
+        reader->n_columns = reader->in_row;
+    }
+    if (reader->in_row < reader->n_columns) {
+        return bad(reader, reader->column,
+                   "row %u ends after %u of %u values; every row must be as "
+                   "long as the first",
+                   reader->n_rows + 1, reader->in_row, reader->n_columns);
+    }
+    reader->n_rows++;
+    reader->in_row = 0;
     return FS_OK;
 }
 
-/* ---- bytes ---- */
-
-static fs_status_t feed_comma(fs_tool_matrix_reader_t *reader)
+static fs_status_t read_comma(reader_t *reader)
 {
-    fs_status_t status = end_value(reader);
-
-    if (status != FS_OK) {
-        return status;
-    }
     if (reader->in_row == 0 || reader->comma) {
         return bad(reader, reader->column,
                    "a value is missing before this comma");
     }
     reader->comma = true;
+    advance(reader);
     return FS_OK;
 }
 
-/* Spreadsheets like to start a file with this mark of UTF-8. */
-static bool is_mark(const fs_tool_matrix_reader_t *reader)
+/* A value, or what stands between values. */
+static fs_status_t read_next(reader_t *reader)
 {
-    return reader->line == 1 && reader->token_column == 1 &&
-           reader->token_len == 3 &&
-           memcmp(reader->token, "\xef\xbb\xbf", 3) == 0;
-}
+    fs_status_t status = FS_OK;
 
-static fs_status_t feed_value(fs_tool_matrix_reader_t *reader, char byte)
-{
-    if (byte == '\0') {
-        return bad(reader, reader->column,
-                   "a zero byte; allowed: text with numbers");
-    }
-    if (reader->token_len == 0) {
-        reader->token_column = reader->column;
-    }
-    if (reader->token_len == sizeof(reader->token)) {
-        return bad_token(reader, "is too long for a number");
-    }
-    reader->token[reader->token_len++] = byte;
-    if (is_mark(reader)) {
-        reader->token_len = 0;
-    }
-    return FS_OK;
-}
-
-static fs_status_t feed_byte(fs_tool_matrix_reader_t *reader, char byte)
-{
-    if (byte == '\n') {
-        reader->comment = false;
-        return end_row(reader);
-    }
-    if (reader->comment) {
-        return FS_OK;
-    }
-    switch (byte) {
+    switch (reader->c) {
+    case '\n':
+        status = end_row(reader);
+        advance(reader);
+        return status;
     case ' ':
     case '\t':
     case '\r':
-        return end_value(reader);
+        advance(reader);
+        return FS_OK;
     case ',':
-        return feed_comma(reader);
+        return read_comma(reader);
     case '#':
-        reader->comment = true;
-        return end_value(reader);
+        while (reader->c != '\n' && reader->c != EOF) {
+            advance(reader);
+        }
+        return FS_OK;
     default:
-        return feed_value(reader, byte);
+        return read_value(reader);
     }
 }
 
-fs_status_t fs_tool_matrix_feed(fs_tool_matrix_reader_t *reader,
-                                const char *text, size_t len)
-{
-    fs_status_t status;
-
-    for (size_t i = 0; i < len; ++i) {
-        status = feed_byte(reader, text[i]);
-        if (status != FS_OK) {
-            return status;
-        }
-        reader->column++;
-        if (text[i] == '\n') {
-            reader->line++;
-            reader->column = 1;
-        }
-    }
-    return FS_OK;
-}
-
-fs_status_t fs_tool_matrix_end(fs_tool_matrix_reader_t *reader,
-                               fs_tool_matrix_t        *matrix_p)
+static fs_status_t check_end(reader_t *reader)
 {
     fs_status_t status = end_row(reader);
 
-    if (status != FS_OK) {
-        return status;
-    }
-    if (reader->n_rows == 0) {
+    if (status == FS_OK && reader->n_rows == 0) {
         return bad(reader, reader->column,
                    "no number up to the end; expected a square matrix of "
                    "bytes");
     }
-    if (reader->n_rows < reader->n_columns) {
+    if (status == FS_OK && reader->n_rows < reader->n_columns) {
         return bad(reader, reader->column,
                    "the matrix ends after %u rows of %u values; it must be "
                    "square",
                    reader->n_rows, reader->n_columns);
     }
-    *matrix_p     = (fs_tool_matrix_t){reader->n_rows, reader->cells};
-    reader->cells = NULL;
+    return status;
+}
+
+fs_status_t fs_tool_matrix_read(FILE *file, fs_tool_matrix_t *matrix_p,
+                                fs_tool_matrix_error_t *error_p)
+{
+    reader_t    reader = {.file = file, .line = 1, .error = error_p};
+    fs_status_t status = FS_OK;
+
+    advance(&reader);
+    while (status == FS_OK && reader.c != EOF) {
+        status = read_next(&reader);
+    }
+    if (status == FS_OK) {
+        status = ferror(file) ? FS_ERR_HOST : check_end(&reader);
+    }
+    if (status != FS_OK) {
+        free(reader.cells);
+        return status;
+    }
+    *matrix_p = (fs_tool_matrix_t){reader.n_rows, reader.cells};
     return FS_OK;
 }
 
-fs_status_t fs_tool_matrix_read(const char *text, size_t len,
-                                fs_tool_matrix_t       *matrix_p,
-                                fs_tool_matrix_error_t *error_p)
-{
-    fs_tool_matrix_reader_t reader;
-    fs_status_t             status;
+/* ---- files ---- */
 
-    fs_tool_matrix_init(&reader);
-    status = fs_tool_matrix_feed(&reader, text, len);
-    if (status == FS_OK) {
-        status = fs_tool_matrix_end(&reader, matrix_p);
+static uint64_t file_size(FILE *file)
+{
+    struct stat status;
+
+    return fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode)
+               ? (uint64_t)status.st_size
+               : 0;
+}
+
+int fs_tool_matrix_file(const char *path, const char *name,
+                        fs_tool_matrix_t *matrix_p)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    fs_tool_matrix_error_t error;
+    fs_status_t            status;
+    int                    why;
+
+    if (file == NULL) {
+        return fs_tool_bad("%s: %s", name, strerror(errno));
     }
-    if (status == FS_ERR_INVAL) {
-        *error_p = reader.error;
+    fs_tool_progress_begin("reading the matrix", file_size(file));
+    status = fs_tool_matrix_read(file, matrix_p, &error);
+    why    = errno;
+    fs_tool_progress_end();
+    if (file != stdin) {
+        fclose(file);
     }
-    fs_tool_matrix_fini(&reader);
-    return status;
+    switch (status) {
+    case FS_OK:
+        return FS_TOOL_OK;
+    case FS_ERR_HOST:
+        return fs_tool_bad("%s: %s", name, strerror(why));
+    case FS_ERR_INVAL:
+        return fs_tool_bad("%s:%llu:%llu: %s", name,
+                           (unsigned long long)error.line,
+                           (unsigned long long)error.column, error.why);
+    default:
+        return fs_tool_status(name, status);
+    }
 }

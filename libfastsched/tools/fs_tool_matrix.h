@@ -12,9 +12,8 @@
 
 #include "fastsched.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define FS_TOOL_MATRIX_MAX_ROWS 16384               /* 2 GiB of numbers */
 #define FS_TOOL_MATRIX_MAX_SUM  (UINT64_C(1) << 62) /* fs_traffic_sum() */
@@ -32,42 +31,15 @@ typedef struct fs_tool_matrix_error {
     char     why[256];
 } fs_tool_matrix_error_t;
 
-enum { FS_TOOL_MATRIX_TOKEN = 64 };
-
-/* Reads text piece by piece, so that a large file need not be in memory, and an
- * endless one ends at its first mistake. */
-typedef struct fs_tool_matrix_reader {
-    uint64_t *cells;
-    size_t    n_cells;
-    size_t    max_cells;
-    uint32_t  n_columns; /* of the first row, 0 until it has ended */
-    uint32_t  n_rows;    /* that have ended */
-    uint32_t  in_row;    /* values of this row so far */
-    uint64_t  sum;
-    uint64_t  line, column; /* of the next byte */
-    bool      comment;      /* up to the end of the line */
-    bool      comma;        /* a value has to follow */
-    size_t    token_len;
-    uint64_t  token_column;
-    char      token[FS_TOOL_MATRIX_TOKEN];
-
-    fs_tool_matrix_error_t error;
-} fs_tool_matrix_reader_t;
-
-void fs_tool_matrix_init(fs_tool_matrix_reader_t *reader);
-void fs_tool_matrix_fini(fs_tool_matrix_reader_t *reader);
-
-/* FS_OK; FS_ERR_INVAL: see reader->error, and feed no more; FS_ERR_NOMEM. */
-fs_status_t fs_tool_matrix_feed(fs_tool_matrix_reader_t *reader,
-                                const char *text, size_t len);
-
-/* The text is over: what it says. Leaves the reader empty if FS_OK. */
-fs_status_t fs_tool_matrix_end(fs_tool_matrix_reader_t *reader,
-                               fs_tool_matrix_t        *matrix_p);
-
-/* All at once. *error_p is set on FS_ERR_INVAL only. Pure. */
-fs_status_t fs_tool_matrix_read(const char *text, size_t len,
-                                fs_tool_matrix_t       *matrix_p,
+/* Read a file to its end, or to its first mistake if it has none. FS_OK: the
+ * caller's. FS_ERR_INVAL: see *error_p; FS_ERR_NOMEM; FS_ERR_HOST: reading
+ * failed, see errno. */
+fs_status_t fs_tool_matrix_read(FILE *file, fs_tool_matrix_t *matrix_p,
                                 fs_tool_matrix_error_t *error_p);
+
+/* The same of the file at path, "-": standard input. FS_TOOL_OK, or an exit
+ * code after a message, in which the file is called name. */
+int fs_tool_matrix_file(const char *path, const char *name,
+                        fs_tool_matrix_t *matrix_p);
 
 #endif

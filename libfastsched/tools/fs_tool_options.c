@@ -8,53 +8,55 @@
 
 #include "base/fs_value.h"
 
+#include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WHY_LEN = 512, HELP_COLUMN = 26, HELP_WIDTH = 44 };
+enum { HELP_COLUMN = 26, HELP_WIDTH = 44 };
 
-void fs_tool_add(fs_tool_options_t *options, fs_tool_option_t row)
+void fs_tool_add_rows(fs_tool_options_t *options, size_t n,
+                      const fs_tool_option_t *rows)
 {
-    if (options->n < FS_TOOL_MAX_OPTIONS) {
-        options->rows[options->n++] = row;
+    for (size_t k = 0; k < n && options->n < FS_TOOL_MAX_OPTIONS; ++k) {
+        options->rows[options->n++] = rows[k];
     }
+}
+
+const char *fs_tool_format_word(uint32_t k)
+{
+    static const char *const words[] = {"text", "json", NULL};
+
+    return words[k];
 }
 
 /* ---- values ---- */
 
-static bool read_number(fs_tool_kind_t kind, const char *text,
-                        uint64_t *value_p)
-{
-    switch (kind) {
-    case FS_TOOL_U32:
-    case FS_TOOL_U64:
-        return fs_value_number(text, value_p);
-    case FS_TOOL_BYTES:
-        return fs_value_bytes(text, value_p);
-    case FS_TOOL_MILLI:
-        return fs_value_milli(text, value_p);
-    case FS_TOOL_RATE:
-        return fs_value_rate(text, value_p);
-    case FS_TOOL_TITLE:
-    case FS_TOOL_FLAG:
-    case FS_TOOL_TEXT:
-    case FS_TOOL_WORD:
-        break;
-    }
-    return false;
-}
-
-static bool read_word(const fs_tool_option_t *row, const char *text)
+static bool read_word(const fs_tool_option_t *row, const char *text,
+                      uint64_t *value_p)
 {
     const char *word;
 
-    for (uint32_t k = 0; (word = row->word(k)) != NULL; ++k) {
+    for (*value_p = 0; (word = row->word((uint32_t)*value_p)) != NULL;
+         ++*value_p) {
         if (strcmp(word, text) == 0) {
-            *(uint32_t *)row->value = k;
             return true;
         }
     }
     return false;
+}
+
+static bool read_number(const fs_tool_option_t *row, const char *text,
+                        uint64_t *value_p)
+{
+    bool (*const read[])(const char *, uint64_t *) = {
+        [FS_TOOL_U32] = fs_value_number,  [FS_TOOL_U64] = fs_value_number,
+        [FS_TOOL_BYTES] = fs_value_bytes, [FS_TOOL_MILLI] = fs_value_milli,
+        [FS_TOOL_RATE] = fs_value_rate,
+    };
+
+    return read[row->kind](text, value_p) && *value_p >= row->min &&
+           *value_p <= row->max;
 }
 
 static bool read_value(const fs_tool_option_t *row, const char *text)
@@ -63,164 +65,153 @@ static bool read_value(const fs_tool_option_t *row, const char *text)
 
     switch (row->kind) {
     case FS_TOOL_TITLE:
-    case FS_TOOL_FLAG:
         return false;
+    case FS_TOOL_FLAG:
+        *(bool *)row->value = true;
+        return true;
     case FS_TOOL_TEXT:
         *(const char **)row->value = text;
         return true;
-    case FS_TOOL_WORD:
-        return read_word(row, text);
     case FS_TOOL_U32:
+    case FS_TOOL_MILLI:
+    case FS_TOOL_WORD:
+        if (!(row->kind == FS_TOOL_WORD ? read_word : read_number)(row, text,
+                                                                   &value)) {
+            return false;
+        }
+        *(uint32_t *)row->value = (uint32_t)value;
+        return true;
     case FS_TOOL_U64:
     case FS_TOOL_BYTES:
-    case FS_TOOL_MILLI:
     case FS_TOOL_RATE:
-        break;
+        return read_number(row, text, (uint64_t *)row->value);
     }
-    if (!read_number(row->kind, text, &value) || value < row->min ||
-        value > row->max) {
-        return false;
-    }
-    if (row->kind == FS_TOOL_U32 || row->kind == FS_TOOL_MILLI) {
-        *(uint32_t *)row->value = (uint32_t)value;
-    } else {
-        *(uint64_t *)row->value = value;
-    }
-    return true;
+    return false;
 }
 
-/* ---- what is allowed, for messages ---- */
+/* ---- what is allowed ---- */
 
-static void append(char *out, size_t out_len, const char *text)
+static void print_allowed(FILE *out, const fs_tool_option_t *row)
 {
-    size_t n = strlen(out);
+    const char *word;
 
-    snprintf(out + n, out_len - n, "%s", text);
-}
-
-static void list_words(const fs_tool_option_t *row, char *out, size_t out_len)
-{
-    out[0] = '\0';
-    for (uint32_t k = 0; row->word(k) != NULL; ++k) {
-        append(out, out_len, k == 0 ? "" : ", ");
-        append(out, out_len, row->word(k));
-    }
-}
-
-static void allowed_milli(const fs_tool_option_t *row, char *out,
-                          size_t out_len)
-{
-    snprintf(out, out_len, "%llu.%03llu to %llu.%03llu, up to three decimals",
-             (unsigned long long)(row->min / 1000),
-             (unsigned long long)(row->min % 1000),
-             (unsigned long long)(row->max / 1000),
-             (unsigned long long)(row->max % 1000));
-}
-
-static const char *allowed(const fs_tool_option_t *row, char *out,
-                           size_t out_len)
-{
     switch (row->kind) {
     case FS_TOOL_TITLE:
     case FS_TOOL_FLAG:
     case FS_TOOL_TEXT:
-        out[0] = '\0';
         break;
     case FS_TOOL_U32:
     case FS_TOOL_U64:
     case FS_TOOL_BYTES:
-        snprintf(out, out_len, "%llu to %llu%s", (unsigned long long)row->min,
-                 (unsigned long long)row->max,
-                 row->kind == FS_TOOL_BYTES ? ", with k, m, g or t if you like"
-                                            : "");
+        fprintf(out, "%" PRIu64 " to %" PRIu64 "%s", row->min, row->max,
+                row->kind == FS_TOOL_BYTES ? ", with k, m, g or t if you like"
+                                           : "");
         break;
     case FS_TOOL_MILLI:
-        allowed_milli(row, out, out_len);
+        fprintf(out, "%.3f to %.3f, up to three decimals",
+                (double)row->min / 1000, (double)row->max / 1000);
         break;
     case FS_TOOL_RATE:
-        snprintf(out, out_len,
-                 "a number above 0 and bit, kbit, mbit, gbit, tbit, kBps, "
-                 "MBps, GBps or TBps, as in 400gbit");
+        fputs("a number above 0 and bit, kbit, mbit, gbit, tbit, kBps, MBps, "
+              "GBps or TBps, as in 400gbit",
+              out);
         break;
     case FS_TOOL_WORD:
-        list_words(row, out, out_len);
+        for (uint32_t k = 0; (word = row->word(k)) != NULL; ++k) {
+            fprintf(out, "%s%s", k == 0 ? "" : ", ", word);
+        }
         break;
     }
-    return out;
 }
 
 /* ---- help ---- */
 
 /* One more word, in this line or the next. */
-static void append_word(char *out, size_t out_len, const char *word)
+static void print_word(size_t *column, const char *before, const char *word,
+                       const char *after)
 {
-    const char *line = strrchr(out, '\n');
-    size_t      used = strlen(line == NULL ? out : line + 1);
+    size_t len = strlen(before) + strlen(word) + strlen(after);
 
-    append(out, out_len,
-           used == 0                              ? ""
-           : used + 1 + strlen(word) > HELP_WIDTH ? "\n"
-                                                  : " ");
-    append(out, out_len, word);
+    if (*column > 0 && *column + len > HELP_WIDTH) {
+        printf("\n%*s", HELP_COLUMN - 1, "");
+        *column = 0;
+    }
+    *column += 1 + len;
+    printf(" %s%s%s", before, word, after);
 }
 
-/* "inside: a, b or c (a)": a help that does not say which words there are. */
-static const char *help_of(const fs_tool_option_t *row, char *out,
-                           size_t out_len)
+/* " a, b or c (a)": a help that does not say which words there are. */
+static void print_words(const fs_tool_option_t *row, size_t column)
 {
-    const char *help = row->help == NULL ? "" : row->help, *word;
-    char        part[64];
+    const char *word;
 
-    if (row->kind != FS_TOOL_WORD ||
-        (*help != '\0' && help[strlen(help) - 1] != ':')) {
-        return help;
-    }
-    snprintf(out, out_len, "%s", help);
     for (uint32_t k = 0; (word = row->word(k)) != NULL; ++k) {
-        snprintf(part, sizeof(part), "%s%s", word,
-                 row->word(k + 1) == NULL   ? ""
-                 : row->word(k + 2) == NULL ? " or"
-                                            : ",");
-        append_word(out, out_len, part);
+        print_word(&column, "", word,
+                   row->word(k + 1) == NULL   ? ""
+                   : row->word(k + 2) == NULL ? " or"
+                                              : ",");
     }
-    snprintf(part, sizeof(part), "(%s)",
-             row->word(*(const uint32_t *)row->value));
-    append_word(out, out_len, part);
-    return out;
+    print_word(&column, "(", row->word(*(const uint32_t *)row->value), ")");
+}
+
+/* "(64k)": the value that there is before any option is read. */
+static void print_default(const fs_tool_option_t *row)
+{
+    bool     is_short = row->kind == FS_TOOL_U32 || row->kind == FS_TOOL_MILLI;
+    uint64_t value    = is_short ? *(const uint32_t *)row->value
+                                 : *(const uint64_t *)row->value;
+    int      unit     = 0;
+
+    if (row->kind == FS_TOOL_MILLI) {
+        printf("%g)", (double)value / 1000);
+        return;
+    }
+    for (; row->kind == FS_TOOL_BYTES && value > 0 && value % 1024 == 0;
+         ++unit) {
+        value /= 1024;
+    }
+    printf("%" PRIu64 "%.*s)", value, unit > 0, &" kmgtpe"[unit]);
+}
+
+static void print_help_of(const fs_tool_option_t *row)
+{
+    const char *line = row->help == NULL ? "" : row->help;
+    size_t      len  = strcspn(line, "\n");
+
+    printf("%s%.*s", len == 0 ? "" : " ", (int)len, line);
+    while (line[len] != '\0') {
+        line += len + 1;
+        len = strcspn(line, "\n");
+        printf("\n%*s %.*s", HELP_COLUMN - 1, "", (int)len, line);
+    }
+    if (row->kind == FS_TOOL_WORD && (len == 0 || line[len - 1] == ':')) {
+        print_words(row, len == 0 ? 0 : len + 1);
+    } else if (len > 0 && line[len - 1] == '(') {
+        print_default(row);
+    }
+    putchar('\n');
 }
 
 static void print_row(const fs_tool_option_t *row)
 {
-    char        head[64], words[WHY_LEN];
-    const char *line = help_of(row, words, sizeof(words));
+    int width;
 
     if (row->kind == FS_TOOL_TITLE) {
         printf("\n%s:\n", row->name);
         return;
     }
-    snprintf(head, sizeof(head), "--%s %s", row->name,
-             row->arg == NULL ? "" : row->arg);
-    printf("  %-*s", HELP_COLUMN - 3, head);
-    if (strlen(head) > HELP_COLUMN - 4) {
-        printf("\n%*s", HELP_COLUMN - 1, "");
+    width = printf("  --%s %s", row->name, row->arg == NULL ? "" : row->arg);
+    if (width > HELP_COLUMN - 2) {
+        putchar('\n');
+        width = 0;
     }
-    while (line != NULL) {
-        size_t len = strcspn(line, "\n");
-
-        printf(" %.*s\n", (int)len, line);
-        line = line[len] == '\0' ? NULL : line + len + 1;
-        if (line != NULL) {
-            printf("%*s", HELP_COLUMN - 1, "");
-        }
-    }
+    printf("%*s", HELP_COLUMN - 1 - width, "");
+    print_help_of(row);
 }
 
 static int print_help(const fs_tool_options_t *options)
 {
-    size_t len = strlen(options->usage);
-
-    len -= len > 0 && options->usage[len - 1] == '\n';
-    printf("Usage: fastsched %.*s\n", (int)len, options->usage);
+    printf("Usage: fastsched %s\n", options->usage);
     if (options->rows[0].kind != FS_TOOL_TITLE) {
         printf("\n");
     }
@@ -233,88 +224,87 @@ static int print_help(const fs_tool_options_t *options)
 
 /* ---- arguments ---- */
 
-static const fs_tool_option_t *find(const fs_tool_options_t *options,
-                                    const char *name, size_t len)
-{
-    for (size_t k = 0; k < options->n; ++k) {
-        const fs_tool_option_t *row = &options->rows[k];
-
-        if (row->kind != FS_TOOL_TITLE && strlen(row->name) == len &&
-            strncmp(row->name, name, len) == 0) {
-            return row;
-        }
-    }
-    return NULL;
-}
-
-static int unknown(const char *command, const char *arg)
-{
-    char quoted[WHY_LEN];
-
-    fs_tool_quote(arg, strlen(arg), quoted, sizeof(quoted));
-    if (arg[0] != '-') {
-        return fs_tool_bad("unexpected argument \"%s\"; fastsched %s takes "
-                           "options only, see fastsched %s --help",
-                           quoted, command, command);
-    }
-    return fs_tool_bad("unknown option \"%s\"; see fastsched %s --help", quoted,
-                       command);
-}
+enum { OPERAND = 1, FIRST_ROW = 256 }; /* what getopt_long() returns */
 
 static int set(const fs_tool_option_t *row, const char *value)
 {
-    char why[WHY_LEN], quoted[WHY_LEN];
-
     if (read_value(row, value)) {
         return FS_TOOL_GO_ON;
     }
-    return fs_tool_bad(
-        "--%s \"%s\": allowed: %s", row->name,
-        fs_tool_quote(value, strlen(value), quoted, sizeof(quoted)),
-        allowed(row, why, sizeof(why)));
+    fprintf(stderr, "fastsched: --%s \"%s\": allowed: ", row->name,
+            fs_tool_quote(value));
+    print_allowed(stderr, row);
+    fputc('\n', stderr);
+    return FS_TOOL_BAD;
 }
 
-/* Read argv[*i], and argv[*i + 1] if that is its value. */
-static int read_one(int argc, char **argv, int *i,
-                    const fs_tool_options_t *options)
+static int set_operand(const char *command, const fs_tool_options_t *options,
+                       const char *value)
 {
-    const char             *arg = argv[*i];
-    size_t                  len = strcspn(arg, "=");
-    const fs_tool_option_t *row = NULL;
-
-    if (strncmp(arg, "--", 2) == 0) {
-        row = find(options, arg + 2, len - 2);
-    }
-    if (row == NULL) {
-        return unknown(argv[0], arg);
-    }
-    if (row->kind == FS_TOOL_FLAG) {
-        if (arg[len] == '=') {
-            return fs_tool_bad("--%s takes no value", row->name);
-        }
-        *(bool *)row->value = true;
+    if (options->operand != NULL && *options->operand == NULL) {
+        *options->operand = value;
         return FS_TOOL_GO_ON;
     }
-    if (arg[len] == '=') {
-        return set(row, arg + len + 1);
+    return fs_tool_bad("unexpected argument \"%s\"; see fastsched %s --help",
+                       fs_tool_quote(value), command);
+}
+
+/* getopt_long() has said '?': no such option, or a value for a flag. */
+static int unknown(char **argv, const fs_tool_options_t *options)
+{
+    char letter[] = {'-', (char)optopt, '\0'};
+
+    if (optopt >= FIRST_ROW) {
+        return fs_tool_bad("--%s takes no value",
+                           options->rows[optopt - FIRST_ROW].name);
     }
-    if (*i + 1 == argc) {
-        return fs_tool_bad("--%s needs a value: %s", row->name, row->arg);
+    return fs_tool_bad("unknown option \"%s\"; see fastsched %s --help",
+                       fs_tool_quote(optopt == 0 ? argv[optind - 1] : letter),
+                       argv[0]);
+}
+
+/* What getopt_long() has found. */
+static int take(int found, char **argv, const fs_tool_options_t *options)
+{
+    switch (found) {
+    case 'h':
+        return print_help(options);
+    case OPERAND:
+        return set_operand(argv[0], options, optarg);
+    case '?':
+        return unknown(argv, options);
+    case ':':
+        return fs_tool_bad("--%s needs a value: %s",
+                           options->rows[optopt - FIRST_ROW].name,
+                           options->rows[optopt - FIRST_ROW].arg);
+    default:
+        return set(&options->rows[found - FIRST_ROW], optarg);
     }
-    ++*i;
-    return set(row, argv[*i]);
 }
 
 int fs_tool_read_options(int argc, char **argv,
                          const fs_tool_options_t *options)
 {
-    int rc = FS_TOOL_GO_ON;
+    struct option table[FS_TOOL_MAX_OPTIONS + 2] = {
+        {"help", no_argument, NULL, 'h'}};
+    size_t n  = 1;
+    int    rc = FS_TOOL_GO_ON, found;
 
-    for (int i = 1; i < argc && rc == FS_TOOL_GO_ON; ++i) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            return print_help(options);
+    for (size_t k = 0; k < options->n; ++k) {
+        const fs_tool_option_t *row = &options->rows[k];
+
+        if (row->kind != FS_TOOL_TITLE) {
+            table[n++] = (struct option){row->name, row->kind != FS_TOOL_FLAG,
+                                         NULL, FIRST_ROW + (int)k};
         }
-        rc = read_one(argc, argv, &i, options);
+    }
+    opterr = 0;
+    while (rc == FS_TOOL_GO_ON &&
+           (found = getopt_long(argc, argv, "-:h", table, NULL)) != -1) {
+        rc = take(found, argv, options);
+    }
+    for (; rc == FS_TOOL_GO_ON && optind < argc; ++optind) { /* behind -- */
+        rc = set_operand(argv[0], options, argv[optind]);
     }
     return rc;
 }

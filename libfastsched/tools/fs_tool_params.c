@@ -31,13 +31,6 @@ static const char *algorithm_word(uint32_t k)
     return k == FS_ALG_HOST ? "auto" : fs_tool_word(fs_alg_name((fs_alg_t)k));
 }
 
-static const char *format_word(uint32_t k)
-{
-    static const char *const words[] = {"text", "json", NULL};
-
-    return words[k];
-}
-
 static void set_defaults(fs_tool_params_args_t *args)
 {
     fs_params_t params;
@@ -58,59 +51,47 @@ static void set_defaults(fs_tool_params_args_t *args)
 void fs_tool_params_options(fs_tool_params_args_t *args,
                             fs_tool_options_t     *options)
 {
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_TITLE, .name = "Plan"},
+        {FS_TOOL_WORD, "algorithm", "NAME", .value = &args->algorithm,
+         .word = algorithm_word},
+        {FS_TOOL_WORD, "balance", "NAME", .value = &args->balance,
+         .word = fs_tool_balance_word},
+        {FS_TOOL_WORD, "decompose", "NAME", .value = &args->decompose,
+         .word = fs_tool_decompose_word},
+        {FS_TOOL_BYTES, "stage-cost", "BYTES",
+         "start-up cost of a message, as bytes a lane\n"
+         "could send meanwhile; read by auto (",
+         .value = &args->plan.stage_cost, 0, GIB},
+        {FS_TOOL_MILLI, "mtm-threshold", "X",
+         "max-to-mean ratio from which traffic counts\n"
+         "as skewed (",
+         .value = &args->plan.mtm_threshold_milli, 1000, 1000000},
+        {FS_TOOL_BYTES, "min-bytes", "BYTES",
+         "less between servers per rank, on average, is\n"
+         "left to the host MPI (",
+         .value = &args->plan.min_bytes, 0, GIB},
+    };
+
     set_defaults(args);
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Plan"});
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "algorithm", "NAME",
-                                            .value = &args->algorithm,
-                                            .word  = algorithm_word});
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "balance", "NAME",
-                                            .value = &args->balance,
-                                            .word  = fs_tool_balance_word});
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "decompose", "NAME",
-                                            .value = &args->decompose,
-                                            .word  = fs_tool_decompose_word});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_BYTES, "stage-cost", "BYTES",
-                             "start-up cost of a message, as bytes a lane\n"
-                             "could send meanwhile; read by auto (64k)",
-                             .value = &args->plan.stage_cost, 0, GIB});
-    fs_tool_add(options,
-                (fs_tool_option_t){
-                    FS_TOOL_MILLI, "mtm-threshold", "X",
-                    "max-to-mean ratio from which traffic counts\n"
-                    "as skewed (2.2)",
-                    .value = &args->plan.mtm_threshold_milli, 1000, 1000000});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_BYTES, "min-bytes", "BYTES",
-                             "less between servers per rank, on average, is\n"
-                             "left to the host MPI (64k)",
-                             .value = &args->plan.min_bytes, 0, GIB});
+    FS_TOOL_ADD(options, rows);
 }
 
 void fs_tool_program_options(fs_tool_params_args_t *args,
                              fs_tool_options_t     *options)
 {
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_BYTES, "chunk", "BYTES",
-                                   "bytes of one message, at most (64k)",
-                                   .value = &args->plan.chunk, 1, GIB});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_U32, "window", "N",
-                                   "messages a rank asks one sender for (4)",
-                                   .value = &args->plan.window, 1, 64});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_BYTES, "staging-limit", "BYTES",
-                             "staging memory of a rank, at most (64m); 12\n"
-                             "chunks at least",
-                             .value = &args->plan.staging_limit, 1, 16 * GIB});
-}
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_BYTES, "chunk", "BYTES", "bytes of one message, at most (",
+         .value = &args->plan.chunk, 1, GIB},
+        {FS_TOOL_U32, "window", "N", "messages a rank asks one sender for (",
+         .value = &args->plan.window, 1, 64},
+        {FS_TOOL_BYTES, "staging-limit", "BYTES",
+         "staging memory of a rank, at most; 12 chunks at\n"
+         "least (",
+         .value = &args->plan.staging_limit, 1, 16 * GIB},
+    };
 
-void fs_tool_format_option(uint32_t *json_p, fs_tool_options_t *options)
-{
-    *json_p = 0;
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_WORD, "format", "NAME",
-                                   .value = json_p, .word = format_word});
+    FS_TOOL_ADD(options, rows);
 }
 
 int fs_tool_params_check(const fs_tool_params_args_t *args)

@@ -35,7 +35,4 @@ const char *fs_tool_word(const char *name);
 const char *fs_tool_balance_word(uint32_t k);
 const char *fs_tool_decompose_word(uint32_t k);
 
-/* --format text|json; *json_p: 1 for json. */
-void fs_tool_format_option(uint32_t *json_p, fs_tool_options_t *options);
-
 #endif

@@ -127,9 +127,9 @@ static fs_status_t make(fs_tool_plan_t *plan)
 int fs_tool_plan_make(const fs_tool_traffic_t *traffic,
                       const fs_plan_params_t *params, fs_tool_plan_t *plan)
 {
-    fs_tool_progress_t *progress = fs_tool_progress_begin("planning", 0);
-    fs_status_t         status;
+    fs_status_t status;
 
+    fs_tool_progress_begin("planning", 0);
     memset(plan, 0, sizeof(*plan));
     plan->traffic = traffic;
     plan->params  = *params;
@@ -140,7 +140,7 @@ int fs_tool_plan_make(const fs_tool_traffic_t *traffic,
         fs_traffic_lower_bound(traffic->topo, &traffic->summary);
     plan->mtm_milli = fs_traffic_mtm_milli(traffic->topo, &traffic->summary);
     status          = make(plan);
-    fs_tool_progress_end(progress);
+    fs_tool_progress_end();
     if (status != FS_OK) {
         fs_tool_plan_fini(plan);
         return fs_tool_status("planning", status);
@@ -182,34 +182,4 @@ uint64_t fs_tool_plan_stage_bytes(const fs_tool_plan_t *plan, size_t k)
     return (end == schedule->n_transfers ? schedule->total
                                          : schedule->transfers[end].start) -
            schedule->transfers[k].start;
-}
-
-int fs_tool_plan_chart(const fs_tool_plan_t *plan, uint32_t max_servers,
-                       fs_tool_chart_t *chart)
-{
-    const fs_schedule_t *schedule = plan->schedule;
-    uint32_t             n = (uint32_t)min(schedule->n_servers, max_servers);
-
-    fs_tool_chart_init(chart);
-    chart->unit      = "bytes per lane";
-    chart->mark_name = "lower bound";
-    chart->mark      = plan->lower_bound;
-    chart->end       = schedule->total;
-    for (uint32_t u = 0; u < n; ++u) {
-        fs_tool_chart_row(chart, "server", "%u", u);
-    }
-    for (size_t k = 0; k < schedule->n_transfers; ++k) {
-        const fs_transfer_t *t = &schedule->transfers[k];
-
-        if (t->src < n) {
-            fs_tool_chart_bar(chart, (fs_tool_bar_t){t->src, t->dst, t->start,
-                                                     t->start + t->bytes,
-                                                     plan->real[k]});
-        }
-    }
-    if (chart->no_memory) {
-        fs_tool_chart_fini(chart);
-        return -1;
-    }
-    return 0;
 }

@@ -3,8 +3,9 @@
 #ifndef FS_TOOL_PLAN_H
 #define FS_TOOL_PLAN_H
 
-#include "tools/fs_tool_chart.h"
 #include "tools/fs_tool_traffic.h"
+
+#include <stdio.h>
 
 typedef struct fs_tool_plan {
     const fs_tool_traffic_t *traffic;
@@ -39,20 +40,10 @@ uint64_t fs_tool_plan_stage_bytes(const fs_tool_plan_t *plan, size_t k);
 void fs_tool_plan_json(FILE *out, const fs_tool_plan_t *plan);
 void fs_tool_plan_text(FILE *out, const fs_tool_plan_t *plan);
 
-/* To whom up to max_servers servers send, over bytes per lane. 0, or -1: no
- * memory; else the caller's. */
-int fs_tool_plan_chart(const fs_tool_plan_t *plan, uint32_t max_servers,
-                       fs_tool_chart_t *chart);
-
-/* The cluster that the SVG shows. */
-typedef struct fs_tool_rates {
-    uint64_t nic; /* bits per second and direction */
-    uint64_t up;  /* of a rank's port inside its server */
-} fs_tool_rates_t;
-
-/* Simulate the programs and draw NICs and scale-up ports into a file. As
- * fs_tool_traffic_make(). */
-int fs_tool_plan_svg(const char *path, const fs_tool_plan_t *plan,
-                     const fs_tool_rates_t *rates);
+/* To whom the first servers send, over bytes per lane: a line for each, columns
+ * wide; a cell shows who has the most of its time, in base 36, or a dot. There is
+ * something to send. */
+void fs_tool_plan_gantt(FILE *out, const fs_tool_plan_t *plan, uint32_t servers,
+                        unsigned columns);
 
 #endif

@@ -176,21 +176,14 @@ static void print_transfers(FILE *out, const fs_tool_plan_t *plan)
 
 static void print_chart(FILE *out, const fs_tool_plan_t *plan)
 {
-    uint32_t        n = plan->schedule->n_servers;
-    fs_tool_chart_t chart;
+    uint32_t n = plan->schedule->n_servers;
 
-    if (fs_tool_plan_chart(plan, MAX_SERVERS, &chart) != 0) {
-        return;
-    }
-    chart.title = n <= 36 ? "To whom each server sends, over time"
-                          : "To whom each server sends, over time "
-                            "(its number modulo 36)";
-    fputc('\n', out);
-    fs_tool_gantt(out, &chart, COLUMNS);
+    fprintf(out, "\nTo whom each server sends, over time%s\n",
+            n <= 36 ? "" : " (its number modulo 36)");
+    fs_tool_plan_gantt(out, plan, n < MAX_SERVERS ? n : MAX_SERVERS, COLUMNS);
     if (n > MAX_SERVERS) {
         fprintf(out, "... and %u servers more\n", n - MAX_SERVERS);
     }
-    fs_tool_chart_fini(&chart);
 }
 
 void fs_tool_plan_text(FILE *out, const fs_tool_plan_t *plan)

@@ -66,18 +66,18 @@ int fs_tool_programs_make(const fs_tool_traffic_t *traffic,
                           const fs_plan_params_t *params, uint32_t first,
                           uint32_t end, fs_plan_t **plans)
 {
-    const fs_topo_t    *topo     = traffic->topo;
-    uint32_t            n        = fs_topo_n_servers(topo);
-    fs_tool_progress_t *progress = fs_tool_progress_begin("planning", n);
-    fs_status_t         status   = FS_OK;
+    const fs_topo_t *topo   = traffic->topo;
+    uint32_t         n      = fs_topo_n_servers(topo);
+    fs_status_t      status = FS_OK;
 
+    fs_tool_progress_begin("planning", n);
     for (uint32_t s = 0; s < n && status == FS_OK; ++s) {
         if (end - first > 1 || fs_topo_server(topo, first) == s) {
             status = plan_server(traffic, params, s, first, end, plans);
         }
-        fs_tool_progress_at(progress, s + 1);
+        fs_tool_progress_at(s + 1);
     }
-    fs_tool_progress_end(progress);
+    fs_tool_progress_end();
     return status == FS_OK ? FS_TOOL_OK : fs_tool_status("planning", status);
 }
 

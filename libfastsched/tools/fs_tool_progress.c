@@ -6,129 +6,90 @@
 #include "tools/fs_tool.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { BAR_WIDTH = 30, FIRST_MS = 1000, EVERY_MS = 250 };
 
-struct fs_tool_progress {
+static struct {
     const char      *text;
     uint64_t         total;
     uint64_t         start_ns;
     _Atomic uint64_t done;
+    bool             runs;  /* there is a thread */
     bool             shown; /* written by the thread, read after it ended */
-    bool             over;  /* under lock */
-    pthread_mutex_t  lock;
-    pthread_cond_t   wake;
+    sem_t            over;
     pthread_t        thread;
-};
+} bar;
 
-static void draw(fs_tool_progress_t *progress)
+static void draw(void)
 {
-    char     bar[BAR_WIDTH + 1];
-    uint64_t seconds = (fs_tool_now_ns() - progress->start_ns) /
-                       UINT64_C(1000000000);
-    double part;
+    unsigned long long seconds = (fs_tool_now_ns() - bar.start_ns) / 1000000000;
+    double             part    = (double)bar.done / (double)bar.total;
+    int                full;
 
-    progress->shown = true;
-    if (progress->total == 0) {
-        fprintf(stderr, "\r\033[K%s ... %llu s", progress->text,
-                (unsigned long long)seconds);
-        fflush(stderr);
-        return;
+    if (bar.total == 0) {
+        fprintf(stderr, "\r\033[K%s ... %llu s", bar.text, seconds);
+    } else {
+        part = part > 1 ? 1 : part;
+        full = (int)(part * BAR_WIDTH);
+        fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f%% %llu s", bar.text, full,
+                "##############################", BAR_WIDTH - full,
+                "..............................", part * 100, seconds);
     }
-    part = (double)atomic_load(&progress->done) / (double)progress->total;
-    part = part > 1 ? 1 : part;
-    for (int i = 0; i < BAR_WIDTH; ++i) {
-        bar[i] = i < (int)(part * BAR_WIDTH) ? '#' : '.';
-    }
-    bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K%s [%s] %3.0f%% %llu s", progress->text, bar,
-            part * 100, (unsigned long long)seconds);
     fflush(stderr);
+    bar.shown = true;
 }
 
-static void add_ms(struct timespec *time, long ms)
+static void *run(void *unused)
 {
-    time->tv_nsec += ms % 1000 * 1000000;
-    time->tv_sec += ms / 1000 + time->tv_nsec / 1000000000;
-    time->tv_nsec %= 1000000000;
-}
+    struct timespec next;
 
-static void *run(void *arg)
-{
-    fs_tool_progress_t *progress = arg;
-    struct timespec     next;
-
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    add_ms(&next, FIRST_MS);
-    pthread_mutex_lock(&progress->lock);
-    while (!progress->over) {
-        if (pthread_cond_timedwait(&progress->wake, &progress->lock, &next) !=
-                0 &&
-            !progress->over) {
-            draw(progress);
-            add_ms(&next, EVERY_MS);
+    clock_gettime(CLOCK_REALTIME, &next);
+    for (long ms = FIRST_MS;; ms = EVERY_MS) {
+        next.tv_nsec += ms % 1000 * 1000000;
+        next.tv_sec += ms / 1000 + next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        if (sem_timedwait(&bar.over, &next) == 0) {
+            return unused;
         }
+        draw();
     }
-    pthread_mutex_unlock(&progress->lock);
-    return NULL;
 }
 
-fs_tool_progress_t *fs_tool_progress_begin(const char *text, uint64_t total)
+void fs_tool_progress_begin(const char *text, uint64_t total)
 {
-    fs_tool_progress_t *progress;
-    pthread_condattr_t  attr;
-
     if (!isatty(STDERR_FILENO)) {
-        return NULL;
-    }
-    progress = calloc(1, sizeof(*progress));
-    if (progress == NULL) {
-        return NULL;
-    }
-    progress->text     = text;
-    progress->total    = total;
-    progress->start_ns = fs_tool_now_ns();
-    pthread_mutex_init(&progress->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&progress->wake, &attr);
-    pthread_condattr_destroy(&attr);
-    if (pthread_create(&progress->thread, NULL, run, progress) != 0) {
-        pthread_cond_destroy(&progress->wake);
-        pthread_mutex_destroy(&progress->lock);
-        free(progress);
-        return NULL;
-    }
-    return progress;
-}
-
-void fs_tool_progress_at(fs_tool_progress_t *progress, uint64_t done)
-{
-    if (progress != NULL) {
-        atomic_store(&progress->done, done);
-    }
-}
-
-void fs_tool_progress_end(fs_tool_progress_t *progress)
-{
-    if (progress == NULL) {
         return;
     }
-    pthread_mutex_lock(&progress->lock);
-    progress->over = true;
-    pthread_cond_signal(&progress->wake);
-    pthread_mutex_unlock(&progress->lock);
-    pthread_join(progress->thread, NULL);
-    if (progress->shown) {
+    bar.text     = text;
+    bar.total    = total;
+    bar.start_ns = fs_tool_now_ns();
+    bar.done     = 0;
+    bar.shown    = false;
+    sem_init(&bar.over, 0, 0);
+    bar.runs = pthread_create(&bar.thread, NULL, run, NULL) == 0;
+}
+
+void fs_tool_progress_at(uint64_t done)
+{
+    bar.done = done;
+}
+
+void fs_tool_progress_end(void)
+{
+    if (!bar.runs) {
+        return;
+    }
+    sem_post(&bar.over);
+    pthread_join(bar.thread, NULL);
+    sem_destroy(&bar.over);
+    bar.runs = false;
+    if (bar.shown) {
         fprintf(stderr, "\r\033[K");
         fflush(stderr);
     }
-    pthread_cond_destroy(&progress->wake);
-    pthread_mutex_destroy(&progress->lock);
-    free(progress);
 }

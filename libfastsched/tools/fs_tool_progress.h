@@ -5,17 +5,15 @@
 
 #include <stdint.h>
 
-typedef struct fs_tool_progress fs_tool_progress_t;
-
 /* Show text, a bar and the seconds on stderr, after a second and only if it is
- * a terminal. text is borrowed until the end. total 0: not known, no bar. NULL
- * if there is nothing to show, which all calls below take. */
-fs_tool_progress_t *fs_tool_progress_begin(const char *text, uint64_t total);
+ * a terminal; one at a time. text is borrowed until the end. total 0: not known,
+ * no bar. */
+void fs_tool_progress_begin(const char *text, uint64_t total);
 
 /* So much of total is done. Cheap: the drawing is left to a thread. */
-void fs_tool_progress_at(fs_tool_progress_t *progress, uint64_t done);
+void fs_tool_progress_at(uint64_t done);
 
 /* Wipe the line. */
-void fs_tool_progress_end(fs_tool_progress_t *progress);
+void fs_tool_progress_end(void);
 
 #endif

@@ -9,6 +9,7 @@
  */
 #include "tools/fs_tool_sim.h"
 
+#include "tools/fs_tool_drawing.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_program.h"
 #include "tools/fs_tool_progress.h"
@@ -203,33 +204,32 @@ static fs_status_t add_server(run_t *run, uint32_t server)
 
 static fs_status_t add_all(run_t *run)
 {
-    uint32_t            n        = fs_topo_n_servers(run->traffic->topo);
-    fs_tool_progress_t *progress = fs_tool_progress_begin("planning", n);
-    fs_status_t         status   = FS_OK;
+    uint32_t    n      = fs_topo_n_servers(run->traffic->topo);
+    fs_status_t status = FS_OK;
 
+    fs_tool_progress_begin("planning", n);
     for (uint32_t s = 0; s < n && status == FS_OK; ++s) {
         status = add_server(run, s);
-        fs_tool_progress_at(progress, s + 1);
+        fs_tool_progress_at(s + 1);
     }
     if (status == FS_OK && !is_baseline(run)) {
         status = time_rank(run, run->slowest);
     }
-    fs_tool_progress_end(progress);
+    fs_tool_progress_end();
     return status;
 }
 
 static int run_ranks(run_t *run)
 {
-    fs_tool_progress_t *progress;
-    char                why[WHY_LEN] = "";
-    fs_status_t         status       = add_all(run);
+    char        why[WHY_LEN] = "";
+    fs_status_t status       = add_all(run);
 
     if (status != FS_OK) {
         return fs_tool_status("planning", status);
     }
-    progress = fs_tool_progress_begin("simulating", 0);
-    status   = fs_sim_run(run->sim, &run->outcome->result, why, sizeof(why));
-    fs_tool_progress_end(progress);
+    fs_tool_progress_begin("simulating", 0);
+    status = fs_sim_run(run->sim, &run->outcome->result, why, sizeof(why));
+    fs_tool_progress_end();
     if (status == FS_ERR_MISMATCH) {
         return fs_tool_failed("the programs do not end: %s", why);
     }
@@ -251,40 +251,27 @@ static fs_status_t time_busiest(run_t *run)
 
 static int run_lanes(run_t *run)
 {
-    fs_sim_result_t    *result = &run->outcome->result;
-    fs_tool_progress_t *progress;
-    fs_status_t         status = time_busiest(run);
+    fs_sim_result_t *result = &run->outcome->result;
+    fs_status_t      status = time_busiest(run);
 
     if (status != FS_OK) {
         return fs_tool_status("planning", status);
     }
-    progress = fs_tool_progress_begin("simulating", 0);
-    status   = fs_sim_run_lanes(run->traffic->topo, run->traffic->pairs,
-                                &run->plan, &run->params, result);
-    fs_tool_progress_end(progress);
+    fs_tool_progress_begin("simulating", 0);
+    status = fs_sim_run_lanes(run->traffic->topo, run->traffic->pairs,
+                              &run->plan, &run->params, result);
+    fs_tool_progress_end();
     return status == FS_OK ? FS_TOOL_OK : fs_tool_status("simulating", status);
 }
 
 /* ---- both ---- */
 
 /* The simulation is made first: it knows which clusters there are. */
-static int make_sim(run_t *run, fs_tool_spans_t *spans)
+static int make_sim(run_t *run)
 {
-    const fs_topo_t *topo = run->traffic->topo;
-    uint64_t bound = fs_traffic_lower_bound(topo, &run->traffic->summary);
-    uint64_t expected_ns =
-        (uint64_t)((double)bound / run->params.rate_out * 1e9);
-    fs_status_t status = FS_OK;
+    fs_status_t status =
+        fs_sim_create(run->traffic->topo, &run->params, &run->sim);
 
-    if (spans != NULL) {
-        status = fs_tool_spans_init(topo, run->lanes, expected_ns, spans);
-        run->params.span = fs_tool_spans_add;
-        run->params.ctx  = spans;
-    }
-    if (status != FS_OK) {
-        return fs_tool_status("--svg", status);
-    }
-    status = fs_sim_create(topo, &run->params, &run->sim);
     if (status == FS_ERR_INVAL) {
         return fs_tool_bad("--topology %s does not fit the servers; allowed: "
                            "hybrid-cube with 8 ranks each, ring with up to 32",
@@ -293,8 +280,45 @@ static int make_sim(run_t *run, fs_tool_spans_t *spans)
     return status == FS_OK ? FS_TOOL_OK : fs_tool_status("cluster", status);
 }
 
+static int simulate(run_t *run)
+{
+    int rc = check_lanes(run);
+
+    if (rc == FS_TOOL_OK) {
+        rc = make_sim(run);
+    }
+    if (rc == FS_TOOL_OK) {
+        rc = run->lanes ? run_lanes(run) : run_ranks(run);
+    }
+    fs_sim_destroy(run->sim);
+    return rc;
+}
+
+static int simulate_and_draw(run_t *run, const char *svg)
+{
+    const fs_tool_traffic_t *traffic = run->traffic;
+    uint64_t bound = fs_traffic_lower_bound(traffic->topo, &traffic->summary);
+    uint64_t expected_ns =
+        (uint64_t)((double)bound / run->params.rate_out * 1e9);
+    fs_tool_drawing_t drawing;
+    int rc = fs_tool_drawing_begin(&drawing, svg, run->setup->title,
+                                   traffic->topo, run->lanes, expected_ns);
+
+    if (rc != FS_TOOL_OK) {
+        return rc;
+    }
+    run->params.span = fs_tool_drawing_span;
+    run->params.ctx  = &drawing;
+    rc               = simulate(run);
+    if (rc != FS_TOOL_OK) {
+        fs_tool_drawing_end(&drawing, NULL);
+        return rc;
+    }
+    return fs_tool_drawing_end(&drawing, &run->outcome->result);
+}
+
 int fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
-                    const fs_tool_traffic_t *traffic, fs_tool_spans_t *spans,
+                    const fs_tool_traffic_t *traffic, const char *svg,
                     fs_tool_sim_outcome_t *outcome)
 {
     run_t run = {.setup   = setup,
@@ -314,18 +338,8 @@ int fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
         .chunk     = run.plan.chunk,
         .n_runs    = 1,
     };
-    rc = check_lanes(&run);
-    if (rc == FS_TOOL_OK) {
-        rc = make_sim(&run, spans);
-    }
-    if (rc == FS_TOOL_OK) {
-        rc = run.lanes ? run_lanes(&run) : run_ranks(&run);
-    }
-    fs_sim_destroy(run.sim);
+    rc            = svg == NULL ? simulate(&run) : simulate_and_draw(&run, svg);
     outcome->time = outcome->result.time + outcome->planning;
-    if (rc == FS_TOOL_OK && spans != NULL) {
-        fs_tool_spans_end(spans, &outcome->result);
-    }
     return rc;
 }
 

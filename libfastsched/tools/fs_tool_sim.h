@@ -5,7 +5,6 @@
 
 #include "fastsched_exec.h"
 #include "fastsched_sim.h"
-#include "tools/fs_tool_spans.h"
 #include "tools/fs_tool_traffic.h"
 
 typedef enum fs_tool_sim_level {
@@ -28,6 +27,7 @@ typedef struct fs_tool_sim_setup {
     uint32_t         algorithm; /* word */
     uint32_t         level;     /* fs_tool_sim_level_t */
     bool             count_scheduling;
+    const char      *title; /* of the drawing */
 } fs_tool_sim_setup_t;
 
 /* What came out: of one run, or means of several. */
@@ -49,10 +49,10 @@ typedef struct fs_tool_sim_outcome {
 /* k-th word of --algorithm, NULL after the last. */
 const char *fs_tool_sim_algorithm(uint32_t k);
 
-/* Simulate one exchange. spans: NULL, or initialised here and filled. As
+/* Simulate one exchange, and draw it into the file svg, NULL: not. As
  * fs_tool_traffic_make(). */
 int fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
-                    const fs_tool_traffic_t *traffic, fs_tool_spans_t *spans,
+                    const fs_tool_traffic_t *traffic, const char *svg,
                     fs_tool_sim_outcome_t *outcome);
 
 /* Make the mean of n_runs one that counts another run. */

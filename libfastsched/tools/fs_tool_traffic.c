@@ -19,42 +19,39 @@ enum { WHY_LEN = 512, MAX_LANES = 4096 };
 void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
                              fs_tool_options_t      *options)
 {
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_TITLE, .name = "Traffic"},
+        {FS_TOOL_TEXT, "matrix", "FILE",
+         "bytes to send, a row for each sender; CSV or\n"
+         "white space; - is standard input. Of servers\n"
+         "(N x N) or of ranks (P x P, P = N * M)",
+         .value = &args->matrix},
+        {FS_TOOL_TEXT, "pattern", "NAME",
+         "drawn instead: balanced, random, zipf:S,\n"
+         "lognormal:SIGMA, hotspot:K, intrahost, moe,\n"
+         "pencil or adversarial",
+         .value = &args->pattern},
+        {FS_TOOL_U32, "servers", "N",
+         "servers (as many as the matrix has rows)", .value = &args->servers, 1,
+         FS_TOOL_MAX_RANKS},
+        {FS_TOOL_U32, "lanes", "M",
+         "ranks of a server, each with its own lane (1);\n"
+         "with --nodes: lanes of a server, at most",
+         .value = &args->lanes, 1, MAX_LANES},
+        {FS_TOOL_TEXT, "nodes", "SPEC",
+         "instead of --servers: 4x8, 4+4+2+1 (ranks of\n"
+         "each server) or @0,1,0,1 (server of each rank)",
+         .value = &args->nodes},
+        {FS_TOOL_U64, "seed", "S", "of the pattern (", .value = &args->seed, 0,
+         UINT64_MAX},
+        {FS_TOOL_BYTES, "mean", "BYTES",
+         "average of the pattern over all pairs of\n"
+         "ranks, with k, m, g or t if you like (",
+         .value = &args->mean, 0, UINT64_C(1) << 62},
+    };
+
     *args = (fs_tool_traffic_args_t){.seed = 1, .mean = 1 << 20};
-    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Traffic"});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_TEXT, "matrix", "FILE",
-                             "bytes to send, a row for each sender; CSV or\n"
-                             "white space; - is standard input. Of servers\n"
-                             "(N x N) or of ranks (P x P, P = N * M)",
-                             .value = &args->matrix});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_TEXT, "pattern", "NAME",
-                             "drawn instead: balanced, random, zipf:S,\n"
-                             "lognormal:SIGMA, hotspot:K, intrahost, moe,\n"
-                             "pencil or adversarial",
-                             .value = &args->pattern});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_U32, "servers", "N",
-                             "servers (as many as the matrix has rows)",
-                             .value = &args->servers, 1, FS_TOOL_MAX_RANKS});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_U32, "lanes", "M",
-                             "ranks of a server, each with its own lane (1);\n"
-                             "with --nodes: lanes of a server, at most",
-                             .value = &args->lanes, 1, MAX_LANES});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_TEXT, "nodes", "SPEC",
-                             "instead of --servers: 4x8, 4+4+2+1 (ranks of\n"
-                             "each server) or @0,1,0,1 (server of each rank)",
-                             .value = &args->nodes});
-    fs_tool_add(options, (fs_tool_option_t){
-                             FS_TOOL_U64, "seed", "S", "of the pattern (1)",
-                             .value = &args->seed, 0, UINT64_MAX});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_BYTES, "mean", "BYTES",
-                                   "average of the pattern over all pairs of\n"
-                                   "ranks (1m); suffixes k, m, g, t",
-                                   .value = &args->mean, 0, UINT64_C(1) << 62});
+    FS_TOOL_ADD(options, rows);
 }
 
 /* ---- shape: who sits where ---- */
@@ -238,17 +235,16 @@ static int draw_pattern(const fs_tool_traffic_args_t *args,
                         const fs_pattern_t *pattern, const shape_t *shape,
                         fs_tool_traffic_t *traffic)
 {
-    fs_tool_progress_t *progress;
-    fs_status_t         status;
-    int                 rc = allocate_pairs(traffic);
+    fs_status_t status;
+    int         rc = allocate_pairs(traffic);
 
     if (rc != FS_TOOL_OK) {
         return rc;
     }
-    progress = fs_tool_progress_begin("drawing the pattern", 0);
-    status   = fs_pattern_fill(pattern, shape->n_ranks, shape->server_of,
-                               args->mean, args->seed, traffic->pairs);
-    fs_tool_progress_end(progress);
+    fs_tool_progress_begin("drawing the pattern", 0);
+    status = fs_pattern_fill(pattern, shape->n_ranks, shape->server_of,
+                             args->mean, args->seed, traffic->pairs);
+    fs_tool_progress_end();
     if (status == FS_ERR_OVERFLOW) {
         return too_much();
     }
@@ -331,11 +327,14 @@ static int sum_up(fs_tool_traffic_t *traffic)
 static int from_matrix(const fs_tool_traffic_args_t *args, shape_t *shape,
                        fs_tool_traffic_t *traffic)
 {
-    fs_tool_matrix_t matrix = {0, NULL};
-    char             path[WHY_LEN];
-    int              rc = fs_tool_matrix_file(args->matrix, &matrix);
+    fs_tool_matrix_t matrix   = {0, NULL};
+    bool             is_stdin = strcmp(args->matrix, "-") == 0;
+    char             name[WHY_LEN];
+    int              rc;
 
-    fs_tool_file_name(args->matrix, path, sizeof(path));
+    snprintf(name, sizeof(name), "%s",
+             is_stdin ? "standard input" : fs_tool_quote(args->matrix));
+    rc = fs_tool_matrix_file(args->matrix, name, &matrix);
     if (rc == FS_TOOL_OK) {
         rc = make_shape(args, matrix.n, shape);
     }
@@ -343,7 +342,7 @@ static int from_matrix(const fs_tool_traffic_args_t *args, shape_t *shape,
         rc = make_topo(args, shape, traffic);
     }
     if (rc == FS_TOOL_OK) {
-        rc = use_matrix(path, &matrix, traffic);
+        rc = use_matrix(name, &matrix, traffic);
     }
     free(matrix.bytes);
     return rc;

@@ -48,10 +48,4 @@ fs_status_t fs_tool_traffic_local(const fs_tool_traffic_t *traffic,
 /* Lanes that serve the tile between two servers: those that both have. */
 uint32_t fs_tool_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
 
-/* What messages call a file: "standard input" for "-". Returns out. */
-const char *fs_tool_file_name(const char *path, char *out, size_t out_len);
-
-/* Read a matrix from a file; as fs_tool_traffic_make(). */
-int fs_tool_matrix_file(const char *path, fs_tool_matrix_t *matrix_p);
-
 #endif

@@ -147,7 +147,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     rng = random.Random(1)
-    clusters = [([m] * n, ["--servers", str(n), "--lanes", str(m)]) for n in (1, 2, 3, 4, 5, 8, 13) for m in (1, 2, 3, 8)]
+    sizes = [(n, m) for n in (1, 2, 3, 4, 5, 8, 13) for m in (1, 2, 3, 8)]
+    clusters = [([m] * n, ["--servers", str(n), "--lanes", str(m)]) for n, m in sizes]
     for sizes in ([4, 4, 2, 1], [1, 3], [2, 1, 2, 7, 3]):
         shape = ["--nodes", "+".join(map(str, sizes))]
         clusters += [(sizes, shape), (sizes, [*shape, "--lanes", "2"])]

@@ -294,7 +294,8 @@ def notices(tool, seed):
     rng = random.Random(seed)
     matrix = draw_matrix(random.Random(1), 9, 50)
     text = "\n".join(" ".join(map(str, row)) for row in matrix)
-    command = [tool, "program", "--rank", "all", "--matrix", "-", "--nodes", "3x3", "--chunk", "16", "--algorithm", "staged"]
+    command = [tool, "program", "--rank", "all", "--matrix", "-", "--nodes", "3x3", "--chunk", "16"]
+    command += ["--algorithm", "staged"]
     programs = run_tool(command, text)
     failed = 0
     for k in range(5):

@@ -154,6 +154,7 @@ refuses '--mtm-threshold "0.5": allowed: 1.000 to 1000.000' plan --matrix good.c
 refuses 'unknown option "--matrx"; see fastsched plan --help' plan --matrx good.csv
 refuses 'unknown option "-m"' plan -m good.csv
 refuses 'unexpected argument "good.csv"' plan good.csv
+refuses 'unexpected argument "good.csv"' plan --pattern random --servers 2 -- good.csv
 refuses '--matrix needs a value: FILE' plan --matrix
 refuses '--verify takes no value' program --verify=yes
 refuses 'unknown command "plam"; allowed: plan, program' plam
@@ -221,6 +222,9 @@ for how in --help -h; do
         verdict "$command $how"
     done
 done
+run program --help
+{ ends 0 && said out 'messages a rank asks one sender for (8)'; } >why
+verdict 'the help knows the defaults'
 run --version
 { ends 0 && silent err && said out 'fastsched '; } >why
 verdict '--version'
@@ -392,9 +396,29 @@ if [ -n "$python" ]; then
     verdict 'an SVG with the lower bound in it'
 fi
 
-run plan --matrix good.csv --svg no/such/directory.svg
-{ ends 1 && silent out && said err 'no/such/directory.svg: No such file'; } >why
-verdict 'an SVG that cannot be written'
+if [ -n "$python" ]; then
+    run plan --matrix good.csv --svg no/such/directory.svg
+    { ends 1 && silent out && said err 'no/such/directory.svg: No such file'; } >why
+    verdict 'an SVG that cannot be written'
+    run sim --pattern random --servers 9 --topology hybrid-cube --svg none.svg
+    { ends 2 && silent out && said err 'fastsched: --topology hybrid-cube does not fit'; } >why
+    [ "$(wc -l <err)" = 1 ] && [ ! -e none.svg ] || echo 'more than that' >>why
+    verdict 'a simulation that cannot be is not drawn'
+    run sim --pattern random --servers 2 --lanes 2 --repeat 2 --svg sim.svg
+    { ends 0 && silent err && said sim.svg 'Simulated exchange' && said sim.svg 'rank 3 NIC sends'; } >why
+    verdict 'an SVG of a simulation'
+    run sim --pattern random --servers 3 --level lanes --svg sim.svg
+    { ends 0 && silent err && said sim.svg 'server 2 NICs send' && said sim.svg 'scale-up ports'; } >why
+    verdict 'an SVG of servers'
+fi
+PATH=$scratch "$tool" plan --matrix good.csv --svg none.svg >out 2>err
+status=$?
+{ ends 1 && silent out && said err 'fastsched: --svg needs python3, which is not in PATH; install it'; } >why
+verdict 'an SVG without python3'
+PATH=$scratch "$tool" plan --matrix good.csv >out 2>err
+status=$?
+{ ends 0 && silent err && said out 'To whom each server sends'; } >why
+verdict 'nothing else needs python3'
 if [ -w /dev/full ]; then
     "$tool" plan --matrix good.csv >/dev/full 2>err
     status=$?

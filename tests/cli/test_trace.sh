@@ -9,6 +9,7 @@ export LC_ALL=C
 
 tool=${1:-${FS_BUILDDIR:-.}}/libfastsched/fastsched
 [ -x "$tool" ] || { echo "$tool is not there"; exit 1; }
+python=$(command -v python3) || { echo 'no python3'; exit 77; }
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT INT TERM
 tool=$(cd "$(dirname "$tool")" && pwd)/fastsched
@@ -116,12 +117,9 @@ said chart.svg 'rank 1 planned to send' >>why
 said merged.json '"ts": 11.000' >>why
 said merged.json '"cat": "arrow"' >>why
 verdict 'JSON, SVG, merged'
-python=$(command -v python3 || true)
-if [ -n "$python" ]; then
-    "$python" -m json.tool out >/dev/null 2>why
-    "$python" -m json.tool merged.json >/dev/null 2>>why
-    verdict 'valid JSON'
-fi
+"$python" -m json.tool out >/dev/null 2>why
+"$python" -m json.tool merged.json >/dev/null 2>>why
+verdict 'valid JSON'
 
 # WHAT PYTHON: the files written again by another program, with the object in x.
 rewritten() {
@@ -146,11 +144,10 @@ open(sys.argv[1], 'w').write($2)" "$file"
     } >why
     verdict "$1"
 }
-if [ -n "$python" ]; then
-    rewritten 'files without a blank' 'json.dumps(x, separators=(",", ":"))'
-    rewritten 'files with a line for each member' 'json.dumps(x, indent=4)'
-    rewritten 'files with members in another order' 'json.dumps(turned(x))'
-fi
+rewritten 'files without a blank' 'json.dumps(x, separators=(",", ":"))'
+rewritten 'files with a line for each member' 'json.dumps(x, indent=4)'
+rewritten 'files with members in another order' 'json.dumps(turned(x))'
+rewritten 'files with more members' 'json.dumps({"a": [{}, 1.5e3, "\u00e9"], **x, "b": None})'
 
 write_traces
 rm t/fast-WORLD-1f-rank1.json
@@ -186,6 +183,7 @@ refuses 'trace needs a directory' --rate 1gbit
 refuses 'nowhere: No such file or directory' nowhere
 mkdir empty
 refuses 'empty: no traces in it; they are called fast-*-rank*.json' empty
+refuses 'unexpected argument "u"' t --rate 1gbit u
 refuses 't: no such call in these traces' t --call 2
 refuses 't: no such call in these traces' t --comm OTHER
 refuses '--call "0": allowed: 1 to' t --call 0
@@ -208,7 +206,7 @@ refuses_file '6: wrong or missing: peer' '6s/"peer": 0/"peer": 2/'
 refuses_file '6: wrong or missing: count' '6s/"count": 1, //'
 refuses_file '7: the name of a member is missing' '7s/"args": {/"args": {,/'
 refuses_file '7: a value is missing' '7s/"ts": 1012.000/"ts": /'
-refuses_file '7: a value is missing, or is none that is known here' '7s/"ts": 1012.000/"ts": [1]/'
+refuses_file '7: wrong or missing: ts' '7s/"ts": 1012.000/"ts": [1]/'
 refuses_file '7: a text does not end' '7s/"grant to 0".*/"grant/'
 refuses_file '7: the name of a member is missing' '7s/}},$/},/' # the next event is in it
 refuses_file '7: no object' '7s/$/}/'
@@ -229,5 +227,28 @@ verdict 'an SVG that cannot be written'
 run t --output no/such/directory.json
 { ends 1 && silent out && said err 'no/such/directory.json: No such file'; } >why
 verdict 'a merged file that cannot be written'
+
+
+run --rate 100mbit t
+{ ends 0 && silent err && said out 'Critical path'; } >why
+verdict 'the directory behind the options'
+
+# ---- without python3, or without what it runs ----
+
+without="fastsched: fastsched trace needs python3, which is not in PATH; install it"
+PATH=$scratch "$tool" trace t >out 2>err
+status=$?
+{ ends 1 && silent out && said err "$without"; } >why
+verdict 'no python3'
+PATH=$scratch "$tool" trace --help >out 2>err
+status=$?
+{ ends 0 && silent err && said out '--output FILE'; } >why
+verdict 'the help needs none'
+mkdir -p moved/tools/python
+cp "$tool" moved
+moved/fastsched trace t >out 2>err
+status=$?
+{ ends 1 && silent out && said err "fastsched trace needs $scratch/moved/tools/python/__main__.py: No such file"; } >why
+verdict 'no files for python3'
 
 [ $failed = 0 ]

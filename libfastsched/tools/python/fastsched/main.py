@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs one of the commands that are written in Python; every failure becomes a line on stderr."""
+import signal
+import sys
+
+from . import spans
+from .failure import FAILED, Failure, failed
+from .trace import command
+
+_commands = {"trace": command.run, "draw": spans.run}
+
+
+def _run(argv):
+    _commands[argv[0]](argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise failed(f"cannot write to standard output: {error.strerror}") from None
+
+
+def main(argv):
+    """The exit code of: COMMAND ARGUMENT..."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        _run(argv)
+    except Failure as failure:
+        print(f"fastsched: {failure}", file=sys.stderr)
+        return failure.code
+    except MemoryError:
+        print("fastsched: out of memory", file=sys.stderr)
+        return FAILED
+    return 0
