@@ -3,12 +3,13 @@
 #include "tools/fs_tool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
     const char *name;
     const char *summary;
-    int (*run)(int argc, char **argv);
+    void (*run)(int argc, char **argv);
 } commands[] = {
     {"plan", "who sends to whom and when, and how far from the bound",
      fs_cmd_plan},
@@ -35,7 +36,7 @@ static void usage(FILE *out)
                  "  man fastsched\n");
 }
 
-static int unknown(const char *name)
+static void unknown(const char *name)
 {
     fprintf(stderr,
             "fastsched: unknown command \"%s\"; allowed:", fs_tool_quote(name));
@@ -43,30 +44,36 @@ static int unknown(const char *name)
         fprintf(stderr, "%s %s", k == 0 ? "" : ",", commands[k].name);
     }
     fputc('\n', stderr);
-    return FS_TOOL_BAD;
+    exit(FS_TOOL_BAD);
+}
+
+static void run(int argc, char **argv)
+{
+    const char *name = argv[1];
+    size_t      k    = 0;
+
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        strcmp(name, "help") == 0) {
+        usage(stdout);
+    } else if (strcmp(name, "--version") == 0) {
+        printf("fastsched %s\n", FS_VERSION);
+    } else {
+        while (k < N_COMMANDS && strcmp(commands[k].name, name) != 0) {
+            ++k;
+        }
+        if (k == N_COMMANDS) {
+            unknown(name);
+        }
+        commands[k].run(argc - 1, argv + 1);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    const char *name = argc < 2 ? "" : argv[1];
-
     if (argc < 2) {
         usage(stderr);
         return FS_TOOL_BAD;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
-        strcmp(name, "help") == 0) {
-        usage(stdout);
-        return fs_tool_finish(FS_TOOL_OK);
-    }
-    if (strcmp(name, "--version") == 0) {
-        printf("fastsched %s\n", FS_VERSION);
-        return fs_tool_finish(FS_TOOL_OK);
-    }
-    for (size_t k = 0; k < N_COMMANDS; ++k) {
-        if (strcmp(commands[k].name, name) == 0) {
-            return fs_tool_finish(commands[k].run(argc - 1, argv + 1));
-        }
-    }
-    return unknown(name);
+    run(argc, argv);
+    fs_tool_finish();
 }

@@ -6,14 +6,15 @@
  * up its server's row, check and sum the server matrix, select, schedule,
  * balance its own tiles, write its program. Drawing the traffic is not.
  */
+#include "base/fs_json.h"
+#include "base/fs_value.h"
 #include "fastsched_pattern.h"
 #include "tools/fs_tool.h"
-#include "base/fs_value.h"
-#include "base/fs_json.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_progress.h"
 #include "tools/fs_tool_sample.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,33 +36,26 @@ typedef struct args {
     uint64_t    mean;
 } args_t;
 
-typedef struct result {
-    uint32_t    servers;
-    const char *pattern;
-    const char *decompose; /* asked for */
-    const char *chosen;    /* what made the schedule */
-    uint32_t    stages;
-    double      plan_us;     /* median */
-    double      schedule_us; /* median, of fs_schedule_create() alone */
-    double      over_bound;
-} result_t;
-
-/* The parameters of the run, and the times of a case. */
+/* A case in hand, and its times. */
 typedef struct bench {
-    const args_t     *args;
-    fs_plan_params_t  params;
-    fs_tool_sample_t *sample;
-    uint64_t         *row; /* [n_servers] */
-    uint64_t         *per_lane;
-    uint64_t          times[MAX_ROUNDS];
+    const args_t    *args;
+    uint32_t         servers;
+    char             pattern[NAME_LEN], decompose[NAME_LEN];
+    fs_plan_params_t params;
+    fs_tool_sample_t sample;
+    uint64_t        *row; /* [n_servers] */
+    uint64_t        *per_lane;
+    uint64_t         times[MAX_ROUNDS];
+    const char      *chosen; /* what made the schedule */
+    uint32_t         stages;
+    double           over_bound;
 } bench_t;
 
-static int read_args(int argc, char **argv, args_t *args)
+static void read_args(int argc, char **argv, args_t *args)
 {
     fs_tool_options_t options = {
         .usage = "bench [OPTIONS]\n\n"
                  "How long one rank plans: medians. Lists have commas."};
-
     const fs_tool_option_t rows[] = {
         {FS_TOOL_TEXT, "servers", "LIST", "(8,12,40,128,1024)",
          .value = &args->servers},
@@ -89,106 +83,77 @@ static int read_args(int argc, char **argv, args_t *args)
                      .seed       = 1,
                      .mean       = 1 << 20};
     FS_TOOL_ADD(&options, rows);
-    return fs_tool_read_options(argc, argv, &options);
+    fs_tool_read_options(argc, argv, &options);
 }
 
 /* ---- lists ---- */
 
-/* Copy the next item of a list to item; false: there is none. */
-static bool next_item(const char **list, char item[NAME_LEN])
+/* What to do with an item of a list; NULL: it is only checked. */
+typedef void (*each_t)(bench_t *bench);
+
+/* Read the item into the bench, or end the command. */
+typedef void (*read_t)(bench_t *bench, const char *item);
+
+static void for_each(bench_t *bench, const char *list, read_t read, each_t each)
 {
-    size_t len = strcspn(*list, ",");
+    char item[NAME_LEN];
 
-    if (**list == '\0') {
-        return false;
-    }
-    snprintf(item, NAME_LEN, "%.*s", (int)len, *list);
-    *list += len;
-    *list += **list == ',';
-    return true;
-}
+    while (*list != '\0') {
+        size_t len = strcspn(list, ",");
 
-static int check_servers(const args_t *args)
-{
-    const char *list = args->servers;
-    char        item[NAME_LEN];
-    uint64_t    n = 0, max = 65536 / args->lanes;
-
-    while (next_item(&list, item)) {
-        if (!fs_value_number(item, &n) || n < 2 || n > max) {
-            return fs_tool_bad("--servers \"%s\": allowed: 2 to %llu, and "
-                               "commas between",
-                               item, (unsigned long long)max);
+        snprintf(item, NAME_LEN, "%.*s", (int)len, list);
+        list += len;
+        list += *list == ',';
+        read(bench, item);
+        if (each != NULL) {
+            each(bench);
         }
     }
-    return n == 0 ? fs_tool_bad("--servers: the list is empty") : FS_TOOL_OK;
 }
 
-static int check_patterns(const args_t *args)
+static void read_servers(bench_t *bench, const char *item)
 {
-    const char  *list = args->patterns;
-    char         item[NAME_LEN], why[WHY_LEN];
+    uint64_t n, max = 65536 / bench->args->lanes;
+
+    if (!fs_value_number(item, &n) || n < 2 || n > max) {
+        fs_tool_bad("--servers \"%s\": allowed: 2 to %" PRIu64 ", and commas "
+                    "between",
+                    item, max);
+    }
+    bench->servers = (uint32_t)n;
+}
+
+static void read_pattern(bench_t *bench, const char *item)
+{
     fs_pattern_t pattern;
+    char         why[WHY_LEN];
 
-    while (next_item(&list, item)) {
-        if (fs_pattern_parse(item, &pattern, why, sizeof(why)) != FS_OK) {
-            return fs_tool_bad("--pattern %s", why);
-        }
+    if (fs_pattern_parse(item, &pattern, why, sizeof(why)) != FS_OK) {
+        fs_tool_bad("--pattern %s", why);
     }
-    return FS_TOOL_OK;
+    snprintf(bench->pattern, NAME_LEN, "%s", item);
 }
 
-static bool find_decompose(const char *item, fs_decompose_t *how_p)
+static void read_decompose(bench_t *bench, const char *item)
 {
-    for (uint32_t k = 0; fs_tool_decompose_word(k) != NULL; ++k) {
-        if (strcmp(fs_tool_decompose_word(k), item) == 0) {
-            *how_p = (fs_decompose_t)k;
-            return true;
-        }
-    }
-    return false;
-}
+    uint32_t how;
 
-static int check_decomposes(const args_t *args)
-{
-    const char    *list = args->decomposes;
-    char           item[NAME_LEN];
-    fs_decompose_t how;
-
-    while (next_item(&list, item)) {
-        if (!find_decompose(item, &how)) {
-            return fs_tool_bad("--decompose \"%s\": allowed: auto, compact, "
-                               "openshop, birkhoff, hierarchical, spreadout, "
-                               "and commas between",
-                               item);
-        }
+    if (!fs_tool_find_word(fs_tool_decompose_word, item, &how)) {
+        fs_tool_bad("--decompose \"%s\": allowed: auto, compact, openshop, "
+                    "birkhoff, hierarchical, spreadout, and commas between",
+                    item);
     }
-    return FS_TOOL_OK;
+    bench->params.decompose = (fs_decompose_t)how;
+    snprintf(bench->decompose, NAME_LEN, "%s", item);
 }
 
 /* ---- one case ---- */
 
-static int compare_times(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Of n times, sorted on the way; the mean of the middle two if n is even. */
-static double median_us(uint64_t *times, uint32_t n)
-{
-    qsort(times, n, sizeof(*times), compare_times);
-    return (double)(times[(n - 1) / 2] + times[n / 2]) / 2000;
-}
-
 /* What the leader of server 0 tells the others. */
 static void sum_row(bench_t *bench)
 {
-    const fs_tool_sample_t *sample = bench->sample;
-    uint32_t                n      = sample->summary.n_servers;
-    uint32_t                m      = bench->args->lanes;
-    const uint64_t         *at     = sample->local.send;
+    uint32_t        n = bench->servers, m = bench->args->lanes;
+    const uint64_t *at = bench->sample.local.send;
 
     memset(bench->row, 0, n * sizeof(*bench->row));
     for (uint32_t i = 0; i < m; ++i) {
@@ -198,12 +163,12 @@ static void sum_row(bench_t *bench)
             }
         }
     }
-    memcpy(sample->summary.bytes, bench->row, n * sizeof(*bench->row));
+    memcpy(bench->sample.summary.bytes, bench->row, n * sizeof(*bench->row));
 }
 
 static fs_status_t plan_once(bench_t *bench, fs_plan_t **plan_p)
 {
-    fs_tool_sample_t *sample = bench->sample;
+    fs_tool_sample_t *sample = &bench->sample;
     fs_status_t       status;
 
     sum_row(bench);
@@ -218,229 +183,142 @@ static fs_status_t plan_once(bench_t *bench, fs_plan_t **plan_p)
     return status;
 }
 
-static fs_status_t schedule_once(bench_t *bench, fs_schedule_t **schedule_p)
+/* Each returns how long it took. */
+static uint64_t time_plan(bench_t *bench)
 {
-    const fs_traffic_t *summary = &bench->sample->summary;
+    const fs_tool_sample_t *sample = &bench->sample;
+    uint64_t                start  = fs_tool_now_ns(), took, bound;
+    fs_plan_t              *plan;
+    fs_status_t             status = plan_once(bench, &plan);
 
-    return fs_schedule_create(bench->params.decompose, bench->params.stage_cost,
-                              summary->n_servers, bench->per_lane, 0,
-                              schedule_p);
+    took = fs_tool_now_ns() - start;
+    fs_tool_must(status, bench->decompose);
+    bound         = fs_traffic_lower_bound(sample->topo, &sample->summary);
+    bench->stages = plan->n_stages;
+    bench->over_bound =
+        bound == 0 ? 1 : (double)plan->total_per_lane / (double)bound;
+    fs_plan_destroy(plan);
+    return took;
 }
 
-/* May there be another round, and another one? */
-static bool goes_on(const bench_t *bench, uint32_t n, uint64_t spent_ns)
+static uint64_t time_schedule(bench_t *bench)
 {
-    if (bench->args->rounds != 0) {
-        return n < bench->args->rounds;
-    }
-    return n < MIN_ROUNDS || (n < MAX_ROUNDS && spent_ns < BUDGET_NS);
+    uint64_t       start = fs_tool_now_ns(), took;
+    fs_schedule_t *schedule;
+    fs_status_t    status =
+        fs_schedule_create(bench->params.decompose, bench->params.stage_cost,
+                           bench->servers, bench->per_lane, 0, &schedule);
+
+    took = fs_tool_now_ns() - start;
+    fs_tool_must(status, bench->decompose);
+    bench->chosen = fs_decompose_name(schedule->decompose);
+    fs_schedule_destroy(schedule);
+    return took;
 }
 
-static fs_status_t time_plans(bench_t *bench, result_t *result)
+/* The median of as many rounds as were asked for, or as fit. */
+static double time_rounds(bench_t *bench, uint64_t (*time_it)(bench_t *bench))
 {
+    uint32_t rounds = bench->args->rounds, n = 0;
     uint64_t spent = 0;
-    uint32_t n     = 0;
 
-    for (; goes_on(bench, n, spent); ++n) {
-        fs_plan_t  *plan   = NULL;
-        uint64_t    start  = fs_tool_now_ns();
-        fs_status_t status = plan_once(bench, &plan);
-
-        bench->times[n] = fs_tool_now_ns() - start;
-        spent += bench->times[n];
-        if (status != FS_OK) {
-            return status;
-        }
-        if (n == 0) {
-            uint64_t bound = fs_traffic_lower_bound(bench->sample->topo,
-                                                    &bench->sample->summary);
-
-            result->stages = plan->n_stages;
-            result->over_bound =
-                bound == 0 ? 1 : (double)plan->total_per_lane / (double)bound;
-        }
-        fs_plan_destroy(plan);
-    }
-    result->plan_us = median_us(bench->times, n);
-    return FS_OK;
+    do {
+        bench->times[n] = time_it(bench);
+        spent += bench->times[n++];
+    } while (rounds != 0
+                 ? n < rounds
+                 : n < MIN_ROUNDS || (n < MAX_ROUNDS && spent < BUDGET_NS));
+    return fs_tool_median_us(bench->times, n);
 }
 
-static fs_status_t time_schedules(bench_t *bench, result_t *result)
+static void run_case(bench_t *bench)
 {
-    uint64_t spent = 0;
-    uint32_t n     = 0;
-
-    for (; goes_on(bench, n, spent); ++n) {
-        fs_schedule_t *schedule = NULL;
-        uint64_t       start    = fs_tool_now_ns();
-        fs_status_t    status   = schedule_once(bench, &schedule);
-
-        bench->times[n] = fs_tool_now_ns() - start;
-        spent += bench->times[n];
-        if (status != FS_OK) {
-            return status;
-        }
-        result->chosen = fs_decompose_name(schedule->decompose);
-        fs_schedule_destroy(schedule);
-    }
-    result->schedule_us = median_us(bench->times, n);
-    return FS_OK;
-}
-
-static void set_per_lane(bench_t *bench)
-{
-    const fs_traffic_t *summary = &bench->sample->summary;
-    size_t              n = (size_t)summary->n_servers * summary->n_servers;
-    uint64_t            m = bench->args->lanes;
-
-    for (size_t k = 0; k < n; ++k) {
-        bench->per_lane[k] = (summary->bytes[k] + m - 1) / m;
-    }
-}
-
-static void print(const args_t *args, const result_t *result)
-{
+    double    plan_us     = time_rounds(bench, time_plan);
+    double    schedule_us = time_rounds(bench, time_schedule);
     fs_json_t json;
 
-    if (!args->json) {
+    if (bench->args->json) {
+        fs_json_init(&json, stdout, 0);
+        fs_json_open(&json, NULL, '{');
+        fs_json_u64(&json, "servers", bench->servers);
+        fs_json_u64(&json, "lanes", bench->args->lanes);
+        fs_json_text(&json, "pattern", bench->pattern);
+        fs_json_text(&json, "decompose", bench->decompose);
+        fs_json_text(&json, "chosen", bench->chosen);
+        fs_json_real(&json, "plan_us", plan_us, 3);
+        fs_json_real(&json, "schedule_us", schedule_us, 3);
+        fs_json_u64(&json, "stages", bench->stages);
+        fs_json_real(&json, "total_over_lb", bench->over_bound, 6);
+        fs_json_close(&json);
+    } else {
         printf("%7u  %5u  %-14s  %-12s  %-12s  %11.1f  %11.1f  %6u  %8.4f\n",
-               result->servers, args->lanes, result->pattern, result->decompose,
-               result->chosen, result->plan_us, result->schedule_us,
-               result->stages, result->over_bound);
-        fflush(stdout);
-        return;
+               bench->servers, bench->args->lanes, bench->pattern,
+               bench->decompose, bench->chosen, plan_us, schedule_us,
+               bench->stages, bench->over_bound);
     }
-    fs_json_init(&json, stdout, 0);
-    fs_json_open(&json, NULL, '{');
-    fs_json_u64(&json, "servers", result->servers);
-    fs_json_u64(&json, "lanes", args->lanes);
-    fs_json_text(&json, "pattern", result->pattern);
-    fs_json_text(&json, "decompose", result->decompose);
-    fs_json_text(&json, "chosen", result->chosen);
-    fs_json_real(&json, "plan_us", result->plan_us, 3);
-    fs_json_real(&json, "schedule_us", result->schedule_us, 3);
-    fs_json_u64(&json, "stages", result->stages);
-    fs_json_real(&json, "total_over_lb", result->over_bound, 6);
-    fs_json_close(&json);
     fflush(stdout);
-}
-
-static int run_case(bench_t *bench, const char *pattern, const char *decompose)
-{
-    result_t    result = {.servers   = bench->sample->summary.n_servers,
-                          .pattern   = pattern,
-                          .decompose = decompose};
-    fs_status_t status;
-
-    find_decompose(decompose, &bench->params.decompose);
-    status = time_plans(bench, &result);
-    if (status == FS_OK) {
-        status = time_schedules(bench, &result);
-    }
-    if (status != FS_OK) {
-        return fs_tool_status(decompose, status);
-    }
-    print(bench->args, &result);
-    return FS_TOOL_OK;
 }
 
 /* ---- all cases ---- */
 
-static int run_decomposes(bench_t *bench, const char *pattern)
+static void set_per_lane(bench_t *bench)
 {
-    const char *list = bench->args->decomposes;
-    char        item[NAME_LEN];
-    int         rc = FS_TOOL_OK;
+    size_t   n = (size_t)bench->servers * bench->servers;
+    uint64_t m = bench->args->lanes;
 
-    set_per_lane(bench);
-    while (rc == FS_TOOL_OK && next_item(&list, item)) {
-        rc = run_case(bench, pattern, item);
+    for (size_t k = 0; k < n; ++k) {
+        bench->per_lane[k] = (bench->sample.summary.bytes[k] + m - 1) / m;
     }
-    return rc;
 }
 
-static int draw(bench_t *bench, uint32_t servers, const char *name)
+static void run_pattern(bench_t *bench)
 {
-    fs_pattern_t pattern;
-    fs_status_t  status;
-    char         why[WHY_LEN];
+    const args_t *args = bench->args;
+    size_t        n    = bench->servers;
+    fs_pattern_t  pattern;
+    char          why[WHY_LEN];
 
-    fs_pattern_parse(name, &pattern, why, sizeof(why));
+    fs_pattern_parse(bench->pattern, &pattern, why, sizeof(why));
     fs_tool_progress_begin("drawing the traffic", 0);
-    status = fs_tool_sample_make(&pattern, servers, bench->args->lanes,
-                                 bench->args->mean, bench->args->seed,
-                                 bench->sample);
+    fs_tool_sample_make(&pattern, bench->servers, args->lanes, args->mean,
+                        args->seed, &bench->sample);
     fs_tool_progress_end();
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("--pattern", status);
-}
-
-static int run_pattern(bench_t *bench, uint32_t servers, const char *name)
-{
-    fs_tool_sample_t sample;
-    int              rc;
-
-    bench->sample   = &sample;
-    bench->row      = calloc(servers, sizeof(*bench->row));
-    bench->per_lane = calloc((size_t)servers * servers, sizeof(uint64_t));
-    if (bench->row == NULL || bench->per_lane == NULL) {
-        rc = fs_tool_status("bench", FS_ERR_NOMEM);
-    } else {
-        rc = draw(bench, servers, name);
-        if (rc == FS_TOOL_OK) {
-            rc = run_decomposes(bench, name);
-            fs_tool_sample_fini(&sample);
-        }
-    }
+    bench->row      = fs_tool_calloc(n, sizeof(uint64_t));
+    bench->per_lane = fs_tool_calloc(n * n, sizeof(uint64_t));
+    set_per_lane(bench);
+    for_each(bench, args->decomposes, read_decompose, run_case);
     free(bench->row);
     free(bench->per_lane);
-    return rc;
+    fs_tool_sample_fini(&bench->sample);
 }
 
-static int run_all(const args_t *args)
+static void run_servers(bench_t *bench)
 {
+    for_each(bench, bench->args->patterns, read_pattern, run_pattern);
+}
+
+void fs_cmd_bench(int argc, char **argv)
+{
+    args_t                args;
     fs_tool_params_args_t params;
     fs_tool_options_t     unused = {0};
-    bench_t               bench  = {0};
-    char                  servers[NAME_LEN], pattern[NAME_LEN];
-    const char           *by_servers = args->servers;
-    uint64_t              n          = 0;
-    int                   rc         = FS_TOOL_OK;
+    bench_t               bench  = {.args = &args};
 
+    read_args(argc, argv, &args);
     fs_tool_params_options(&params, &unused); /* the defaults */
     params.algorithm          = FS_ALG_STAGED;
     params.plan.chunk         = CHUNK;
     params.plan.staging_limit = 64 * CHUNK;
-    bench.args                = args;
     bench.params              = fs_tool_params(&params);
-    while (rc == FS_TOOL_OK && next_item(&by_servers, servers)) {
-        const char *by_pattern = args->patterns;
-
-        fs_value_number(servers, &n);
-        while (rc == FS_TOOL_OK && next_item(&by_pattern, pattern)) {
-            rc = run_pattern(&bench, (uint32_t)n, pattern);
-        }
+    for_each(&bench, args.servers, read_servers, NULL);
+    for_each(&bench, args.patterns, read_pattern, NULL);
+    for_each(&bench, args.decomposes, read_decompose, NULL);
+    if (bench.servers == 0) {
+        fs_tool_bad("--servers: the list is empty");
     }
-    return rc;
-}
-
-int fs_cmd_bench(int argc, char **argv)
-{
-    args_t args;
-    int    rc = read_args(argc, argv, &args);
-
-    if (rc != FS_TOOL_GO_ON) {
-        return rc;
-    }
-    rc = check_servers(&args);
-    if (rc == FS_TOOL_OK) {
-        rc = check_patterns(&args);
-    }
-    if (rc == FS_TOOL_OK) {
-        rc = check_decomposes(&args);
-    }
-    if (rc == FS_TOOL_OK && !args.json) {
+    if (!args.json) {
         printf("servers  lanes  pattern         decompose     chosen        "
                "   plan (us)  sched. (us)  stages  total/LB\n");
     }
-    return rc == FS_TOOL_OK ? run_all(&args) : rc;
+    for_each(&bench, args.servers, read_servers, run_servers);
 }

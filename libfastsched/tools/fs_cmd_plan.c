@@ -21,7 +21,7 @@ typedef struct args {
     uint64_t               scale_up;
 } args_t;
 
-static int read_args(int argc, char **argv, args_t *args)
+static void read_args(int argc, char **argv, args_t *args)
 {
     fs_tool_options_t options = {
         .usage = "plan --matrix FILE|--pattern NAME [OPTIONS]\n\n"
@@ -42,12 +42,12 @@ static int read_args(int argc, char **argv, args_t *args)
     fs_tool_traffic_options(&args->traffic, &options);
     fs_tool_params_options(&args->params, &options);
     FS_TOOL_ADD(&options, rows);
-    return fs_tool_read_options(argc, argv, &options);
+    fs_tool_read_options(argc, argv, &options);
 }
 
 /* What NICs and scale-up ports are doing when the plan is carried out: its
  * programs are simulated. */
-static int draw(const args_t *args, const fs_tool_plan_t *plan)
+static void draw(const args_t *args, const fs_tool_plan_t *plan)
 {
     fs_alg_t alg       = fs_tool_program_alg(plan->traffic, &plan->params);
     bool     by_server = plan->traffic->n_ranks > MANY_RANKS &&
@@ -67,40 +67,24 @@ static int draw(const args_t *args, const fs_tool_plan_t *plan)
 
     snprintf(title, sizeof(title), "%s: NICs and scale-up ports, simulated",
              fs_alg_name(alg));
-    return fs_tool_sim_run(&setup, plan->traffic, args->svg, &outcome);
+    fs_tool_sim_run(&setup, plan->traffic, args->svg, &outcome);
 }
 
-static int show(const args_t *args, const fs_tool_plan_t *plan)
-{
-    int rc = args->svg == NULL ? FS_TOOL_OK : draw(args, plan);
-
-    if (rc == FS_TOOL_OK) {
-        (args->json ? fs_tool_plan_json : fs_tool_plan_text)(stdout, plan);
-    }
-    return rc;
-}
-
-int fs_cmd_plan(int argc, char **argv)
+void fs_cmd_plan(int argc, char **argv)
 {
     args_t            args;
     fs_tool_traffic_t traffic;
     fs_tool_plan_t    plan;
     fs_plan_params_t  params;
-    int               rc = read_args(argc, argv, &args);
 
-    if (rc != FS_TOOL_GO_ON) {
-        return rc;
-    }
-    rc = fs_tool_traffic_make(&args.traffic, &traffic);
-    if (rc != FS_TOOL_OK) {
-        return rc;
-    }
+    read_args(argc, argv, &args);
+    fs_tool_traffic_make(&args.traffic, &traffic);
     params = fs_tool_params(&args.params);
-    rc     = fs_tool_plan_make(&traffic, &params, &plan);
-    if (rc == FS_TOOL_OK) {
-        rc = show(&args, &plan);
-        fs_tool_plan_fini(&plan);
+    fs_tool_plan_make(&traffic, &params, &plan);
+    if (args.svg != NULL) {
+        draw(&args, &plan);
     }
+    (args.json ? fs_tool_plan_json : fs_tool_plan_text)(&plan);
+    fs_tool_plan_fini(&plan);
     fs_tool_traffic_fini(&traffic);
-    return rc;
 }

@@ -5,7 +5,6 @@
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_program.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +15,15 @@ typedef struct args {
     bool                   verify;
 } args_t;
 
-/* Programs first to end - 1, [n_ranks] places, NULL where there is none. */
+/* [n_ranks] programs, NULL where there is none. */
 typedef struct programs {
     const fs_tool_traffic_t *traffic;
     fs_plan_params_t         params;
-    uint32_t                 first, end; /* asked for */
+    fs_alg_t                 alg;
     fs_plan_t              **plans;
 } programs_t;
 
-static int read_args(int argc, char **argv, args_t *args)
+static void read_args(int argc, char **argv, args_t *args)
 {
     fs_tool_options_t options = {
         .usage =
@@ -49,40 +48,34 @@ static int read_args(int argc, char **argv, args_t *args)
     fs_tool_params_options(&args->params, &options);
     fs_tool_program_options(&args->params, &options);
     FS_TOOL_ADD(&options, last);
-    return fs_tool_read_options(argc, argv, &options);
+    fs_tool_read_options(argc, argv, &options);
 }
 
-static int read_rank(const char *text, programs_t *programs)
+static void read_rank(const char *text, uint32_t n, uint32_t *first_p,
+                      uint32_t *end_p)
 {
-    uint32_t n = programs->traffic->n_ranks;
-    uint64_t rank;
+    uint64_t rank = 0;
+    bool     all  = strcmp(text, "all") == 0;
 
-    if (strcmp(text, "all") == 0) {
-        programs->first = 0;
-        programs->end   = n;
-        return FS_TOOL_OK;
+    if (!all && (!fs_value_number(text, &rank) || rank >= n)) {
+        fs_tool_bad("--rank \"%s\": allowed: 0 to %u, or all",
+                    fs_tool_quote(text), n - 1);
     }
-    if (!fs_value_number(text, &rank) || rank >= n) {
-        return fs_tool_bad("--rank \"%s\": allowed: 0 to %" PRIu32 ", or all",
-                           fs_tool_quote(text), n - 1);
-    }
-    programs->first = (uint32_t)rank;
-    programs->end   = (uint32_t)rank + 1;
-    return FS_TOOL_OK;
+    *first_p = (uint32_t)rank;
+    *end_p   = all ? n : (uint32_t)rank + 1;
 }
 
-static int plan_ranks(programs_t *programs, uint32_t first, uint32_t end)
+static fs_status_t plan_rank(void *ctx, uint32_t rank,
+                             const fs_local_traffic_t *local)
 {
-    programs->plans =
-        calloc(programs->traffic->n_ranks, sizeof(*programs->plans));
-    if (programs->plans == NULL) {
-        return fs_tool_status("programs", FS_ERR_NOMEM);
-    }
-    return fs_tool_programs_make(programs->traffic, &programs->params, first,
-                                 end, programs->plans);
+    programs_t *programs = ctx;
+
+    return fs_plan_create(programs->alg, programs->traffic->topo,
+                          &programs->traffic->summary, &programs->params, rank,
+                          local, &programs->plans[rank]);
 }
 
-static int verify(const programs_t *programs)
+static void verify(const programs_t *programs)
 {
     char        why[512];
     fs_status_t status = fs_plan_check(
@@ -90,76 +83,54 @@ static int verify(const programs_t *programs)
         programs->plans, why, sizeof(why));
 
     if (status == FS_ERR_INVAL) {
-        return fs_tool_failed("the programs are wrong: %s", why);
+        fs_tool_failed("the programs are wrong: %s", why);
     }
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("--verify", status);
+    fs_tool_must(status, "--verify");
 }
 
-static int print(const programs_t *programs, bool list)
+static void run(const args_t *args, const fs_tool_traffic_t *traffic)
 {
-    fs_json_t   json;
-    fs_status_t status = FS_OK;
+    bool       all      = strcmp(args->rank, "all") == 0;
+    uint32_t   n        = traffic->n_ranks, first, end;
+    programs_t programs = {.traffic = traffic,
+                           .params  = fs_tool_params(&args->params),
+                           .plans   = fs_tool_calloc(n, sizeof(fs_plan_t *))};
+    fs_json_t  json;
 
-    fs_json_init(&json, stdout, list ? 3 : 2);
-    if (list) {
+    programs.alg = fs_tool_program_alg(traffic, &programs.params);
+    read_rank(args->rank, n, &first, &end);
+    fs_tool_programs_make(traffic, args->verify ? 0 : first,
+                          args->verify ? n : end, plan_rank, &programs);
+    if (args->verify) {
+        verify(&programs);
+    }
+    fs_json_init(&json, stdout, all ? 3 : 2);
+    if (all) {
         fs_json_open(&json, NULL, '[');
     }
-    for (uint32_t r = programs->first; status == FS_OK && r < programs->end;
-         ++r) {
-        status = fs_tool_program_json(&json, programs->traffic, r,
-                                      programs->plans[r]);
+    for (uint32_t r = first; r < end; ++r) {
+        fs_tool_program_json(&json, traffic, r, programs.plans[r]);
     }
-    if (list) {
+    if (all) {
         fs_json_close(&json);
     }
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("program", status);
-}
-
-static int run(const args_t *args, const fs_tool_traffic_t *traffic)
-{
-    programs_t programs = {.traffic = traffic,
-                           .params  = fs_tool_params(&args->params)};
-    int        rc       = read_rank(args->rank, &programs);
-
-    if (rc == FS_TOOL_OK && args->verify) {
-        rc = plan_ranks(&programs, 0, traffic->n_ranks);
-    } else if (rc == FS_TOOL_OK) {
-        rc = plan_ranks(&programs, programs.first, programs.end);
-    }
-    if (rc == FS_TOOL_OK && args->verify) {
-        rc = verify(&programs);
-    }
-    if (rc == FS_TOOL_OK) {
-        rc = print(&programs, strcmp(args->rank, "all") == 0);
-    }
-    for (uint32_t r = 0; programs.plans != NULL && r < traffic->n_ranks; ++r) {
+    for (uint32_t r = 0; r < n; ++r) {
         fs_plan_destroy(programs.plans[r]);
     }
     free(programs.plans);
-    return rc;
 }
 
-int fs_cmd_program(int argc, char **argv)
+void fs_cmd_program(int argc, char **argv)
 {
     args_t            args;
     fs_tool_traffic_t traffic;
-    int               rc = read_args(argc, argv, &args);
 
-    if (rc != FS_TOOL_GO_ON) {
-        return rc;
-    }
+    read_args(argc, argv, &args);
     if (args.rank == NULL) {
-        return fs_tool_bad("program needs --rank R or --rank all");
+        fs_tool_bad("program needs --rank R or --rank all");
     }
-    rc = fs_tool_params_check(&args.params);
-    if (rc != FS_TOOL_OK) {
-        return rc;
-    }
-    rc = fs_tool_traffic_make(&args.traffic, &traffic);
-    if (rc != FS_TOOL_OK) {
-        return rc;
-    }
-    rc = run(&args, &traffic);
+    fs_tool_params_check(&args.params);
+    fs_tool_traffic_make(&args.traffic, &traffic);
+    run(&args, &traffic);
     fs_tool_traffic_fini(&traffic);
-    return rc;
 }

@@ -132,7 +132,7 @@ static void add_own_rows(args_t *args, fs_tool_options_t *options)
     FS_TOOL_ADD(options, rows);
 }
 
-static int read_args(int argc, char **argv, args_t *args)
+static void read_args(int argc, char **argv, args_t *args)
 {
     fs_tool_options_t options = {
         .usage = "sim --matrix FILE|--pattern NAME [OPTIONS]\n\n"
@@ -146,7 +146,7 @@ static int read_args(int argc, char **argv, args_t *args)
     fs_tool_traffic_options(&args->traffic, &options);
     add_plan_rows(args, &options);
     add_own_rows(args, &options);
-    return fs_tool_read_options(argc, argv, &options);
+    fs_tool_read_options(argc, argv, &options);
 }
 
 /* ---- values ---- */
@@ -180,74 +180,49 @@ static void make_setup(args_t *args, fs_tool_sim_setup_t *setup)
 }
 
 /* Only what the user gave both of can be wrong. */
-static int check(const args_t *args)
+static void check(const args_t *args)
 {
     const fs_plan_params_t *plan = &args->params.plan;
 
     if (args->runs > 1 && args->traffic.matrix != NULL) {
-        return fs_tool_bad("--repeat draws a pattern again and again; a "
-                           "--matrix is always the same");
+        fs_tool_bad("--repeat draws a pattern again and again; a --matrix is "
+                    "always the same");
     }
     if (plan->staging_limit != 0 && plan->chunk == 0) {
-        return fs_tool_bad("--staging-limit needs --chunk");
+        fs_tool_bad("--staging-limit needs --chunk");
     }
-    return plan->staging_limit != 0 ? fs_tool_params_check(&args->params)
-                                    : FS_TOOL_OK;
+    if (plan->staging_limit != 0) {
+        fs_tool_params_check(&args->params);
+    }
 }
 
 /* ---- runs ---- */
 
-static int run_once(const args_t *args, const fs_tool_sim_setup_t *setup,
-                    uint32_t k, fs_tool_sim_outcome_t *outcome)
+static void run_once(const args_t *args, const fs_tool_sim_setup_t *setup,
+                     uint32_t k, fs_tool_sim_outcome_t *outcome)
 {
     fs_tool_traffic_args_t from = args->traffic;
     fs_tool_traffic_t      traffic;
-    int                    rc;
 
     from.seed += k;
-    rc = fs_tool_traffic_make(&from, &traffic);
-    if (rc == FS_TOOL_OK) {
-        rc = fs_tool_sim_run(setup, &traffic, k == 0 ? args->svg : NULL,
-                             outcome);
-        fs_tool_traffic_fini(&traffic);
-    }
-    return rc;
+    fs_tool_traffic_make(&from, &traffic);
+    fs_tool_sim_run(setup, &traffic, k == 0 ? args->svg : NULL, outcome);
+    fs_tool_traffic_fini(&traffic);
 }
 
-static int run_all(const args_t *args, const fs_tool_sim_setup_t *setup,
-                   fs_tool_sim_outcome_t *mean)
-{
-    int rc = run_once(args, setup, 0, mean);
-
-    for (uint32_t k = 1; k < args->runs && rc == FS_TOOL_OK; ++k) {
-        fs_tool_sim_outcome_t one;
-
-        rc = run_once(args, setup, k, &one);
-        if (rc == FS_TOOL_OK) {
-            fs_tool_sim_mean(mean, &one);
-        }
-    }
-    return rc;
-}
-
-int fs_cmd_sim(int argc, char **argv)
+void fs_cmd_sim(int argc, char **argv)
 {
     args_t                args;
     fs_tool_sim_setup_t   setup;
-    fs_tool_sim_outcome_t outcome;
-    int                   rc = read_args(argc, argv, &args);
+    fs_tool_sim_outcome_t mean, one;
 
-    if (rc != FS_TOOL_GO_ON) {
-        return rc;
+    read_args(argc, argv, &args);
+    check(&args);
+    make_setup(&args, &setup);
+    run_once(&args, &setup, 0, &mean);
+    for (uint32_t k = 1; k < args.runs; ++k) {
+        run_once(&args, &setup, k, &one);
+        fs_tool_sim_mean(&mean, &one);
     }
-    rc = check(&args);
-    if (rc == FS_TOOL_OK) {
-        make_setup(&args, &setup);
-        rc = run_all(&args, &setup, &outcome);
-    }
-    if (rc == FS_TOOL_OK) {
-        (args.json ? fs_tool_sim_json : fs_tool_sim_text)(stdout, &setup,
-                                                          &outcome);
-    }
-    return rc;
+    (args.json ? fs_tool_sim_json : fs_tool_sim_text)(&setup, &mean);
 }

@@ -84,23 +84,17 @@ static times_t times_of(const args_t *args, const fs_straggler_t *schedule)
 
 /* ---- text ---- */
 
-static bool is_reply(const fs_straggler_msg_t *a, const fs_straggler_msg_t *b)
-{
-    return a->src == b->dst && a->dst == b->src;
-}
-
 static const fs_straggler_msg_t *find_reply(const fs_straggler_t     *schedule,
                                             uint32_t                  round,
                                             const fs_straggler_msg_t *msg)
 {
-    size_t end = schedule->first[round + 1];
+    const fs_straggler_msg_t *reply = &schedule->msgs[schedule->first[round]];
+    const fs_straggler_msg_t *end = &schedule->msgs[schedule->first[round + 1]];
 
-    for (size_t i = schedule->first[round]; i < end; ++i) {
-        if (is_reply(msg, &schedule->msgs[i])) {
-            return &schedule->msgs[i];
-        }
+    while (reply < end && (reply->src != msg->dst || reply->dst != msg->src)) {
+        ++reply;
     }
-    return NULL;
+    return reply < end ? reply : NULL;
 }
 
 static void print_chunks(const fs_straggler_msg_t *msg)
@@ -143,17 +137,6 @@ static void print_round(const fs_straggler_t *schedule, uint32_t round)
         printf("  ... %zu messages in all", end - first);
     }
     putchar('\n');
-}
-
-static void print_rounds(const fs_straggler_t *schedule)
-{
-    printf("\nround  when   messages: a=b c/d  a sends chunk c to b, b sends d "
-           "to a\n"
-           "                        a>b c    a sends chunk c to b;  + to be "
-           "added\n");
-    for (uint32_t round = 0; round < schedule->n_rounds; ++round) {
-        print_round(schedule, round);
-    }
 }
 
 static void print_time(const char *what, double us)
@@ -199,7 +182,13 @@ static void print_text(const args_t *args, const fs_straggler_t *schedule)
                "once\n");
     }
     if (!args->summary) {
-        print_rounds(schedule);
+        printf("\nround  when   messages: a=b c/d  a sends chunk c to b, b "
+               "sends d to a\n"
+               "                        a>b c    a sends chunk c to b;  + to "
+               "be added\n");
+    }
+    for (uint32_t r = 0; !args->summary && r < schedule->n_rounds; ++r) {
+        print_round(schedule, r);
     }
     print_times(args, &t);
 }
@@ -281,69 +270,33 @@ static void print_json(const args_t *args, const fs_straggler_t *schedule,
 
 /* ---- the command ---- */
 
-static int show(const args_t *args)
+static void show(const args_t *args)
 {
     char            why[WHY_LEN] = "";
     uint64_t        begin        = fs_tool_now_ns(), plan_ns;
     fs_straggler_t *schedule;
     fs_status_t     status;
 
-    status  = fs_straggler_create((fs_straggler_kind_t)args->algorithm,
-                                  args->n_ranks, args->straggler, &schedule);
+    fs_tool_must(fs_straggler_create((fs_straggler_kind_t)args->algorithm,
+                                     args->n_ranks, args->straggler, &schedule),
+                 "stragglar");
     plan_ns = fs_tool_now_ns() - begin;
-    if (status != FS_OK) {
-        return fs_tool_status("stragglar", status);
-    }
     if (args->verify) {
         status = fs_straggler_check(schedule, why, sizeof(why));
+        if (status == FS_ERR_INVAL) {
+            fs_tool_failed("the schedule is wrong: %s", why);
+        }
+        fs_tool_must(status, "--verify");
     }
-    if (status == FS_OK && args->json == 1) {
+    if (args->json) {
         print_json(args, schedule, plan_ns);
-    } else if (status == FS_OK) {
+    } else {
         print_text(args, schedule);
     }
     fs_straggler_destroy(schedule);
-    if (status == FS_ERR_INVAL) {
-        return fs_tool_failed("the schedule is wrong: %s", why);
-    }
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("--verify", status);
 }
 
-static void add_options(args_t *args, fs_tool_options_t *options)
-{
-    const fs_tool_option_t rows[] = {
-        {FS_TOOL_TITLE, .name = "Schedule"},
-        {FS_TOOL_U32, "ranks", "N", "ranks (", .value = &args->n_ranks, 1,
-         FS_STRAGGLER_MAX_RANKS},
-        {FS_TOOL_U32, "straggler", "R",
-         "the rank that comes late, default the last",
-         .value = &args->straggler, 0, FS_STRAGGLER_MAX_RANKS - 1},
-        {FS_TOOL_WORD, "algorithm", "NAME", .value = &args->algorithm,
-         .word = algorithm_word},
-        {FS_TOOL_FLAG, "verify", NULL,
-         "prove that it is an allreduce; if not, exit with 1",
-         .value = &args->verify},
-        {FS_TOOL_TITLE, .name = "Times"},
-        {FS_TOOL_BYTES, "bytes", "BYTES", "the buffer (", .value = &args->bytes,
-         0, UINT64_C(1) << 50},
-        {FS_TOOL_MILLI, "alpha-us", "US", "cost of a round (",
-         .value = &args->alpha, 0, UINT32_MAX},
-        {FS_TOOL_RATE, "rate", "RATE",
-         "of a rank's port, default 3600gbit (450 GB/s)", .value = &args->rate,
-         1, UINT64_MAX},
-        {FS_TOOL_MILLI, "delay-us", "US",
-         "how long after the others the straggler comes (",
-         .value = &args->delay, 0, UINT32_MAX},
-        {FS_TOOL_TITLE, .name = "Output"},
-        {FS_TOOL_FLAG, "summary", NULL, "leave the rounds out",
-         .value = &args->summary},
-        FS_TOOL_FORMAT(&args->json),
-    };
-
-    FS_TOOL_ADD(options, rows);
-}
-
-int fs_cmd_stragglar(int argc, char **argv)
+void fs_cmd_stragglar(int argc, char **argv)
 {
     fs_tool_options_t options = {
         .usage = "stragglar [OPTIONS]\n\n"
@@ -354,20 +307,44 @@ int fs_cmd_stragglar(int argc, char **argv)
                    .bytes     = UINT64_C(1) << 30,
                    .alpha     = 3000,
                    .rate      = UINT64_C(3600000000000)};
-    int    rc;
 
-    add_options(&args, &options);
-    rc = fs_tool_read_options(argc, argv, &options);
-    if (rc != FS_TOOL_GO_ON) {
-        return rc;
-    }
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_TITLE, .name = "Schedule"},
+        {FS_TOOL_U32, "ranks", "N", "ranks (", .value = &args.n_ranks, 1,
+         FS_STRAGGLER_MAX_RANKS},
+        {FS_TOOL_U32, "straggler", "R",
+         "the rank that comes late, default the last", .value = &args.straggler,
+         0, FS_STRAGGLER_MAX_RANKS - 1},
+        {FS_TOOL_WORD, "algorithm", "NAME", .value = &args.algorithm,
+         .word = algorithm_word},
+        {FS_TOOL_FLAG, "verify", NULL,
+         "prove that it is an allreduce; if not, exit with 1",
+         .value = &args.verify},
+        {FS_TOOL_TITLE, .name = "Times"},
+        {FS_TOOL_BYTES, "bytes", "BYTES", "the buffer (", .value = &args.bytes,
+         0, UINT64_C(1) << 50},
+        {FS_TOOL_MILLI, "alpha-us", "US", "cost of a round (",
+         .value = &args.alpha, 0, UINT32_MAX},
+        {FS_TOOL_RATE, "rate", "RATE",
+         "of a rank's port, default 3600gbit (450 GB/s)", .value = &args.rate,
+         1, UINT64_MAX},
+        {FS_TOOL_MILLI, "delay-us", "US",
+         "how long after the others the straggler comes (",
+         .value = &args.delay, 0, UINT32_MAX},
+        {FS_TOOL_TITLE, .name = "Output"},
+        {FS_TOOL_FLAG, "summary", NULL, "leave the rounds out",
+         .value = &args.summary},
+        FS_TOOL_FORMAT(&args.json),
+    };
+
+    FS_TOOL_ADD(&options, rows);
+    fs_tool_read_options(argc, argv, &options);
     if (args.straggler == UINT32_MAX) {
         args.straggler = args.n_ranks - 1;
     }
     if (args.straggler >= args.n_ranks) {
-        return fs_tool_bad("--straggler \"%u\": allowed with --ranks %u: 0 to "
-                           "%u",
-                           args.straggler, args.n_ranks, args.n_ranks - 1);
+        fs_tool_bad("--straggler \"%u\": allowed with --ranks %u: 0 to %u",
+                    args.straggler, args.n_ranks, args.n_ranks - 1);
     }
-    return show(&args);
+    show(&args);
 }

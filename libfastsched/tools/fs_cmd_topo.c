@@ -47,50 +47,24 @@ static bool is_gpu_class(hwloc_obj_t pci)
     return class_id == 0x0302 || class_id == 0x0380 || class_id >> 8 == 0x12;
 }
 
-static hwloc_obj_t pci_of(hwloc_obj_t os)
-{
-    hwloc_obj_t obj = os->parent;
-
-    while (obj != NULL && obj->type != HWLOC_OBJ_PCI_DEVICE) {
-        obj = obj->parent;
-    }
-    return obj;
-}
-
-/* Port NULL: the device, whether it has any or not. */
-static void add_gpu(device_t *devices, uint32_t *n_p, hwloc_obj_t pci,
-                    hwloc_obj_t port)
-{
-    uint32_t k = 0;
-
-    while (k < *n_p && devices[k].pci != pci) {
-        ++k;
-    }
-    if (k == MAX_DEVICES) {
-        return;
-    }
-    if (k == *n_p) {
-        devices[(*n_p)++] = (device_t){.pci = pci};
-    }
-    if (port != NULL && devices[k].n_ports < FS_HWLOC_MAX_PORTS) {
-        devices[k].ports[devices[k].n_ports++] = port;
-    }
-}
-
+/* A port hangs on its device. */
 static void find_gpus(server_t *server)
 {
-    hwloc_obj_t obj = NULL;
+    hwloc_obj_t pci = NULL;
 
-    while ((obj = hwloc_get_next_pcidev(server->topology, obj)) != NULL) {
-        if (is_gpu_class(obj)) {
-            add_gpu(server->gpus, &server->n_gpus, obj, NULL);
+    while (server->n_gpus < MAX_DEVICES &&
+           (pci = hwloc_get_next_pcidev(server->topology, pci)) != NULL) {
+        device_t gpu = {.pci = pci};
+
+        for (hwloc_obj_t port = pci->io_first_child; port != NULL;
+             port             = port->next_sibling) {
+            if (port->type == HWLOC_OBJ_OS_DEVICE && is_gpu_port(port) &&
+                gpu.n_ports < FS_HWLOC_MAX_PORTS) {
+                gpu.ports[gpu.n_ports++] = port;
+            }
         }
-    }
-    while ((obj = hwloc_get_next_osdev(server->topology, obj)) != NULL) {
-        hwloc_obj_t pci = pci_of(obj);
-
-        if (pci != NULL && is_gpu_port(obj)) {
-            add_gpu(server->gpus, &server->n_gpus, pci, obj);
+        if (is_gpu_class(pci) || gpu.n_ports > 0) {
+            server->gpus[server->n_gpus++] = gpu;
         }
     }
 }
@@ -153,37 +127,29 @@ static void assign_gpus(server_t *server)
 
 /* ---- describing ---- */
 
-static const char *bus_of(const device_t *device, char out[TEXT_LEN])
+/* For messages: "0000:17:00.0"; "ib0/mlx5_0", of what has no driver its bus; the
+ * NUMA nodes a device hangs on, as in "0" or "0-1". */
+typedef struct names {
+    char bus[TEXT_LEN], name[TEXT_LEN], nodes[TEXT_LEN];
+} names_t;
+
+static names_t names_of(const server_t *server, const device_t *device)
 {
     const struct hwloc_pcidev_attr_s *pci = &device->pci->attr->pcidev;
-
-    snprintf(out, TEXT_LEN, "%04x:%02x:%02x.%01x", pci->domain, pci->bus,
-             pci->dev, pci->func);
-    return out;
-}
-
-/* "ib0/mlx5_0"; the place on the bus of what has no driver. */
-static const char *name_of(const device_t *device, char out[TEXT_LEN])
-{
-    size_t n = 0;
-
-    bus_of(device, out);
-    for (uint32_t k = 0; k < device->n_ports && n < TEXT_LEN; ++k) {
-        n += (size_t)snprintf(out + n, TEXT_LEN - n, "%s%s", k == 0 ? "" : "/",
-                              device->ports[k]->name);
-    }
-    return out;
-}
-
-/* The NUMA nodes a device hangs on, as in "0" or "0-1". */
-static const char *nodes_of(const server_t *server, const device_t *device,
-                            char out[TEXT_LEN])
-{
-    hwloc_obj_t host =
+    hwloc_obj_t                       host =
         hwloc_get_non_io_ancestor_obj(server->topology, device->pci);
+    names_t names;
+    size_t  n = 0;
 
-    hwloc_bitmap_list_snprintf(out, TEXT_LEN, host->nodeset);
-    return out;
+    snprintf(names.bus, TEXT_LEN, "%04x:%02x:%02x.%01x", pci->domain, pci->bus,
+             pci->dev, pci->func);
+    memcpy(names.name, names.bus, TEXT_LEN);
+    for (uint32_t k = 0; k < device->n_ports && n < TEXT_LEN; ++k) {
+        n += (size_t)snprintf(names.name + n, TEXT_LEN - n, "%s%s",
+                              k == 0 ? "" : "/", device->ports[k]->name);
+    }
+    hwloc_bitmap_list_snprintf(names.nodes, TEXT_LEN, host->nodeset);
+    return names;
 }
 
 static const char *host_name(const server_t *server)
@@ -204,22 +170,21 @@ static unsigned count(const server_t *server, hwloc_obj_type_t type)
 static void print_device(const server_t *server, const char *kind,
                          const device_t *device, const char *note)
 {
-    char name[TEXT_LEN], bus[TEXT_LEN], nodes[TEXT_LEN];
+    names_t names = names_of(server, device);
 
-    printf("%-10s %-16s PCI %s, NUMA node %s%s\n", kind, name_of(device, name),
-           bus_of(device, bus), nodes_of(server, device, nodes), note);
+    printf("%-10s %-16s PCI %s, NUMA node %s%s\n", kind, names.name, names.bus,
+           names.nodes, note);
 }
 
 static void print_lane(const server_t *server, uint32_t lane)
 {
-    const device_t *nic = nic_of(server, lane);
-    const char     *gap = "";
-    char            name[TEXT_LEN];
+    const char *gap = "";
 
-    printf("lane %-5u %-16s GPUs: ", lane, name_of(nic, name));
+    printf("lane %-5u %-16s GPUs: ", lane,
+           names_of(server, nic_of(server, lane)).name);
     for (uint32_t k = 0; k < server->n_gpus; ++k) {
         if (server->lane_of[k] == lane) {
-            printf("%s%s", gap, name_of(&server->gpus[k], name));
+            printf("%s%s", gap, names_of(server, &server->gpus[k]).name);
             gap = ", ";
         }
     }
@@ -251,18 +216,18 @@ static void print_text(const server_t *server)
 static void write_devices(const server_t *server, fs_json_t *json,
                           const char *key, const device_t *devices, uint32_t n)
 {
-    char text[TEXT_LEN];
-
     fs_json_open(json, key, '[');
     for (uint32_t k = 0; k < n; ++k) {
+        names_t names = names_of(server, &devices[k]);
+
         fs_json_open(json, NULL, '{');
         fs_json_open(json, "interfaces", '[');
         for (uint32_t i = 0; i < devices[k].n_ports; ++i) {
             fs_json_text(json, NULL, devices[k].ports[i]->name);
         }
         fs_json_close(json);
-        fs_json_text(json, "pci", bus_of(&devices[k], text));
-        fs_json_text(json, "numa", nodes_of(server, &devices[k], text));
+        fs_json_text(json, "pci", names.bus);
+        fs_json_text(json, "numa", names.nodes);
         if (devices == server->nics) {
             fs_json_bool(json, "usable", devices[k].usable);
         }
@@ -310,40 +275,37 @@ static void print_json(const server_t *server)
     fs_json_close(&json);
 }
 
-static int show(bool json)
+static void show(bool json)
 {
     server_t server = {0};
 
     if (hwloc_topology_init(&server.topology) != 0) {
-        return fs_tool_failed("hwloc does not start");
+        fs_tool_failed("hwloc does not start");
     }
     hwloc_topology_set_io_types_filter(server.topology,
                                        HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     if (hwloc_topology_load(server.topology) != 0) {
-        hwloc_topology_destroy(server.topology);
-        return fs_tool_failed("hwloc cannot read the topology of this server");
+        fs_tool_failed("hwloc cannot read the topology of this server");
     }
     find_nics(&server);
     find_gpus(&server);
     assign_gpus(&server);
     (json ? print_json : print_text)(&server);
     hwloc_topology_destroy(server.topology);
-    return FS_TOOL_OK;
 }
 
 #else
 
-static int show(bool json)
+static void show(bool json)
 {
     (void)json;
-    return fs_tool_failed(
-        "topo: this build has no hwloc (configure found none; "
-        "Debian: libhwloc-dev)");
+    fs_tool_failed("topo: this build has no hwloc (configure found none; "
+                   "Debian: libhwloc-dev)");
 }
 
 #endif
 
-int fs_cmd_topo(int argc, char **argv)
+void fs_cmd_topo(int argc, char **argv)
 {
     fs_tool_options_t options = {
         .usage = "topo [OPTIONS]\n\n"
@@ -351,9 +313,8 @@ int fs_cmd_topo(int argc, char **argv)
                  "each usable NIC."};
     uint32_t               json   = 0;
     const fs_tool_option_t rows[] = {FS_TOOL_FORMAT(&json)};
-    int                    rc;
 
     FS_TOOL_ADD(&options, rows);
-    rc = fs_tool_read_options(argc, argv, &options);
-    return rc == FS_TOOL_GO_ON ? show(json == 1) : rc;
+    fs_tool_read_options(argc, argv, &options);
+    show(json == 1);
 }

@@ -11,15 +11,13 @@
 
 enum { NUMBER_LEN = 24 };
 
-int fs_cmd_trace(int argc, char **argv)
+void fs_cmd_trace(int argc, char **argv)
 {
-    const char *dir = NULL, *comm = NULL, *svg = NULL, *output = NULL;
-    uint64_t    call = 0; /* the slowest */
-    uint64_t    rate = 0; /* as the traces say */
-    uint32_t    json = 0;
-    char        call_text[NUMBER_LEN], rate_text[NUMBER_LEN];
-    int         rc;
-
+    const char       *dir = NULL, *comm = "", *svg = "", *output = "";
+    uint64_t          call = 0; /* the slowest */
+    uint64_t          rate = 0; /* as the traces say */
+    uint32_t          json = 0;
+    char              call_text[NUMBER_LEN], rate_text[NUMBER_LEN];
     fs_tool_options_t options = {
         .usage   = "trace DIR [OPTIONS]\n\n"
                    "What the ranks of a job did, from the files that\n"
@@ -42,19 +40,14 @@ int fs_cmd_trace(int argc, char **argv)
     };
 
     FS_TOOL_ADD(&options, rows);
-    rc = fs_tool_read_options(argc, argv, &options);
-    if (rc != FS_TOOL_GO_ON) {
-        return rc;
-    }
+    fs_tool_read_options(argc, argv, &options);
     if (dir == NULL) {
-        return fs_tool_bad("trace needs a directory: fastsched trace DIR");
+        fs_tool_bad("trace needs a directory: fastsched trace DIR");
     }
     snprintf(call_text, sizeof(call_text), "%" PRIu64, call);
     snprintf(rate_text, sizeof(rate_text), "%" PRIu64, rate);
-    return fs_tool_python_become(
-        "fastsched trace",
-        (const char *[]){"trace", dir, call_text, comm == NULL ? "" : comm,
-                         rate_text, json == 1 ? "json" : "text",
-                         svg == NULL ? "" : svg, output == NULL ? "" : output,
-                         NULL});
+    fs_tool_python_become("fastsched trace",
+                          (const char *[]){"trace", dir, call_text, comm,
+                                           rate_text, json ? "json" : "text",
+                                           svg, output, NULL});
 }

@@ -4,10 +4,10 @@
  *
  * A subcommand is one file with one entry point, listed in fastsched.c:
  *
- *     int fs_cmd_NAME(int argc, char **argv);    argv[0] is NAME
+ *     void fs_cmd_NAME(int argc, char **argv);    argv[0] is NAME
  *
- * It returns an exit code. Whatever the user got wrong is told on stderr before
- * the first byte goes to stdout.
+ * What goes wrong ends the command, as memory and files do then. Whatever the
+ * user got wrong is told on stderr before the first byte goes to stdout.
  */
 #ifndef FS_TOOL_H
 #define FS_TOOL_H
@@ -21,31 +21,33 @@
 typedef enum fs_tool_exit {
     FS_TOOL_OK     = 0,
     FS_TOOL_FAILED = 1, /* we could not: memory, files, a part not built */
-    FS_TOOL_BAD    = 2, /* options or input are wrong */
-    FS_TOOL_GO_ON  = -1 /* fs_tool_read_options() only: nothing to stop for */
+    FS_TOOL_BAD    = 2  /* options or input are wrong */
 } fs_tool_exit_t;
 
 /* ---- subcommands ---- */
 
-int fs_cmd_bench(int argc, char **argv);
-int fs_cmd_plan(int argc, char **argv);
-int fs_cmd_program(int argc, char **argv);
-int fs_cmd_sim(int argc, char **argv);
-int fs_cmd_stragglar(int argc, char **argv);
-int fs_cmd_topo(int argc, char **argv);
-int fs_cmd_trace(int argc, char **argv);
+void fs_cmd_bench(int argc, char **argv);
+void fs_cmd_plan(int argc, char **argv);
+void fs_cmd_program(int argc, char **argv);
+void fs_cmd_sim(int argc, char **argv);
+void fs_cmd_stragglar(int argc, char **argv);
+void fs_cmd_topo(int argc, char **argv);
+void fs_cmd_trace(int argc, char **argv);
 
-/* ---- messages: one line on stderr, "fastsched: ..." ---- */
+/* ---- what goes wrong: one line on stderr, "fastsched: ...", and the end ---- */
 
-/* Returns FS_TOOL_BAD. */
-int fs_tool_bad(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Returns FS_TOOL_FAILED. */
-int fs_tool_failed(const char *format, ...)
+/* The end with FS_TOOL_BAD, and with FS_TOOL_FAILED. */
+_Noreturn void fs_tool_bad(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+_Noreturn void fs_tool_failed(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* A call into the library failed while doing what. FS_TOOL_BAD where the input
- * is at fault (FS_ERR_INVAL, FS_ERR_OVERFLOW), else FS_TOOL_FAILED. */
-int fs_tool_status(const char *what, fs_status_t status);
+/* Did the library do what it was asked for? If not, the end: FS_TOOL_BAD where
+ * the input is at fault (FS_ERR_INVAL, FS_ERR_OVERFLOW), else FS_TOOL_FAILED. */
+void fs_tool_must(fs_status_t status, const char *what);
+
+/* Zeroed memory, or the end. */
+void *fs_tool_calloc(size_t n, size_t elem_bytes);
 
 /* Text for a message: what is not printable ASCII becomes \xNN, what does not
  * fit "...". Good until the next call. */
@@ -94,6 +96,10 @@ void fs_tool_add_rows(fs_tool_options_t *options, size_t n,
 #define FS_TOOL_ADD(_options, _rows) \
     fs_tool_add_rows(_options, sizeof(_rows) / sizeof((_rows)[0]), _rows)
 
+/* Which of the words is it? False: none of them. */
+bool fs_tool_find_word(const char *(*word)(uint32_t k), const char *text,
+                       uint32_t *k_p);
+
 /* The row of --format text|json; *value: 1 for json. */
 #define FS_TOOL_FORMAT(_value)                              \
     {                                                       \
@@ -103,20 +109,22 @@ void fs_tool_add_rows(fs_tool_options_t *options, size_t n,
 const char *fs_tool_format_word(uint32_t k);
 
 /* --name VALUE, --name=VALUE, --flag, --help. Values are written through the
- * rows; the last of several wins. FS_TOOL_GO_ON, or the exit code: after --help
- * FS_TOOL_OK, after a message FS_TOOL_BAD. */
-int fs_tool_read_options(int argc, char **argv,
-                         const fs_tool_options_t *options);
+ * rows; the last of several wins. --help is the end. */
+void fs_tool_read_options(int argc, char **argv,
+                          const fs_tool_options_t *options);
 
 /* ---- the end ---- */
 
-/* Flush stdout. A write that failed turns FS_TOOL_OK into FS_TOOL_FAILED, with
- * a message. */
-int fs_tool_finish(int rc);
+/* With FS_TOOL_OK, unless what is on stdout cannot be written. */
+_Noreturn void fs_tool_finish(void);
 
 /* ---- time ---- */
 
 /* Monotonic, nanoseconds. */
 uint64_t fs_tool_now_ns(void);
+
+/* Of n nanoseconds, sorted on the way, in microseconds; the mean of the middle
+ * two if n is even. */
+double fs_tool_median_us(uint64_t *times, uint32_t n);
 
 #endif

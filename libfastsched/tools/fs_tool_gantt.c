@@ -2,6 +2,7 @@
 /* To whom servers send over time, as characters. */
 #include "tools/fs_tool_plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +47,7 @@ static void paint(const fs_schedule_t *schedule, uint32_t server, char *cells,
 
 /* An arrow under the cell in which the bound ends, the words where there is
  * room for them. */
-static void print_bound(FILE *out, const fs_tool_plan_t *plan, unsigned left,
-                        unsigned n)
+static void print_bound(const fs_tool_plan_t *plan, unsigned left, unsigned n)
 {
     static const char words[] = "lower bound";
     unsigned          at =
@@ -55,13 +55,13 @@ static void print_bound(FILE *out, const fs_tool_plan_t *plan, unsigned left,
 
     at = left + (at > 0 ? at - 1 : 0);
     if (at + sizeof(words) < left + n) {
-        fprintf(out, "%*s^ %s\n", (int)at, "", words);
+        printf("%*s^ %s\n", (int)at, "", words);
     } else {
-        fprintf(out, "%*s %s ^\n", (int)(at - sizeof(words)), "", words);
+        printf("%*s %s ^\n", (int)(at - sizeof(words)), "", words);
     }
 }
 
-void fs_tool_plan_gantt(FILE *out, const fs_tool_plan_t *plan, uint32_t servers,
+void fs_tool_plan_gantt(const fs_tool_plan_t *plan, uint32_t servers,
                         unsigned columns)
 {
     unsigned left  = (unsigned)snprintf(NULL, 0, "%u  ", servers - 1);
@@ -71,10 +71,10 @@ void fs_tool_plan_gantt(FILE *out, const fs_tool_plan_t *plan, uint32_t servers,
 
     for (uint32_t u = 0; cells != NULL && most != NULL && u < servers; ++u) {
         paint(plan->schedule, u, cells, most, n);
-        fprintf(out, "%*u  %.*s\n", (int)left - 2, u, (int)n, cells);
+        printf("%*u  %.*s\n", (int)left - 2, u, (int)n, cells);
     }
     if (plan->lower_bound <= plan->schedule->total) {
-        print_bound(out, plan, left, n);
+        print_bound(plan, left, n);
     }
     free(cells);
     free(most);

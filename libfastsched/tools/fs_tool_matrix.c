@@ -11,6 +11,7 @@
 #include "tools/fs_tool_progress.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,8 @@ typedef struct reader {
     fs_tool_matrix_error_t *error;
 } reader_t;
 
-static fs_status_t bad(reader_t *reader, uint64_t column, const char *format,
-                       ...) __attribute__((format(printf, 3, 4)));
-
-static fs_status_t bad(reader_t *reader, uint64_t column, const char *format,
-                       ...)
+__attribute__((format(printf, 3, 4))) static fs_status_t
+bad(reader_t *reader, uint64_t column, const char *format, ...)
 {
     va_list args;
 
@@ -231,17 +229,6 @@ static fs_status_t end_row(reader_t *reader)
     return FS_OK;
 }
 
-static fs_status_t read_comma(reader_t *reader)
-{
-    if (reader->in_row == 0 || reader->comma) {
-        return bad(reader, reader->column,
-                   "a value is missing before this comma");
-    }
-    reader->comma = true;
-    advance(reader);
-    return FS_OK;
-}
-
 /* A value, or what stands between values. */
 static fs_status_t read_next(reader_t *reader)
 {
@@ -258,7 +245,13 @@ static fs_status_t read_next(reader_t *reader)
         advance(reader);
         return FS_OK;
     case ',':
-        return read_comma(reader);
+        if (reader->in_row == 0 || reader->comma) {
+            return bad(reader, reader->column,
+                       "a value is missing before this comma");
+        }
+        reader->comma = true;
+        advance(reader);
+        return FS_OK;
     case '#':
         while (reader->c != '\n' && reader->c != EOF) {
             advance(reader);
@@ -319,34 +312,28 @@ static uint64_t file_size(FILE *file)
                : 0;
 }
 
-int fs_tool_matrix_file(const char *path, const char *name,
-                        fs_tool_matrix_t *matrix_p)
+void fs_tool_matrix_file(const char *path, const char *name,
+                         fs_tool_matrix_t *matrix_p)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     fs_tool_matrix_error_t error;
     fs_status_t            status;
-    int                    why;
 
     if (file == NULL) {
-        return fs_tool_bad("%s: %s", name, strerror(errno));
+        fs_tool_bad("%s: %s", name, strerror(errno));
     }
     fs_tool_progress_begin("reading the matrix", file_size(file));
     status = fs_tool_matrix_read(file, matrix_p, &error);
-    why    = errno;
+    if (status == FS_ERR_HOST) {
+        fs_tool_bad("%s: %s", name, strerror(errno));
+    }
+    if (status == FS_ERR_INVAL) {
+        fs_tool_bad("%s:%" PRIu64 ":%" PRIu64 ": %s", name, error.line,
+                    error.column, error.why);
+    }
+    fs_tool_must(status, name);
     fs_tool_progress_end();
     if (file != stdin) {
         fclose(file);
-    }
-    switch (status) {
-    case FS_OK:
-        return FS_TOOL_OK;
-    case FS_ERR_HOST:
-        return fs_tool_bad("%s: %s", name, strerror(why));
-    case FS_ERR_INVAL:
-        return fs_tool_bad("%s:%llu:%llu: %s", name,
-                           (unsigned long long)error.line,
-                           (unsigned long long)error.column, error.why);
-    default:
-        return fs_tool_status(name, status);
     }
 }

@@ -37,9 +37,9 @@ typedef struct fs_tool_matrix_error {
 fs_status_t fs_tool_matrix_read(FILE *file, fs_tool_matrix_t *matrix_p,
                                 fs_tool_matrix_error_t *error_p);
 
-/* The same of the file at path, "-": standard input. FS_TOOL_OK, or an exit
- * code after a message, in which the file is called name. */
-int fs_tool_matrix_file(const char *path, const char *name,
-                        fs_tool_matrix_t *matrix_p);
+/* The same of the file at path, "-": standard input; in messages it is called
+ * name. */
+void fs_tool_matrix_file(const char *path, const char *name,
+                         fs_tool_matrix_t *matrix_p);
 
 #endif

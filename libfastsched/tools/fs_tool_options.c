@@ -11,6 +11,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 44 };
@@ -32,14 +33,11 @@ const char *fs_tool_format_word(uint32_t k)
 
 /* ---- values ---- */
 
-static bool read_word(const fs_tool_option_t *row, const char *text,
-                      uint64_t *value_p)
+bool fs_tool_find_word(const char *(*word)(uint32_t k), const char *text,
+                       uint32_t *k_p)
 {
-    const char *word;
-
-    for (*value_p = 0; (word = row->word((uint32_t)*value_p)) != NULL;
-         ++*value_p) {
-        if (strcmp(word, text) == 0) {
+    for (*k_p = 0; word(*k_p) != NULL; ++*k_p) {
+        if (strcmp(word(*k_p), text) == 0) {
             return true;
         }
     }
@@ -72,21 +70,21 @@ static bool read_value(const fs_tool_option_t *row, const char *text)
     case FS_TOOL_TEXT:
         *(const char **)row->value = text;
         return true;
-    case FS_TOOL_U32:
-    case FS_TOOL_MILLI:
     case FS_TOOL_WORD:
-        if (!(row->kind == FS_TOOL_WORD ? read_word : read_number)(row, text,
-                                                                   &value)) {
-            return false;
-        }
-        *(uint32_t *)row->value = (uint32_t)value;
-        return true;
+        return fs_tool_find_word(row->word, text, row->value);
     case FS_TOOL_U64:
     case FS_TOOL_BYTES:
     case FS_TOOL_RATE:
-        return read_number(row, text, (uint64_t *)row->value);
+        return read_number(row, text, row->value);
+    case FS_TOOL_U32:
+    case FS_TOOL_MILLI:
+        break;
     }
-    return false;
+    if (!read_number(row, text, &value)) {
+        return false;
+    }
+    *(uint32_t *)row->value = (uint32_t)value;
+    return true;
 }
 
 /* ---- what is allowed ---- */
@@ -209,7 +207,7 @@ static void print_row(const fs_tool_option_t *row)
     print_help_of(row);
 }
 
-static int print_help(const fs_tool_options_t *options)
+static _Noreturn void print_help(const fs_tool_options_t *options)
 {
     printf("Usage: fastsched %s\n", options->usage);
     if (options->rows[0].kind != FS_TOOL_TITLE) {
@@ -219,76 +217,76 @@ static int print_help(const fs_tool_options_t *options)
         print_row(&options->rows[k]);
     }
     printf("\nMore in the manual: man fastsched\n");
-    return FS_TOOL_OK;
+    fs_tool_finish();
 }
 
 /* ---- arguments ---- */
 
 enum { OPERAND = 1, FIRST_ROW = 256 }; /* what getopt_long() returns */
 
-static int set(const fs_tool_option_t *row, const char *value)
+static void set(const fs_tool_option_t *row, const char *value)
 {
-    if (read_value(row, value)) {
-        return FS_TOOL_GO_ON;
+    if (!read_value(row, value)) {
+        fprintf(stderr, "fastsched: --%s \"%s\": allowed: ", row->name,
+                fs_tool_quote(value));
+        print_allowed(stderr, row);
+        fputc('\n', stderr);
+        exit(FS_TOOL_BAD);
     }
-    fprintf(stderr, "fastsched: --%s \"%s\": allowed: ", row->name,
-            fs_tool_quote(value));
-    print_allowed(stderr, row);
-    fputc('\n', stderr);
-    return FS_TOOL_BAD;
 }
 
-static int set_operand(const char *command, const fs_tool_options_t *options,
-                       const char *value)
+static void set_operand(const char *command, const fs_tool_options_t *options,
+                        const char *value)
 {
-    if (options->operand != NULL && *options->operand == NULL) {
-        *options->operand = value;
-        return FS_TOOL_GO_ON;
+    if (options->operand == NULL || *options->operand != NULL) {
+        fs_tool_bad("unexpected argument \"%s\"; see fastsched %s --help",
+                    fs_tool_quote(value), command);
     }
-    return fs_tool_bad("unexpected argument \"%s\"; see fastsched %s --help",
-                       fs_tool_quote(value), command);
+    *options->operand = value;
 }
 
 /* getopt_long() has said '?': no such option, or a value for a flag. */
-static int unknown(char **argv, const fs_tool_options_t *options)
+static void unknown(char **argv, const fs_tool_options_t *options)
 {
     char letter[] = {'-', (char)optopt, '\0'};
 
     if (optopt >= FIRST_ROW) {
-        return fs_tool_bad("--%s takes no value",
-                           options->rows[optopt - FIRST_ROW].name);
+        fs_tool_bad("--%s takes no value",
+                    options->rows[optopt - FIRST_ROW].name);
     }
-    return fs_tool_bad("unknown option \"%s\"; see fastsched %s --help",
-                       fs_tool_quote(optopt == 0 ? argv[optind - 1] : letter),
-                       argv[0]);
+    fs_tool_bad("unknown option \"%s\"; see fastsched %s --help",
+                fs_tool_quote(optopt == 0 ? argv[optind - 1] : letter),
+                argv[0]);
 }
 
 /* What getopt_long() has found. */
-static int take(int found, char **argv, const fs_tool_options_t *options)
+static void take(int found, char **argv, const fs_tool_options_t *options)
 {
     switch (found) {
     case 'h':
-        return print_help(options);
+        print_help(options);
     case OPERAND:
-        return set_operand(argv[0], options, optarg);
+        set_operand(argv[0], options, optarg);
+        break;
     case '?':
-        return unknown(argv, options);
+        unknown(argv, options);
+        break;
     case ':':
-        return fs_tool_bad("--%s needs a value: %s",
-                           options->rows[optopt - FIRST_ROW].name,
-                           options->rows[optopt - FIRST_ROW].arg);
+        fs_tool_bad("--%s needs a value: %s",
+                    options->rows[optopt - FIRST_ROW].name,
+                    options->rows[optopt - FIRST_ROW].arg);
     default:
-        return set(&options->rows[found - FIRST_ROW], optarg);
+        set(&options->rows[found - FIRST_ROW], optarg);
     }
 }
 
-int fs_tool_read_options(int argc, char **argv,
-                         const fs_tool_options_t *options)
+void fs_tool_read_options(int argc, char **argv,
+                          const fs_tool_options_t *options)
 {
     struct option table[FS_TOOL_MAX_OPTIONS + 2] = {
         {"help", no_argument, NULL, 'h'}};
-    size_t n  = 1;
-    int    rc = FS_TOOL_GO_ON, found;
+    size_t n = 1;
+    int    found;
 
     for (size_t k = 0; k < options->n; ++k) {
         const fs_tool_option_t *row = &options->rows[k];
@@ -299,12 +297,10 @@ int fs_tool_read_options(int argc, char **argv,
         }
     }
     opterr = 0;
-    while (rc == FS_TOOL_GO_ON &&
-           (found = getopt_long(argc, argv, "-:h", table, NULL)) != -1) {
-        rc = take(found, argv, options);
+    while ((found = getopt_long(argc, argv, "-:h", table, NULL)) != -1) {
+        take(found, argv, options);
     }
-    for (; rc == FS_TOOL_GO_ON && optind < argc; ++optind) { /* behind -- */
-        rc = set_operand(argv[0], options, argv[optind]);
+    for (; optind < argc; ++optind) { /* behind -- */
+        set_operand(argv[0], options, argv[optind]);
     }
-    return rc;
 }

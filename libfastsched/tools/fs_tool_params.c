@@ -94,7 +94,7 @@ void fs_tool_program_options(fs_tool_params_args_t *args,
     FS_TOOL_ADD(options, rows);
 }
 
-int fs_tool_params_check(const fs_tool_params_args_t *args)
+void fs_tool_params_check(const fs_tool_params_args_t *args)
 {
     fs_params_t params;
     char        why[512];
@@ -103,9 +103,8 @@ int fs_tool_params_check(const fs_tool_params_args_t *args)
     params.chunk         = args->plan.chunk;
     params.staging_limit = args->plan.staging_limit;
     if (fs_params_check(&params, why, sizeof(why)) != FS_OK) {
-        return fs_tool_bad("%s", why);
+        fs_tool_bad("%s", why);
     }
-    return FS_TOOL_OK;
 }
 
 fs_plan_params_t fs_tool_params(const fs_tool_params_args_t *args)

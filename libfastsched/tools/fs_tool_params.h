@@ -22,8 +22,8 @@ void fs_tool_params_options(fs_tool_params_args_t *args,
 void fs_tool_program_options(fs_tool_params_args_t *args,
                              fs_tool_options_t     *options);
 
-/* Do they fit together? FS_TOOL_OK, or FS_TOOL_BAD and a message. */
-int fs_tool_params_check(const fs_tool_params_args_t *args);
+/* Do they fit together? If not, the end. */
+void fs_tool_params_check(const fs_tool_params_args_t *args);
 
 /* Once the options are read. */
 fs_plan_params_t fs_tool_params(const fs_tool_params_args_t *args);

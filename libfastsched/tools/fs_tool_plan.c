@@ -3,33 +3,25 @@
  * and the bytes behind every transfer. */
 #include "tools/fs_tool_plan.h"
 
+#include "base/fs_arith.h"
 #include "tools/fs_tool_progress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t div_up(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
-static uint64_t min(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* [n x n] bytes per lane between servers, 0 on the diagonal; NULL: no memory */
+/* [n x n] bytes per lane between servers, 0 on the diagonal. */
 static uint64_t *per_lane(const fs_tool_traffic_t *traffic)
 {
     uint32_t  n     = traffic->summary.n_servers;
-    uint64_t *bytes = calloc((size_t)n * n, sizeof(*bytes));
+    uint64_t *bytes = fs_tool_calloc((size_t)n * n, sizeof(*bytes));
 
-    for (uint32_t u = 0; bytes != NULL && u < n; ++u) {
+    for (uint32_t u = 0; u < n; ++u) {
         for (uint32_t w = 0; w < n; ++w) {
             size_t k = (size_t)u * n + w;
 
             if (w != u) {
-                bytes[k] = div_up(traffic->summary.bytes[k],
+                bytes[k] =
+                    fs_u64_div_up(traffic->summary.bytes[k],
                                   fs_tool_tile_lanes(traffic->topo, u, w));
             }
         }
@@ -37,54 +29,43 @@ static uint64_t *per_lane(const fs_tool_traffic_t *traffic)
     return bytes;
 }
 
-static fs_status_t schedule(fs_tool_plan_t *plan, const uint64_t *bytes,
-                            uint32_t only_server, fs_schedule_t **schedule_p)
+static fs_schedule_t *schedule(fs_tool_plan_t *plan, const uint64_t *bytes,
+                               uint32_t only_server)
 {
-    fs_traffic_t summary = plan->traffic->summary;
-    fs_status_t  status  = fs_traffic_sum(&summary);
+    fs_traffic_t   summary = plan->traffic->summary;
+    fs_schedule_t *schedule;
 
-    if (status != FS_OK) {
-        return status;
-    }
+    fs_tool_must(fs_traffic_sum(&summary), "planning");
     plan->choice = fs_select(plan->traffic->topo, &summary, &plan->params);
-    return fs_schedule_create(plan->params.decompose, plan->params.stage_cost,
-                              summary.n_servers, bytes, only_server,
-                              schedule_p);
+    fs_tool_must(fs_schedule_create(plan->params.decompose,
+                                    plan->params.stage_cost, summary.n_servers,
+                                    bytes, only_server, &schedule),
+                 "planning");
+    return schedule;
 }
 
 /* The schedule of all servers; then, timed, once more that of one, which is
  * what every rank of it does for every call. */
-static fs_status_t make_schedule(fs_tool_plan_t *plan)
+static void make_schedule(fs_tool_plan_t *plan)
 {
-    uint64_t      *bytes = per_lane(plan->traffic);
-    fs_schedule_t *mine  = NULL;
-    fs_status_t    status =
-        bytes == NULL ? FS_ERR_NOMEM
-                         : schedule(plan, bytes, FS_ALL_SERVERS, &plan->schedule);
-    uint64_t start = fs_tool_now_ns();
+    uint64_t *bytes = per_lane(plan->traffic), start;
 
-    if (status == FS_OK) {
-        status        = schedule(plan, bytes, 0, &mine);
-        plan->plan_ns = fs_tool_now_ns() - start;
-    }
-    fs_schedule_destroy(mine);
+    plan->schedule = schedule(plan, bytes, FS_ALL_SERVERS);
+    start          = fs_tool_now_ns();
+    fs_schedule_destroy(schedule(plan, bytes, 0));
+    plan->plan_ns = fs_tool_now_ns() - start;
     free(bytes);
-    return status;
 }
 
 /* A pair's bytes lie side by side on its lanes; a transfer carries the next
  * slice of each. What is beyond the end of the last lane is not sent. */
-static fs_status_t find_real(fs_tool_plan_t *plan)
+static void find_real(fs_tool_plan_t *plan)
 {
     const fs_schedule_t *schedule = plan->schedule;
     size_t               n        = schedule->n_servers;
-    uint64_t            *at       = calloc(n * n, sizeof(*at));
+    uint64_t            *at       = fs_tool_calloc(n * n, sizeof(*at));
 
-    plan->real = calloc(schedule->n_transfers + 1, sizeof(*plan->real));
-    if (at == NULL || plan->real == NULL) {
-        free(at);
-        return FS_ERR_NOMEM;
-    }
+    plan->real = fs_tool_calloc(schedule->n_transfers, sizeof(*plan->real));
     for (size_t k = 0; k < schedule->n_transfers; ++k) {
         const fs_transfer_t *t    = &schedule->transfers[k];
         size_t               pair = t->src * n + t->dst;
@@ -92,60 +73,37 @@ static fs_status_t find_real(fs_tool_plan_t *plan)
         uint64_t             lanes =
             fs_tool_tile_lanes(plan->traffic->topo, t->src, t->dst);
 
-        plan->real[k] = min(all, lanes * (at[pair] + t->bytes)) -
-                        min(all, lanes * at[pair]);
+        plan->real[k] = fs_u64_min(all, lanes * (at[pair] + t->bytes)) -
+                        fs_u64_min(all, lanes * at[pair]);
         at[pair] += t->bytes;
     }
     free(at);
-    return FS_OK;
 }
 
-static fs_status_t make(fs_tool_plan_t *plan)
+void fs_tool_plan_make(const fs_tool_traffic_t *traffic,
+                       const fs_plan_params_t *params, fs_tool_plan_t *plan)
 {
-    const fs_tool_traffic_t *traffic = plan->traffic;
-    fs_status_t              status  = make_schedule(plan);
+    const fs_topo_t *topo = traffic->topo;
 
-    if (status == FS_OK) {
-        status = find_real(plan);
-    }
-    if (status == FS_OK) {
-        status = fs_bounds(traffic->topo, traffic->pairs, &plan->bounds);
-    }
-    if (status == FS_OK) {
-        status = fs_balance_moves(traffic->topo, plan->params.balance,
-                                  traffic->pairs, &plan->moved_gather,
-                                  &plan->moved_redist);
-    }
-    if (status == FS_OK &&
-        plan->schedule->decompose == FS_DECOMPOSE_HIERARCHICAL) {
-        status = fs_hierarchy_create(traffic->topo, true, traffic->pairs,
-                                     &plan->hierarchy);
-    }
-    return status;
-}
-
-int fs_tool_plan_make(const fs_tool_traffic_t *traffic,
-                      const fs_plan_params_t *params, fs_tool_plan_t *plan)
-{
-    fs_status_t status;
-
+    *plan = (fs_tool_plan_t){.traffic = traffic, .params = *params};
     fs_tool_progress_begin("planning", 0);
-    memset(plan, 0, sizeof(*plan));
-    plan->traffic = traffic;
-    plan->params  = *params;
     if (params->decompose == FS_DECOMPOSE_HIERARCHICAL) {
         plan->params.balance = FS_BALANCE_ROWCOL;
     }
-    plan->lower_bound =
-        fs_traffic_lower_bound(traffic->topo, &traffic->summary);
-    plan->mtm_milli = fs_traffic_mtm_milli(traffic->topo, &traffic->summary);
-    status          = make(plan);
-    fs_tool_progress_end();
-    if (status != FS_OK) {
-        fs_tool_plan_fini(plan);
-        return fs_tool_status("planning", status);
+    plan->lower_bound = fs_traffic_lower_bound(topo, &traffic->summary);
+    plan->mtm_milli   = fs_traffic_mtm_milli(topo, &traffic->summary);
+    make_schedule(plan);
+    find_real(plan);
+    fs_tool_must(fs_bounds(topo, traffic->pairs, &plan->bounds), "planning");
+    fs_tool_must(fs_balance_moves(topo, plan->params.balance, traffic->pairs,
+                                  &plan->moved_gather, &plan->moved_redist),
+                 "planning");
+    if (plan->schedule->decompose == FS_DECOMPOSE_HIERARCHICAL) {
+        fs_tool_must(
+            fs_hierarchy_create(topo, true, traffic->pairs, &plan->hierarchy),
+            "planning");
     }
-    return FS_TOOL_OK;
+    fs_tool_progress_end();
 }
 
 void fs_tool_plan_fini(fs_tool_plan_t *plan)
@@ -153,7 +111,6 @@ void fs_tool_plan_fini(fs_tool_plan_t *plan)
     fs_schedule_destroy(plan->schedule);
     fs_hierarchy_destroy(plan->hierarchy);
     free(plan->real);
-    memset(plan, 0, sizeof(*plan));
 }
 
 double fs_tool_plan_efficiency(const fs_tool_plan_t *plan)

@@ -5,8 +5,6 @@
 
 #include "tools/fs_tool_traffic.h"
 
-#include <stdio.h>
-
 typedef struct fs_tool_plan {
     const fs_tool_traffic_t *traffic;
     fs_plan_params_t         params;
@@ -23,8 +21,8 @@ typedef struct fs_tool_plan {
     fs_hierarchy_t          *hierarchy; /* NULL unless asked for */
 } fs_tool_plan_t;
 
-/* Plan the traffic, which is borrowed. As fs_tool_traffic_make(). */
-int  fs_tool_plan_make(const fs_tool_traffic_t *traffic,
+/* Plan the traffic, which is borrowed. The caller's: fs_tool_plan_fini(). */
+void fs_tool_plan_make(const fs_tool_traffic_t *traffic,
                        const fs_plan_params_t *params, fs_tool_plan_t *plan);
 void fs_tool_plan_fini(fs_tool_plan_t *plan);
 
@@ -37,13 +35,13 @@ size_t fs_tool_plan_stage_end(const fs_tool_plan_t *plan, size_t k);
 /* Bytes per lane from the start of the stage of transfer k to its end. */
 uint64_t fs_tool_plan_stage_bytes(const fs_tool_plan_t *plan, size_t k);
 
-void fs_tool_plan_json(FILE *out, const fs_tool_plan_t *plan);
-void fs_tool_plan_text(FILE *out, const fs_tool_plan_t *plan);
+void fs_tool_plan_json(const fs_tool_plan_t *plan);
+void fs_tool_plan_text(const fs_tool_plan_t *plan);
 
 /* To whom the first servers send, over bytes per lane: a line for each, columns
  * wide; a cell shows who has the most of its time, in base 36, or a dot. There is
  * something to send. */
-void fs_tool_plan_gantt(FILE *out, const fs_tool_plan_t *plan, uint32_t servers,
+void fs_tool_plan_gantt(const fs_tool_plan_t *plan, uint32_t servers,
                         unsigned columns);
 
 #endif

@@ -5,26 +5,25 @@
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_plan.h"
 
+#include <stdlib.h>
+
 /* A number, or a list of them where servers differ. */
 static void write_lanes(fs_json_t *json, const fs_topo_t *topo)
 {
-    uint32_t n    = fs_topo_n_servers(topo);
-    bool     even = true;
+    uint32_t  n     = fs_topo_n_servers(topo);
+    uint64_t *lanes = fs_tool_calloc(n, sizeof(*lanes));
+    bool      even  = true;
 
-    for (uint32_t u = 1; u < n; ++u) {
-        even = even && fs_topo_n_lanes(topo, u) == fs_topo_n_lanes(topo, 0);
+    for (uint32_t u = 0; u < n; ++u) {
+        lanes[u] = fs_topo_n_lanes(topo, u);
+        even     = even && lanes[u] == lanes[0];
     }
     if (even) {
-        fs_json_u64(json, "lanes", fs_topo_n_lanes(topo, 0));
-        return;
+        fs_json_u64(json, "lanes", lanes[0]);
+    } else {
+        fs_json_u64s(json, "lanes", n, lanes);
     }
-    json->wrap = 1; /* in one line, however many */
-    fs_json_open(json, "lanes", '[');
-    for (uint32_t u = 0; u < n; ++u) {
-        fs_json_u64(json, NULL, fs_topo_n_lanes(topo, u));
-    }
-    fs_json_close(json);
-    json->wrap = 2;
+    free(lanes);
 }
 
 static void write_numbers(fs_json_t *json, const fs_tool_plan_t *plan)
@@ -66,11 +65,10 @@ static void write_stages(fs_json_t *json, const fs_tool_plan_t *plan)
         fs_json_u64(json, "bytes", fs_tool_plan_stage_bytes(plan, k));
         fs_json_open(json, "pairs", '[');
         for (; k < end; ++k) {
-            fs_json_open(json, NULL, '[');
-            fs_json_u64(json, NULL, schedule->transfers[k].src);
-            fs_json_u64(json, NULL, schedule->transfers[k].dst);
-            fs_json_u64(json, NULL, plan->real[k]);
-            fs_json_close(json);
+            const fs_transfer_t *t = &schedule->transfers[k];
+
+            fs_json_u64s(json, NULL, 3,
+                         (uint64_t[]){t->src, t->dst, plan->real[k]});
         }
         fs_json_close(json);
         fs_json_close(json);
@@ -95,11 +93,11 @@ static void write_transfers(fs_json_t *json, const fs_tool_plan_t *plan)
     fs_json_close(json);
 }
 
-void fs_tool_plan_json(FILE *out, const fs_tool_plan_t *plan)
+void fs_tool_plan_json(const fs_tool_plan_t *plan)
 {
     fs_json_t json;
 
-    fs_json_init(&json, out, 2);
+    fs_json_init(&json, stdout, 2);
     fs_json_open(&json, NULL, '{');
     fs_json_u64(&json, "servers", plan->schedule->n_servers);
     write_lanes(&json, plan->traffic->topo);

@@ -19,10 +19,10 @@ enum { TAG_SEQ_BITS = 24 };
 typedef struct writer {
     fs_json_t       *json;
     const fs_plan_t *plan;
-    uint64_t        *send_at; /* [n_ranks + 1] where a block begins */
-    uint64_t        *recv_at; /* [n_ranks + 1] */
-    uint32_t        *first;   /* [n_ops + 1] index into after */
-    uint32_t        *after;   /* [n_next] grouped by the operation that waits */
+    uint64_t        *at[2]; /* of send and receive buffer: [n_ranks + 1] where
+                               a block begins */
+    uint32_t        *first; /* [n_ops + 2] index into after */
+    uint64_t        *after; /* [n_next] grouped by the operation that waits */
 } writer_t;
 
 fs_alg_t fs_tool_program_alg(const fs_tool_traffic_t *traffic,
@@ -36,61 +36,42 @@ fs_alg_t fs_tool_program_alg(const fs_tool_traffic_t *traffic,
     return choice.alg == FS_ALG_HOST ? FS_ALG_STAGED : choice.alg;
 }
 
-/* The ranks of one server share what they know of the traffic. */
-static fs_status_t plan_server(const fs_tool_traffic_t *traffic,
-                               const fs_plan_params_t *params, uint32_t server,
-                               uint32_t first, uint32_t end, fs_plan_t **plans)
+void fs_tool_programs_make(const fs_tool_traffic_t *traffic, uint32_t first,
+                           uint32_t end, fs_tool_plan_rank_t plan_rank,
+                           void *ctx)
 {
     const fs_topo_t   *topo = traffic->topo;
-    fs_alg_t           alg  = fs_tool_program_alg(traffic, params);
+    uint32_t           n    = fs_topo_n_servers(topo);
     fs_local_traffic_t local;
-    fs_status_t        status = fs_tool_traffic_local(traffic, server, &local);
-
-    if (status != FS_OK) {
-        return status;
-    }
-    for (uint32_t i = 0; status == FS_OK && i < fs_topo_n_local(topo, server);
-         ++i) {
-        uint32_t rank = fs_topo_rank(topo, server, i);
-
-        if (rank >= first && rank < end) {
-            status = fs_plan_create(alg, topo, &traffic->summary, params, rank,
-                                    &local, &plans[rank]);
-        }
-    }
-    free((void *)local.send);
-    return status;
-}
-
-int fs_tool_programs_make(const fs_tool_traffic_t *traffic,
-                          const fs_plan_params_t *params, uint32_t first,
-                          uint32_t end, fs_plan_t **plans)
-{
-    const fs_topo_t *topo   = traffic->topo;
-    uint32_t         n      = fs_topo_n_servers(topo);
-    fs_status_t      status = FS_OK;
 
     fs_tool_progress_begin("planning", n);
-    for (uint32_t s = 0; s < n && status == FS_OK; ++s) {
-        if (end - first > 1 || fs_topo_server(topo, first) == s) {
-            status = plan_server(traffic, params, s, first, end, plans);
+    for (uint32_t s = 0; s < n; ++s) {
+        if (end - first == 1 && fs_topo_server(topo, first) != s) {
+            continue;
         }
+        fs_tool_traffic_local(traffic, s, &local);
+        for (uint32_t i = 0; i < fs_topo_n_local(topo, s); ++i) {
+            uint32_t rank = fs_topo_rank(topo, s, i);
+
+            if (rank >= first && rank < end) {
+                fs_tool_must(plan_rank(ctx, rank, &local), "planning");
+            }
+        }
+        free((void *)local.send);
         fs_tool_progress_at(s + 1);
     }
     fs_tool_progress_end();
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("planning", status);
 }
 
 static void find_blocks(const fs_tool_traffic_t *traffic, uint32_t rank,
                         writer_t *writer)
 {
-    size_t n = traffic->n_ranks;
+    size_t    n    = traffic->n_ranks;
+    uint64_t *send = writer->at[FS_BUF_SEND], *recv = writer->at[FS_BUF_RECV];
 
     for (size_t r = 0; r < n; ++r) {
-        writer->send_at[r + 1] = writer->send_at[r] +
-                                 traffic->pairs[rank * n + r];
-        writer->recv_at[r + 1] = writer->recv_at[r] +
-                                 traffic->pairs[r * n + rank];
+        send[r + 1] = send[r] + traffic->pairs[rank * n + r];
+        recv[r + 1] = recv[r] + traffic->pairs[r * n + rank];
     }
 }
 
@@ -101,52 +82,42 @@ static void find_after(writer_t *writer)
     uint32_t        *first = writer->first;
 
     for (uint32_t k = 0; k < plan->n_next; ++k) {
-        first[plan->next[k] + 1]++;
+        first[plan->next[k] + 2]++;
     }
     for (uint32_t id = 0; id < plan->n_ops; ++id) {
-        first[id + 1] += first[id];
+        first[id + 2] += first[id + 1];
     }
+    /* Filling a group moves its start, which is one too far on, to its end. */
     for (uint32_t id = 0; id < plan->n_ops; ++id) {
-        const fs_op_t *op = &plan->ops[id];
+        const uint32_t *next = &plan->next[plan->ops[id].next];
 
-        for (uint32_t k = 0; k < op->n_next; ++k) {
-            writer->after[first[plan->next[op->next + k]]++] = id;
+        for (uint32_t k = 0; k < plan->ops[id].n_next; ++k) {
+            writer->after[first[next[k] + 1]++] = id;
         }
     }
-    /* Each start has moved to its end: move them back by one. */
-    for (uint32_t id = plan->n_ops; id > 0; --id) {
-        first[id] = first[id - 1];
-    }
-    first[0] = 0;
 }
 
-static fs_status_t writer_init(fs_json_t               *json,
-                               const fs_tool_traffic_t *traffic, uint32_t rank,
-                               const fs_plan_t *plan, writer_t *writer)
+static void writer_init(fs_json_t *json, const fs_tool_traffic_t *traffic,
+                        uint32_t rank, const fs_plan_t *plan, writer_t *writer)
 {
-    size_t n = (size_t)traffic->n_ranks + 1;
+    size_t n = (size_t)traffic->n_ranks + 1, n_ops = plan->n_ops;
 
     *writer = (writer_t){
-        .json    = json,
-        .plan    = plan,
-        .send_at = calloc(n, sizeof(uint64_t)),
-        .recv_at = calloc(n, sizeof(uint64_t)),
-        .first   = calloc((size_t)plan->n_ops + 1, sizeof(uint32_t)),
-        .after   = calloc((size_t)plan->n_next + 1, sizeof(uint32_t)),
+        .json  = json,
+        .plan  = plan,
+        .at    = {[FS_BUF_SEND] = fs_tool_calloc(n, sizeof(uint64_t)),
+                  [FS_BUF_RECV] = fs_tool_calloc(n, sizeof(uint64_t))},
+        .first = fs_tool_calloc(n_ops + 2, sizeof(uint32_t)),
+        .after = fs_tool_calloc(plan->n_next, sizeof(uint64_t)),
     };
-    if (writer->send_at == NULL || writer->recv_at == NULL ||
-        writer->first == NULL || writer->after == NULL) {
-        return FS_ERR_NOMEM;
-    }
     find_blocks(traffic, rank, writer);
     find_after(writer);
-    return FS_OK;
 }
 
 static void writer_fini(writer_t *writer)
 {
-    free(writer->send_at);
-    free(writer->recv_at);
+    free(writer->at[FS_BUF_SEND]);
+    free(writer->at[FS_BUF_RECV]);
     free(writer->first);
     free(writer->after);
 }
@@ -160,19 +131,6 @@ static const char *buffer_name(uint32_t buffer)
     return names[buffer];
 }
 
-static uint64_t offset_of(const writer_t *writer, fs_place_t place)
-{
-    switch ((fs_buffer_t)place.buffer) {
-    case FS_BUF_SEND:
-        return writer->send_at[place.block] + place.offset;
-    case FS_BUF_RECV:
-        return writer->recv_at[place.block] + place.offset;
-    case FS_BUF_STAGING:
-        break;
-    }
-    return place.offset;
-}
-
 /* NULL: the operation has no such place. */
 static void write_place(const writer_t *writer, const char *buffer,
                         const char *offset, const fs_place_t *place)
@@ -183,12 +141,16 @@ static void write_place(const writer_t *writer, const char *buffer,
         return;
     }
     fs_json_text(writer->json, buffer, buffer_name(place->buffer));
-    fs_json_u64(writer->json, offset, offset_of(writer, *place));
+    fs_json_u64(writer->json, offset,
+                place->offset +
+                    (place->buffer == FS_BUF_STAGING
+                         ? 0
+                         : writer->at[place->buffer][place->block]));
 }
 
 static void write_message(const writer_t *writer, const fs_op_t *op)
 {
-    if (op->kind == FS_OP_COPY) {
+    if (op->kind != FS_OP_SEND && op->kind != FS_OP_RECV) {
         fs_json_text(writer->json, "peer", NULL);
         fs_json_text(writer->json, "tag", NULL);
         return;
@@ -214,11 +176,9 @@ static void write_op(const writer_t *writer, uint32_t id)
                 op->kind == FS_OP_RECV ? &op->dst : &op->src);
     write_place(writer, "to_buffer", "to_offset", to);
     fs_json_u64(writer->json, "length", op->len_bytes);
-    fs_json_open(writer->json, "after", '[');
-    for (uint32_t k = writer->first[id]; k < writer->first[id + 1]; ++k) {
-        fs_json_u64(writer->json, NULL, writer->after[k]);
-    }
-    fs_json_close(writer->json);
+    fs_json_u64s(writer->json, "after",
+                 writer->first[id + 1] - writer->first[id],
+                 &writer->after[writer->first[id]]);
     fs_json_close(writer->json);
 }
 
@@ -231,30 +191,26 @@ static void write_buffer(const writer_t *writer, fs_buffer_t buffer,
     fs_json_close(writer->json);
 }
 
-fs_status_t fs_tool_program_json(fs_json_t               *json,
-                                 const fs_tool_traffic_t *traffic,
-                                 uint32_t rank, const fs_plan_t *plan)
+void fs_tool_program_json(fs_json_t *json, const fs_tool_traffic_t *traffic,
+                          uint32_t rank, const fs_plan_t *plan)
 {
-    uint32_t    n = traffic->n_ranks;
-    writer_t    writer;
-    fs_status_t status = writer_init(json, traffic, rank, plan, &writer);
+    uint32_t n = traffic->n_ranks;
+    writer_t writer;
 
-    if (status == FS_OK) {
-        fs_json_open(json, NULL, '{');
-        fs_json_u64(json, "ranks", n);
-        fs_json_u64(json, "rank", rank);
-        fs_json_open(json, "buffers", '[');
-        write_buffer(&writer, FS_BUF_SEND, writer.send_at[n]);
-        write_buffer(&writer, FS_BUF_RECV, writer.recv_at[n]);
-        write_buffer(&writer, FS_BUF_STAGING, plan->staging_bytes);
-        fs_json_close(json);
-        fs_json_open(json, "ops", '[');
-        for (uint32_t id = 0; id < plan->n_ops; ++id) {
-            write_op(&writer, id);
-        }
-        fs_json_close(json);
-        fs_json_close(json);
+    writer_init(json, traffic, rank, plan, &writer);
+    fs_json_open(json, NULL, '{');
+    fs_json_u64(json, "ranks", n);
+    fs_json_u64(json, "rank", rank);
+    fs_json_open(json, "buffers", '[');
+    write_buffer(&writer, FS_BUF_SEND, writer.at[FS_BUF_SEND][n]);
+    write_buffer(&writer, FS_BUF_RECV, writer.at[FS_BUF_RECV][n]);
+    write_buffer(&writer, FS_BUF_STAGING, plan->staging_bytes);
+    fs_json_close(json);
+    fs_json_open(json, "ops", '[');
+    for (uint32_t id = 0; id < plan->n_ops; ++id) {
+        write_op(&writer, id);
     }
+    fs_json_close(json);
+    fs_json_close(json);
     writer_fini(&writer);
-    return status;
 }

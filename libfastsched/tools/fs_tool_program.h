@@ -11,16 +11,17 @@
 fs_alg_t fs_tool_program_alg(const fs_tool_traffic_t *traffic,
                              const fs_plan_params_t  *params);
 
-/* Plan ranks first to end - 1. plans: [n_ranks], NULL; filled as far as it went
- * unless FS_TOOL_OK, which as always comes with a message. */
-int fs_tool_programs_make(const fs_tool_traffic_t *traffic,
-                          const fs_plan_params_t *params, uint32_t first,
-                          uint32_t end, fs_plan_t **plans);
+/* Plan a rank, whose server knows that. */
+typedef fs_status_t (*fs_tool_plan_rank_t)(void *ctx, uint32_t rank,
+                                           const fs_local_traffic_t *local);
 
-/* Write the program of a rank; the format is that of fastsched(1). FS_OK, or
- * FS_ERR_NOMEM and nothing was written. */
-fs_status_t fs_tool_program_json(fs_json_t               *json,
-                                 const fs_tool_traffic_t *traffic,
-                                 uint32_t rank, const fs_plan_t *plan);
+/* Call it for ranks first to end - 1, server by server. */
+void fs_tool_programs_make(const fs_tool_traffic_t *traffic, uint32_t first,
+                           uint32_t end, fs_tool_plan_rank_t plan_rank,
+                           void *ctx);
+
+/* Write the program of a rank; the format is that of fastsched(1). */
+void fs_tool_program_json(fs_json_t *json, const fs_tool_traffic_t *traffic,
+                          uint32_t rank, const fs_plan_t *plan);
 
 #endif

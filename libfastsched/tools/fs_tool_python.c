@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,8 +36,8 @@ static const char *find_files(void)
     return access(dir, F_OK) == 0 ? dir : FS_PYTHON_DIR;
 }
 
-static int make_argv(const char *what, const char *const *args,
-                     const char *argv[MAX_ARGV])
+static void make_argv(const char *what, const char *const *args,
+                      const char *argv[MAX_ARGV])
 {
     const char *dir = find_files();
     char        main[PATH_MAX + 64];
@@ -46,68 +47,84 @@ static int make_argv(const char *what, const char *const *args,
         argv[DIR_AT + 1 + k] = args[k];
     }
     snprintf(main, sizeof(main), "%s/__main__.py", dir);
-    return access(main, R_OK) == 0
-               ? FS_TOOL_OK
-               : fs_tool_failed("%s needs %s: %s; is fastsched installed?",
-                                what, main, strerror(errno));
+    if (access(main, R_OK) != 0) {
+        fs_tool_failed("%s needs %s: %s; is fastsched installed?", what, main,
+                       strerror(errno));
+    }
 }
 
-static int not_run(const char *what, int why)
+static _Noreturn void not_run(const char *what, int why)
 {
-    return why == ENOENT
-               ? fs_tool_failed("%s needs python3, which is not in PATH; "
-                                "install it (Debian: apt install python3)",
-                                what)
-               : fs_tool_failed("%s needs python3: %s", what, strerror(why));
+    if (why == ENOENT) {
+        fs_tool_failed("%s needs python3, which is not in PATH; install it "
+                       "(Debian: apt install python3)",
+                       what);
+    }
+    fs_tool_failed("%s needs python3: %s", what, strerror(why));
 }
 
-int fs_tool_python_become(const char *what, const char *const *args)
+void fs_tool_python_become(const char *what, const char *const *args)
 {
     const char *argv[MAX_ARGV] = {COMMAND};
-    int         rc             = make_argv(what, args, argv);
 
-    if (rc == FS_TOOL_OK) {
-        execvp(argv[0], (char **)argv);
-        rc = not_run(what, errno);
-    }
-    return rc;
+    make_argv(what, args, argv);
+    execvp(argv[0], (char **)argv);
+    not_run(what, errno);
 }
 
-int fs_tool_python_start(const char *what, const char *const *args,
-                         pid_t *pid_p, FILE **in_p)
+/* Of what has been started and has not ended; 0: none. */
+static pid_t running;
+
+/* It would complain of what it has not got as well. */
+static void stop(void)
+{
+    if (running != 0) {
+        kill(running, SIGKILL);
+    }
+}
+
+FILE *fs_tool_python_start(const char *what, const char *const *args)
 {
     const char                *argv[MAX_ARGV] = {COMMAND};
     posix_spawn_file_actions_t actions;
-    int                        ends[2], why, rc = make_argv(what, args, argv);
+    int                        ends[2], why;
+    FILE                      *file;
 
-    if (rc != FS_TOOL_OK) {
-        return rc;
-    }
+    make_argv(what, args, argv);
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        return not_run(what, errno);
+        not_run(what, errno);
     }
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-    why = posix_spawnp(pid_p, argv[0], &actions, NULL, (char **)argv, environ);
+    why =
+        posix_spawnp(&running, argv[0], &actions, NULL, (char **)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[0]);
-    *in_p = why == 0 ? fdopen(ends[1], "w") : NULL;
-    if (*in_p == NULL) {
-        close(ends[1]);
-        return not_run(what, why == 0 ? ENOMEM : why);
+    if (why != 0) {
+        running = 0;
+        not_run(what, why);
     }
+    atexit(stop);
     signal(SIGPIPE, SIG_IGN); /* if it ends early it has said why */
-    return FS_TOOL_OK;
+    file = fdopen(ends[1], "w");
+    if (file == NULL) {
+        not_run(what, errno);
+    }
+    return file;
 }
 
-int fs_tool_python_end(pid_t pid, FILE *in)
+void fs_tool_python_end(FILE *file)
 {
-    int status = 0;
+    pid_t pid    = running;
+    int   status = 0;
 
-    fclose(in);
+    fclose(file);
     signal(SIGPIPE, SIG_DFL);
+    running = 0;
     if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
-        return fs_tool_failed("python3 did not end by itself");
+        fs_tool_failed("python3 did not end by itself");
     }
-    return WEXITSTATUS(status);
+    if (WEXITSTATUS(status) != 0) {
+        exit(WEXITSTATUS(status));
+    }
 }

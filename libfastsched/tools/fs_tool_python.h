@@ -5,21 +5,18 @@
 #define FS_TOOL_PYTHON_H
 
 #include <stdio.h>
-#include <sys/types.h>
 
 enum { FS_TOOL_PYTHON_ARGS = 10 };
 
 /* Become the Python command that args names; NULL is behind the last of up to
- * FS_TOOL_PYTHON_ARGS. Returns only with an exit code, after a message; `what`
- * is what that says cannot be done. */
-int fs_tool_python_become(const char *what, const char *const *args);
+ * FS_TOOL_PYTHON_ARGS. `what` is what cannot be done where there is no python3,
+ * which is the end. */
+_Noreturn void fs_tool_python_become(const char *what, const char *const *args);
 
-/* Start it beside us; it reads what is written to *in_p. FS_TOOL_OK, or an exit
- * code after a message. */
-int fs_tool_python_start(const char *what, const char *const *args,
-                         pid_t *pid_p, FILE **in_p);
+/* Start it beside us. It reads what is written to the file; one at a time. */
+FILE *fs_tool_python_start(const char *what, const char *const *args);
 
-/* Its exit code, once it has read all. */
-int fs_tool_python_end(pid_t pid, FILE *in);
+/* It has all, and should end; what it could not do is the end, too. */
+void fs_tool_python_end(FILE *file);
 
 #endif

@@ -23,12 +23,12 @@ typedef struct fs_tool_sample {
  * of them is kept. Pairs are then as skewed as the pattern says, but the same
  * seed is another matrix.
  *
- * FS_OK: the caller's, fs_tool_sample_fini(). Else as fs_pattern_fill().
+ * The caller's: fs_tool_sample_fini().
  */
-fs_status_t fs_tool_sample_make(const fs_pattern_t *pattern, uint32_t servers,
-                                uint32_t lanes, uint64_t mean_bytes,
-                                uint64_t seed, fs_tool_sample_t *sample);
-void        fs_tool_sample_fini(fs_tool_sample_t *sample);
+void fs_tool_sample_make(const fs_pattern_t *pattern, uint32_t servers,
+                         uint32_t lanes, uint64_t mean_bytes, uint64_t seed,
+                         fs_tool_sample_t *sample);
+void fs_tool_sample_fini(fs_tool_sample_t *sample);
 
 #define FS_TOOL_SAMPLE_EXACT 2048 /* 32 MiB of numbers */
 

@@ -95,15 +95,14 @@ static void choose(run_t *run)
     }
 }
 
-static int check_lanes(const run_t *run)
+static void check_lanes(const run_t *run)
 {
     if (run->lanes && (is_baseline(run) || run->alg != FS_ALG_STAGED)) {
-        return fs_tool_bad("--level lanes knows only --algorithm staged");
+        fs_tool_bad("--level lanes knows only --algorithm staged");
     }
     if (run->lanes && run->params.fabric != FS_SIM_SWITCH) {
-        return fs_tool_bad("--level lanes knows only --topology switch");
+        fs_tool_bad("--level lanes knows only --topology switch");
     }
-    return FS_TOOL_OK;
 }
 
 /* ---- planning ---- */
@@ -130,203 +129,133 @@ static fs_status_t plan_rank(const run_t *run, uint32_t rank,
     return status;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The median of several rounds. What the plan says is noted. */
-static fs_status_t time_rank(run_t *run, uint32_t rank)
+static void time_rank(run_t *run, uint32_t rank)
 {
-    uint32_t           server = fs_topo_server(run->traffic->topo, rank);
-    fs_local_traffic_t local;
-    uint64_t           times[ROUNDS];
-    fs_status_t status = fs_tool_traffic_local(run->traffic, server, &local);
+    const fs_tool_traffic_t *t = run->traffic;
+    fs_local_traffic_t       local;
+    uint64_t                 times[ROUNDS];
 
-    if (status != FS_OK) {
-        return status;
-    }
-    for (int k = 0; k < ROUNDS && status == FS_OK; ++k) {
-        fs_plan_t *plan = NULL;
+    fs_tool_traffic_local(t, fs_topo_server(t->topo, rank), &local);
+    for (int k = 0; k < ROUNDS; ++k) {
+        fs_plan_t *plan;
 
-        status = plan_rank(run, rank, &local, &plan, &times[k]);
-        if (status == FS_OK && plan->total_per_lane > 0) {
-            uint64_t bound = fs_traffic_lower_bound(run->traffic->topo,
-                                                    &run->traffic->summary);
-
+        fs_tool_must(plan_rank(run, rank, &local, &plan, &times[k]),
+                     "planning");
+        if (plan->total_per_lane > 0) {
             run->outcome->decompose = fs_decompose_name(plan->decompose);
             run->outcome->n_stages  = plan->n_stages;
-            run->outcome->schedule  = (double)plan->total_per_lane /
-                                     (double)bound;
+            run->outcome->schedule =
+                (double)plan->total_per_lane /
+                (double)fs_traffic_lower_bound(t->topo, &t->summary);
         }
         fs_plan_destroy(plan);
     }
-    if (status == FS_OK && run->setup->count_scheduling) {
-        qsort(times, ROUNDS, sizeof(times[0]), compare_times);
-        run->outcome->planning = (double)times[ROUNDS / 2] / 1e9;
+    if (run->setup->count_scheduling) {
+        run->outcome->planning = fs_tool_median_us(times, ROUNDS) / 1e6;
     }
     free((void *)local.send);
-    return status;
 }
 
 /* ---- the level of ranks ---- */
 
-static fs_status_t add_server(run_t *run, uint32_t server)
+static fs_status_t add_rank(void *ctx, uint32_t rank,
+                            const fs_local_traffic_t *local)
 {
-    const fs_topo_t   *topo = run->traffic->topo;
-    fs_local_traffic_t local;
-    fs_status_t status = fs_tool_traffic_local(run->traffic, server, &local);
+    run_t      *run = ctx;
+    fs_plan_t  *plan;
+    uint64_t    ns;
+    fs_status_t status = plan_rank(run, rank, local, &plan, &ns);
 
-    if (status != FS_OK) {
-        return status;
-    }
-    for (uint32_t i = 0; status == FS_OK && i < fs_topo_n_local(topo, server);
-         ++i) {
-        uint32_t   rank = fs_topo_rank(topo, server, i);
-        fs_plan_t *plan = NULL;
-        uint64_t   ns;
-
-        status = plan_rank(run, rank, &local, &plan, &ns);
-        if (status == FS_OK) {
-            status = fs_sim_add(run->sim, rank, plan);
-        }
-        if (ns > run->slowest_ns) {
-            run->slowest_ns = ns;
-            run->slowest    = rank;
-        }
+    if (status == FS_OK) {
+        status = fs_sim_add(run->sim, rank, plan);
         fs_plan_destroy(plan);
     }
-    free((void *)local.send);
+    if (ns > run->slowest_ns) {
+        run->slowest_ns = ns;
+        run->slowest    = rank;
+    }
     return status;
 }
 
-static fs_status_t add_all(run_t *run)
-{
-    uint32_t    n      = fs_topo_n_servers(run->traffic->topo);
-    fs_status_t status = FS_OK;
-
-    fs_tool_progress_begin("planning", n);
-    for (uint32_t s = 0; s < n && status == FS_OK; ++s) {
-        status = add_server(run, s);
-        fs_tool_progress_at(s + 1);
-    }
-    if (status == FS_OK && !is_baseline(run)) {
-        status = time_rank(run, run->slowest);
-    }
-    fs_tool_progress_end();
-    return status;
-}
-
-static int run_ranks(run_t *run)
+static void run_ranks(run_t *run)
 {
     char        why[WHY_LEN] = "";
-    fs_status_t status       = add_all(run);
+    fs_status_t status;
 
-    if (status != FS_OK) {
-        return fs_tool_status("planning", status);
+    fs_tool_programs_make(run->traffic, 0, run->traffic->n_ranks, add_rank,
+                          run);
+    if (!is_baseline(run)) {
+        time_rank(run, run->slowest);
     }
     fs_tool_progress_begin("simulating", 0);
     status = fs_sim_run(run->sim, &run->outcome->result, why, sizeof(why));
-    fs_tool_progress_end();
     if (status == FS_ERR_MISMATCH) {
-        return fs_tool_failed("the programs do not end: %s", why);
+        fs_tool_failed("the programs do not end: %s", why);
     }
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("simulating", status);
+    fs_tool_must(status, "simulating");
+    fs_tool_progress_end();
 }
 
 /* ---- the level of lanes ---- */
 
-static fs_status_t time_busiest(run_t *run)
+static void run_lanes(run_t *run)
 {
-    const fs_topo_t *topo = run->traffic->topo;
-    fs_bounds_t      bounds;
-    fs_status_t      status = fs_bounds(topo, run->traffic->pairs, &bounds);
+    const fs_tool_traffic_t *t = run->traffic;
+    fs_bounds_t              bounds;
 
-    return status == FS_OK
-               ? time_rank(run, fs_topo_rank(topo, bounds.busiest_server, 0))
-               : status;
-}
-
-static int run_lanes(run_t *run)
-{
-    fs_sim_result_t *result = &run->outcome->result;
-    fs_status_t      status = time_busiest(run);
-
-    if (status != FS_OK) {
-        return fs_tool_status("planning", status);
-    }
+    fs_tool_must(fs_bounds(t->topo, t->pairs, &bounds), "planning");
+    time_rank(run, fs_topo_rank(t->topo, bounds.busiest_server, 0));
     fs_tool_progress_begin("simulating", 0);
-    status = fs_sim_run_lanes(run->traffic->topo, run->traffic->pairs,
-                              &run->plan, &run->params, result);
+    fs_tool_must(fs_sim_run_lanes(t->topo, t->pairs, &run->plan, &run->params,
+                                  &run->outcome->result),
+                 "simulating");
     fs_tool_progress_end();
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("simulating", status);
 }
 
 /* ---- both ---- */
 
 /* The simulation is made first: it knows which clusters there are. */
-static int make_sim(run_t *run)
+static void simulate(run_t *run)
 {
-    fs_status_t status =
-        fs_sim_create(run->traffic->topo, &run->params, &run->sim);
+    fs_status_t status;
 
+    check_lanes(run);
+    status = fs_sim_create(run->traffic->topo, &run->params, &run->sim);
     if (status == FS_ERR_INVAL) {
-        return fs_tool_bad("--topology %s does not fit the servers; allowed: "
-                           "hybrid-cube with 8 ranks each, ring with up to 32",
-                           fs_tool_sim_fabric(run->params.fabric));
+        fs_tool_bad("--topology %s does not fit the servers; allowed: "
+                    "hybrid-cube with 8 ranks each, ring with up to 32",
+                    fs_tool_sim_fabric(run->params.fabric));
     }
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("cluster", status);
-}
-
-static int simulate(run_t *run)
-{
-    int rc = check_lanes(run);
-
-    if (rc == FS_TOOL_OK) {
-        rc = make_sim(run);
-    }
-    if (rc == FS_TOOL_OK) {
-        rc = run->lanes ? run_lanes(run) : run_ranks(run);
-    }
+    fs_tool_must(status, "cluster");
+    (run->lanes ? run_lanes : run_ranks)(run);
     fs_sim_destroy(run->sim);
-    return rc;
 }
 
-static int simulate_and_draw(run_t *run, const char *svg)
+static void simulate_and_draw(run_t *run, const char *svg)
 {
-    const fs_tool_traffic_t *traffic = run->traffic;
-    uint64_t bound = fs_traffic_lower_bound(traffic->topo, &traffic->summary);
-    uint64_t expected_ns =
-        (uint64_t)((double)bound / run->params.rate_out * 1e9);
-    fs_tool_drawing_t drawing;
-    int rc = fs_tool_drawing_begin(&drawing, svg, run->setup->title,
-                                   traffic->topo, run->lanes, expected_ns);
+    const fs_tool_traffic_t *t = run->traffic;
+    uint64_t  bound            = fs_traffic_lower_bound(t->topo, &t->summary);
+    fs_json_t drawing;
 
-    if (rc != FS_TOOL_OK) {
-        return rc;
-    }
+    fs_tool_drawing_begin(
+        &drawing, svg, run->setup->title, t->topo, run->lanes,
+        (uint64_t)((double)bound / run->params.rate_out * 1e9));
     run->params.span = fs_tool_drawing_span;
     run->params.ctx  = &drawing;
-    rc               = simulate(run);
-    if (rc != FS_TOOL_OK) {
-        fs_tool_drawing_end(&drawing, NULL);
-        return rc;
-    }
-    return fs_tool_drawing_end(&drawing, &run->outcome->result);
+    simulate(run);
+    fs_tool_drawing_end(&drawing, &run->outcome->result);
 }
 
-int fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
-                    const fs_tool_traffic_t *traffic, const char *svg,
-                    fs_tool_sim_outcome_t *outcome)
+void fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
+                     const fs_tool_traffic_t *traffic, const char *svg,
+                     fs_tool_sim_outcome_t *outcome)
 {
     run_t run = {.setup   = setup,
                  .traffic = traffic,
                  .plan    = setup->plan,
                  .params  = setup->params,
                  .outcome = outcome};
-    int   rc;
 
     choose(&run);
     *outcome = (fs_tool_sim_outcome_t){
@@ -338,9 +267,12 @@ int fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
         .chunk     = run.plan.chunk,
         .n_runs    = 1,
     };
-    rc            = svg == NULL ? simulate(&run) : simulate_and_draw(&run, svg);
+    if (svg == NULL) {
+        simulate(&run);
+    } else {
+        simulate_and_draw(&run, svg);
+    }
     outcome->time = outcome->result.time + outcome->planning;
-    return rc;
 }
 
 /* ---- several ---- */

@@ -49,19 +49,18 @@ typedef struct fs_tool_sim_outcome {
 /* k-th word of --algorithm, NULL after the last. */
 const char *fs_tool_sim_algorithm(uint32_t k);
 
-/* Simulate one exchange, and draw it into the file svg, NULL: not. As
- * fs_tool_traffic_make(). */
-int fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
-                    const fs_tool_traffic_t *traffic, const char *svg,
-                    fs_tool_sim_outcome_t *outcome);
+/* Simulate one exchange, and draw it into the file svg; NULL: do not. */
+void fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
+                     const fs_tool_traffic_t *traffic, const char *svg,
+                     fs_tool_sim_outcome_t *outcome);
 
 /* Make the mean of n_runs one that counts another run. */
 void fs_tool_sim_mean(fs_tool_sim_outcome_t       *mean,
                       const fs_tool_sim_outcome_t *one);
 
-void fs_tool_sim_json(FILE *out, const fs_tool_sim_setup_t *setup,
+void fs_tool_sim_json(const fs_tool_sim_setup_t   *setup,
                       const fs_tool_sim_outcome_t *outcome);
-void fs_tool_sim_text(FILE *out, const fs_tool_sim_setup_t *setup,
+void fs_tool_sim_text(const fs_tool_sim_setup_t   *setup,
                       const fs_tool_sim_outcome_t *outcome);
 
 /* switch, mesh, ring, hybrid-cube; NULL after the last. */

@@ -4,6 +4,9 @@
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 const char *fs_tool_sim_fabric(uint32_t k)
 {
     static const char *const words[] = {"switch", "mesh", "ring", "hybrid-cube",
@@ -40,14 +43,11 @@ static void json_setup(fs_json_t *json, const fs_tool_sim_setup_t *setup,
     fs_json_u64(json, "servers", o->n_servers);
     fs_json_u64(json, "ranks", o->n_ranks);
     fs_json_text(json, "algorithm", o->algorithm);
-    if (o->decompose != NULL) {
-        fs_json_text(json, "balance",
-                     fs_tool_balance_word(setup->plan.balance));
-        fs_json_text(json, "decompose", o->decompose);
-    } else {
-        fs_json_text(json, "balance", NULL);
-        fs_json_text(json, "decompose", NULL);
-    }
+    fs_json_text(json, "balance",
+                 o->decompose == NULL
+                     ? NULL
+                     : fs_tool_balance_word(setup->plan.balance));
+    fs_json_text(json, "decompose", o->decompose);
     fs_json_text(json, "level", o->lanes ? "lanes" : "ranks");
     fs_json_text(json, "topology", fs_tool_sim_fabric(p->fabric));
     fs_json_real(json, "scale_out", p->rate_out, 0);
@@ -92,12 +92,12 @@ static void json_amounts(fs_json_t *json, const fs_tool_sim_outcome_t *o)
     fs_json_u64(json, "max_senders", r->max_senders);
 }
 
-void fs_tool_sim_json(FILE *out, const fs_tool_sim_setup_t *setup,
+void fs_tool_sim_json(const fs_tool_sim_setup_t   *setup,
                       const fs_tool_sim_outcome_t *outcome)
 {
     fs_json_t json;
 
-    fs_json_init(&json, out, 1);
+    fs_json_init(&json, stdout, 1);
     fs_json_open(&json, NULL, '{');
     json_setup(&json, setup, outcome);
     json_times(&json, outcome);
@@ -107,77 +107,75 @@ void fs_tool_sim_json(FILE *out, const fs_tool_sim_setup_t *setup,
 
 /* ---- text ---- */
 
-static void print_time(FILE *out, const char *name, double seconds,
-                       const char *more)
+static void print_time(const char *name, double seconds, const char *more)
 {
-    fprintf(out, "%-16s %14.3f us%s\n", name, seconds * 1e6, more);
+    printf("%-16s %14.3f us%s\n", name, seconds * 1e6, more);
 }
 
-static void print_rate(FILE *out, const char *name, double rate)
+static void print_rate(const char *name, double rate)
 {
-    fprintf(out, "%-16s %14.3f GB/s per rank\n", name, rate / 1e9);
+    printf("%-16s %14.3f GB/s per rank\n", name, rate / 1e9);
 }
 
-static void print_bytes(FILE *out, const char *name, uint64_t bytes)
+static void print_bytes(const char *name, uint64_t bytes)
 {
-    fprintf(out, "%-16s %14.6f GB\n", name, (double)bytes / 1e9);
+    printf("%-16s %14.6f GB\n", name, (double)bytes / 1e9);
 }
 
-static void print_cluster(FILE *out, const fs_tool_sim_setup_t *setup,
+static void print_cluster(const fs_tool_sim_setup_t   *setup,
                           const fs_tool_sim_outcome_t *o)
 {
     const fs_sim_params_t *p = &setup->params;
 
-    fprintf(out,
-            "cluster          %u servers, %u ranks; %.6g GB/s out, %.6g up "
-            "(%s)\n"
-            "                 alpha %g us out, %g us up; incast %g\n",
-            o->n_servers, o->n_ranks, p->rate_out / 1e9, p->rate_up / 1e9,
-            fs_tool_sim_fabric(p->fabric), p->alpha_out * 1e6,
-            p->alpha_up * 1e6, p->incast);
-    fprintf(out, "programs         %s", o->algorithm);
+    printf("cluster          %u servers, %u ranks; %.6g GB/s out, %.6g up "
+           "(%s)\n"
+           "                 alpha %g us out, %g us up; incast %g\n",
+           o->n_servers, o->n_ranks, p->rate_out / 1e9, p->rate_up / 1e9,
+           fs_tool_sim_fabric(p->fabric), p->alpha_out * 1e6, p->alpha_up * 1e6,
+           p->incast);
+    printf("programs         %s", o->algorithm);
     if (o->decompose != NULL) {
-        fprintf(out, ", %s, %s", fs_tool_balance_word(setup->plan.balance),
-                o->decompose);
+        printf(", %s, %s", fs_tool_balance_word(setup->plan.balance),
+               o->decompose);
     }
-    fprintf(out, "; chunks of %llu bytes\n", (unsigned long long)o->chunk);
+    printf("; chunks of %" PRIu64 " bytes\n", o->chunk);
     if (o->lanes) {
-        fprintf(out, "level            lanes: one for each server, a coarser "
-                     "model\n");
+        printf("level            lanes: one for each server, a coarser "
+               "model\n");
     }
     if (o->n_runs > 1) {
-        fprintf(out, "runs             %u, all numbers are means\n", o->n_runs);
+        printf("runs             %u, all numbers are means\n", o->n_runs);
     }
 }
 
-void fs_tool_sim_text(FILE *out, const fs_tool_sim_setup_t *setup,
+void fs_tool_sim_text(const fs_tool_sim_setup_t   *setup,
                       const fs_tool_sim_outcome_t *o)
 {
     const fs_sim_result_t *r = &o->result;
 
-    print_cluster(out, setup, o);
-    print_time(out, "time", o->time,
+    print_cluster(setup, o);
+    print_time("time", o->time,
                setup->count_scheduling ? ", scheduling included" : "");
     if (setup->count_scheduling) {
-        print_time(out, "scheduling", o->planning, "");
+        print_time("scheduling", o->planning, "");
     }
-    print_time(out, "optimal", r->optimal, ", FAST's bound");
-    print_time(out, "busiest NIC", r->optimal_rank, "");
-    print_time(out, "first wire byte", r->first_wire, "");
-    print_time(out, "last wire byte", r->last_wire, "");
-    fprintf(out, "%-16s %14.2f %%\n", "efficiency", 100 * efficiency(o));
-    fprintf(out, "%-16s %14.2f %% of the time, busiest NIC\n", "wire idle",
-            100 * wire_idle(o));
-    print_rate(out, "bandwidth", bandwidth(o, o->time));
-    print_rate(out, "optimal", bandwidth(o, r->optimal));
-    print_bytes(out, "total", r->total_bytes);
-    print_bytes(out, "between servers", r->wire_bytes);
-    print_bytes(out, "inside servers", r->up_bytes);
-    print_bytes(out, "copied", r->copy_bytes);
+    print_time("optimal", r->optimal, ", FAST's bound");
+    print_time("busiest NIC", r->optimal_rank, "");
+    print_time("first wire byte", r->first_wire, "");
+    print_time("last wire byte", r->last_wire, "");
+    printf("%-16s %14.2f %%\n", "efficiency", 100 * efficiency(o));
+    printf("%-16s %14.2f %% of the time, busiest NIC\n", "wire idle",
+           100 * wire_idle(o));
+    print_rate("bandwidth", bandwidth(o, o->time));
+    print_rate("optimal", bandwidth(o, r->optimal));
+    print_bytes("total", r->total_bytes);
+    print_bytes("between servers", r->wire_bytes);
+    print_bytes("inside servers", r->up_bytes);
+    print_bytes("copied", r->copy_bytes);
     if (!o->lanes) {
-        print_bytes(out, "staging per rank", r->staging_bytes);
+        print_bytes("staging per rank", r->staging_bytes);
     }
-    fprintf(out, "%-16s %14llu, %llu messages\n", "operations",
-            (unsigned long long)r->n_ops, (unsigned long long)r->n_messages);
-    fprintf(out, "%-16s %14u at most to one NIC\n", "senders", r->max_senders);
+    printf("%-16s %14" PRIu64 ", %" PRIu64 " messages\n", "operations",
+           r->n_ops, r->n_messages);
+    printf("%-16s %14u at most to one NIC\n", "senders", r->max_senders);
 }

@@ -8,9 +8,11 @@
  */
 #include "tools/fs_tool_traffic.h"
 
+#include "base/fs_arith.h"
 #include "fastsched_pattern.h"
 #include "tools/fs_tool_progress.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,11 +58,6 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
 
 /* ---- shape: who sits where ---- */
 
-typedef struct shape {
-    uint32_t  n_ranks;
-    uint32_t *server_of; /* [n_ranks] */
-} shape_t;
-
 /* Ranks that a well-formed description has; fs_topo_parse() says whether it is
  * one. */
 static uint64_t count_ranks(const char *text)
@@ -84,96 +81,72 @@ static uint64_t count_ranks(const char *text)
     return n;
 }
 
-static int allocate(shape_t *shape, uint64_t n_ranks)
+static void allocate(fs_tool_traffic_t *traffic, uint64_t n_ranks)
 {
     if (n_ranks > FS_TOOL_MAX_RANKS) {
-        return fs_tool_bad("%llu ranks are too many; allowed: up to %d",
-                           (unsigned long long)n_ranks, FS_TOOL_MAX_RANKS);
+        fs_tool_bad("%" PRIu64 " ranks are too many; allowed: up to %d",
+                    n_ranks, FS_TOOL_MAX_RANKS);
     }
-    /* One more, so that a description of no ranks can be parsed as well. */
-    shape->n_ranks   = (uint32_t)n_ranks;
-    shape->server_of = calloc((size_t)n_ranks + 1, sizeof(uint32_t));
-    return shape->server_of == NULL ? fs_tool_status("ranks", FS_ERR_NOMEM)
-                                    : FS_TOOL_OK;
+    traffic->n_ranks   = (uint32_t)n_ranks;
+    traffic->server_of = fs_tool_calloc(n_ranks, sizeof(uint32_t));
 }
 
-static int parse_nodes(const char *nodes, shape_t *shape)
+static void parse_nodes(const char *nodes, fs_tool_traffic_t *traffic)
 {
     char why[WHY_LEN];
-    int  rc = allocate(shape, count_ranks(nodes));
 
-    if (rc == FS_TOOL_OK &&
-        fs_topo_parse(nodes, shape->n_ranks, shape->server_of, why,
+    allocate(traffic, count_ranks(nodes));
+    if (fs_topo_parse(nodes, traffic->n_ranks, traffic->server_of, why,
                       sizeof(why)) != FS_OK) {
-        rc = fs_tool_bad("--nodes %s", why);
+        fs_tool_bad("--nodes %s", why);
     }
-    return rc;
-}
-
-static int even_servers(uint32_t servers, uint32_t lanes, shape_t *shape)
-{
-    int rc = allocate(shape, (uint64_t)servers * lanes);
-
-    for (uint32_t r = 0; rc == FS_TOOL_OK && r < shape->n_ranks; ++r) {
-        shape->server_of[r] = r / lanes;
-    }
-    return rc;
 }
 
 /* n_rows: of the matrix; 0 if a pattern is to be drawn. */
-static int make_shape(const fs_tool_traffic_args_t *args, uint32_t n_rows,
-                      shape_t *shape)
+static void even_servers(const fs_tool_traffic_args_t *args, uint32_t n_rows,
+                         fs_tool_traffic_t *traffic)
 {
     uint32_t lanes = args->lanes == 0 ? 1 : args->lanes;
 
-    if (args->nodes != NULL && args->servers != 0) {
-        return fs_tool_bad("--nodes and --servers both say what the servers "
-                           "are; allowed: one of them");
-    }
-    if (args->nodes != NULL) {
-        return parse_nodes(args->nodes, shape);
-    }
     if (args->servers == 0 && n_rows == 0) {
-        return fs_tool_bad("--pattern needs --servers N or --nodes SPEC");
+        fs_tool_bad("--pattern needs --servers N or --nodes SPEC");
     }
     if (args->servers == 0 && lanes > 1) {
-        return fs_tool_bad("--lanes %u needs --servers N: the %u rows of the "
-                           "matrix may be servers or ranks",
-                           lanes, n_rows);
+        fs_tool_bad("--lanes %u needs --servers N: the %u rows of the matrix "
+                    "may be servers or ranks",
+                    lanes, n_rows);
     }
-    return even_servers(args->servers == 0 ? n_rows : args->servers, lanes,
-                        shape);
+    allocate(traffic,
+             (uint64_t)lanes * (args->servers == 0 ? n_rows : args->servers));
+    for (uint32_t r = 0; r < traffic->n_ranks; ++r) {
+        traffic->server_of[r] = r / lanes;
+    }
 }
 
-static int make_topo(const fs_tool_traffic_args_t *args, const shape_t *shape,
-                     fs_tool_traffic_t *traffic)
+static void make_topo(const fs_tool_traffic_args_t *args, uint32_t n_rows,
+                      fs_tool_traffic_t *traffic)
 {
-    uint32_t    max_lanes = args->nodes == NULL ? 0 : args->lanes;
-    fs_status_t status    = fs_topo_create(shape->n_ranks, shape->server_of,
-                                           max_lanes, &traffic->topo);
-
-    traffic->n_ranks = shape->n_ranks;
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("servers", status);
+    if (args->nodes != NULL && args->servers != 0) {
+        fs_tool_bad("--nodes and --servers both say what the servers are; "
+                    "allowed: one of them");
+    }
+    if (args->nodes != NULL) {
+        parse_nodes(args->nodes, traffic);
+    } else {
+        even_servers(args, n_rows, traffic);
+    }
+    fs_tool_must(fs_topo_create(traffic->n_ranks, traffic->server_of,
+                                args->nodes == NULL ? 0 : args->lanes,
+                                &traffic->topo),
+                 "servers");
 }
 
 uint32_t fs_tool_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w)
 {
-    uint32_t a = fs_topo_n_lanes(topo, u), b = fs_topo_n_lanes(topo, w);
-
-    return a < b ? a : b;
+    return fs_u32_min(fs_topo_n_lanes(topo, u), fs_topo_n_lanes(topo, w));
 }
 
 /* ---- pairs ---- */
-
-static int allocate_pairs(fs_tool_traffic_t *traffic)
-{
-    size_t n = traffic->n_ranks;
-
-    traffic->pairs = malloc(n * n * sizeof(*traffic->pairs));
-    return traffic->pairs == NULL
-               ? fs_tool_status("the matrix of all ranks", FS_ERR_NOMEM)
-               : FS_TOOL_OK;
-}
 
 /* The bytes from server u to server w over all pairs of their ranks. */
 static void spread_tile(fs_tool_traffic_t *traffic, uint32_t u, uint32_t w,
@@ -195,60 +168,57 @@ static void spread_tile(fs_tool_traffic_t *traffic, uint32_t u, uint32_t w,
     }
 }
 
-static int use_matrix(const char *path, fs_tool_matrix_t *matrix,
-                      fs_tool_traffic_t *traffic)
+static void use_matrix(const char *name, fs_tool_matrix_t *matrix,
+                       fs_tool_traffic_t *traffic)
 {
-    uint32_t n = fs_topo_n_servers(traffic->topo);
-    int      rc;
+    uint32_t n   = fs_topo_n_servers(traffic->topo);
+    size_t   all = traffic->n_ranks;
 
     if (matrix->n == traffic->n_ranks) {
-        traffic->pairs = matrix->bytes;
-        matrix->bytes  = NULL; /* it has a new owner */
-        return FS_TOOL_OK;
+        traffic->pairs = matrix->bytes; /* it has a new owner */
+        return;
     }
     if (matrix->n != n && n == traffic->n_ranks) {
-        return fs_tool_bad("%s:1:1: the matrix is %u x %u; allowed: %u x %u",
-                           path, matrix->n, matrix->n, n, n);
+        fs_tool_bad("%s:1:1: the matrix is %u x %u; allowed: %u x %u", name,
+                    matrix->n, matrix->n, n, n);
     }
     if (matrix->n != n) {
-        return fs_tool_bad("%s:1:1: the matrix is %u x %u; allowed: %u x %u "
-                           "(servers) or %u x %u (ranks)",
-                           path, matrix->n, matrix->n, n, n, traffic->n_ranks,
-                           traffic->n_ranks);
+        fs_tool_bad("%s:1:1: the matrix is %u x %u; allowed: %u x %u "
+                    "(servers) or %u x %u (ranks)",
+                    name, matrix->n, matrix->n, n, n, traffic->n_ranks,
+                    traffic->n_ranks);
     }
-    rc = allocate_pairs(traffic);
-    for (uint32_t u = 0; rc == FS_TOOL_OK && u < n; ++u) {
+    traffic->pairs = fs_tool_calloc(all * all, sizeof(uint64_t));
+    for (uint32_t u = 0; u < n; ++u) {
         for (uint32_t w = 0; w < n; ++w) {
             spread_tile(traffic, u, w, matrix->bytes[(size_t)u * n + w]);
         }
     }
-    return rc;
+    free(matrix->bytes);
 }
 
-static int too_much(void)
+/* Sums that pass 2^62 are told so. */
+static void must_fit(fs_status_t status, const char *what)
 {
-    return fs_tool_bad("--mean: the sum over all pairs of ranks passes 2^62 "
-                       "bytes; allowed: less");
-}
-
-static int draw_pattern(const fs_tool_traffic_args_t *args,
-                        const fs_pattern_t *pattern, const shape_t *shape,
-                        fs_tool_traffic_t *traffic)
-{
-    fs_status_t status;
-    int         rc = allocate_pairs(traffic);
-
-    if (rc != FS_TOOL_OK) {
-        return rc;
-    }
-    fs_tool_progress_begin("drawing the pattern", 0);
-    status = fs_pattern_fill(pattern, shape->n_ranks, shape->server_of,
-                             args->mean, args->seed, traffic->pairs);
-    fs_tool_progress_end();
     if (status == FS_ERR_OVERFLOW) {
-        return too_much();
+        fs_tool_bad("--mean: the sum over all pairs of ranks passes 2^62 "
+                    "bytes; allowed: less");
     }
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("--pattern", status);
+    fs_tool_must(status, what);
+}
+
+static void draw_pattern(const fs_tool_traffic_args_t *args,
+                         const fs_pattern_t           *pattern,
+                         fs_tool_traffic_t            *traffic)
+{
+    size_t n = traffic->n_ranks;
+
+    traffic->pairs = fs_tool_calloc(n * n, sizeof(uint64_t));
+    fs_tool_progress_begin("drawing the pattern", 0);
+    must_fit(fs_pattern_fill(pattern, traffic->n_ranks, traffic->server_of,
+                             args->mean, args->seed, traffic->pairs),
+             "--pattern");
+    fs_tool_progress_end();
 }
 
 /* ---- summary ---- */
@@ -273,144 +243,86 @@ static void add_row(fs_tool_traffic_t *traffic, uint32_t src,
             received[dst] += bytes;
         }
     }
-    if (sent > traffic->summary.max_inter) {
-        traffic->summary.max_inter = sent;
-    }
+    traffic->summary.max_inter = fs_u64_max(traffic->summary.max_inter, sent);
 }
 
-/* The sum is checked first: then no partial sum can overflow. */
-static bool sum_fits(const fs_tool_traffic_t *traffic)
-{
-    size_t   n   = (size_t)traffic->n_ranks * traffic->n_ranks;
-    uint64_t sum = 0;
-
-    for (size_t k = 0; k < n; ++k) {
-        if (traffic->pairs[k] > FS_TOOL_MATRIX_MAX_SUM - sum) {
-            return false;
-        }
-        sum += traffic->pairs[k];
-    }
-    return true;
-}
-
-static int sum_up(fs_tool_traffic_t *traffic)
+/* The sum of all pairs fits in 64 bits: a matrix file's is at most 2^62, and
+ * patterns see to it. So no sum here can overflow. */
+static void sum_up(fs_tool_traffic_t *traffic)
 {
     fs_traffic_t *summary  = &traffic->summary;
-    uint64_t     *received = calloc(traffic->n_ranks, sizeof(*received));
-    fs_status_t   status   = FS_ERR_NOMEM;
+    uint64_t     *received = fs_tool_calloc(traffic->n_ranks, sizeof(uint64_t));
 
     summary->n_servers = fs_topo_n_servers(traffic->topo);
-    summary->bytes     = calloc(summary->n_servers, summary->n_servers * 8);
-    if (received != NULL && summary->bytes != NULL) {
-        status = sum_fits(traffic) ? FS_OK : FS_ERR_OVERFLOW;
-    }
-    for (uint32_t r = 0; status == FS_OK && r < traffic->n_ranks; ++r) {
+    summary->bytes = fs_tool_calloc(summary->n_servers, summary->n_servers * 8);
+    for (uint32_t r = 0; r < traffic->n_ranks; ++r) {
         add_row(traffic, r, received);
     }
-    for (uint32_t r = 0; status == FS_OK && r < traffic->n_ranks; ++r) {
-        if (received[r] > summary->max_inter) {
-            summary->max_inter = received[r];
-        }
+    for (uint32_t r = 0; r < traffic->n_ranks; ++r) {
+        summary->max_inter = fs_u64_max(summary->max_inter, received[r]);
     }
     free(received);
-    if (status == FS_OK) {
-        status = fs_traffic_sum(summary);
-    }
-    if (status == FS_ERR_OVERFLOW) {
-        return too_much();
-    }
-    return status == FS_OK ? FS_TOOL_OK : fs_tool_status("traffic", status);
+    must_fit(fs_traffic_sum(summary), "traffic");
 }
 
 /* ---- all of it ---- */
 
-static int from_matrix(const fs_tool_traffic_args_t *args, shape_t *shape,
-                       fs_tool_traffic_t *traffic)
+static void from_matrix(const fs_tool_traffic_args_t *args,
+                        fs_tool_traffic_t            *traffic)
 {
-    fs_tool_matrix_t matrix   = {0, NULL};
     bool             is_stdin = strcmp(args->matrix, "-") == 0;
+    fs_tool_matrix_t matrix;
     char             name[WHY_LEN];
-    int              rc;
 
     snprintf(name, sizeof(name), "%s",
              is_stdin ? "standard input" : fs_tool_quote(args->matrix));
-    rc = fs_tool_matrix_file(args->matrix, name, &matrix);
-    if (rc == FS_TOOL_OK) {
-        rc = make_shape(args, matrix.n, shape);
-    }
-    if (rc == FS_TOOL_OK) {
-        rc = make_topo(args, shape, traffic);
-    }
-    if (rc == FS_TOOL_OK) {
-        rc = use_matrix(name, &matrix, traffic);
-    }
-    free(matrix.bytes);
-    return rc;
+    fs_tool_matrix_file(args->matrix, name, &matrix);
+    make_topo(args, matrix.n, traffic);
+    use_matrix(name, &matrix, traffic);
 }
 
-static int from_pattern(const fs_tool_traffic_args_t *args, shape_t *shape,
-                        fs_tool_traffic_t *traffic)
+static void from_pattern(const fs_tool_traffic_args_t *args,
+                         fs_tool_traffic_t            *traffic)
 {
     fs_pattern_t pattern;
     char         why[WHY_LEN];
-    int          rc;
 
     if (fs_pattern_parse(args->pattern, &pattern, why, sizeof(why)) != FS_OK) {
-        return fs_tool_bad("--pattern %s", why);
+        fs_tool_bad("--pattern %s", why);
     }
-    rc = make_shape(args, 0, shape);
-    if (rc == FS_TOOL_OK) {
-        rc = make_topo(args, shape, traffic);
-    }
-    if (rc == FS_TOOL_OK) {
-        rc = draw_pattern(args, &pattern, shape, traffic);
-    }
-    return rc;
+    make_topo(args, 0, traffic);
+    draw_pattern(args, &pattern, traffic);
 }
 
-int fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
-                         fs_tool_traffic_t            *traffic)
+void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
+                          fs_tool_traffic_t            *traffic)
 {
-    shape_t shape = {0, NULL};
-    int     rc;
-
-    memset(traffic, 0, sizeof(*traffic));
+    *traffic = (fs_tool_traffic_t){0};
     if ((args->matrix != NULL) == (args->pattern != NULL)) {
-        return fs_tool_bad("%s; allowed: --matrix FILE or --pattern NAME",
-                           args->matrix == NULL ? "no traffic was given"
-                                                : "two kinds of traffic");
+        fs_tool_bad("%s; allowed: --matrix FILE or --pattern NAME",
+                    args->matrix == NULL ? "no traffic was given"
+                                         : "two kinds of traffic");
     }
-    rc = args->matrix != NULL ? from_matrix(args, &shape, traffic)
-                              : from_pattern(args, &shape, traffic);
-    if (rc == FS_TOOL_OK) {
-        rc = sum_up(traffic);
-    }
-    free(shape.server_of);
-    if (rc != FS_TOOL_OK) {
-        fs_tool_traffic_fini(traffic);
-    }
-    return rc;
+    (args->matrix != NULL ? from_matrix : from_pattern)(args, traffic);
+    sum_up(traffic);
 }
 
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic)
 {
     fs_topo_destroy(traffic->topo);
+    free(traffic->server_of);
     free(traffic->pairs);
     free(traffic->summary.bytes);
-    memset(traffic, 0, sizeof(*traffic));
 }
 
-fs_status_t fs_tool_traffic_local(const fs_tool_traffic_t *traffic,
-                                  uint32_t server, fs_local_traffic_t *local_p)
+void fs_tool_traffic_local(const fs_tool_traffic_t *traffic, uint32_t server,
+                           fs_local_traffic_t *local_p)
 {
     const fs_topo_t *topo    = traffic->topo;
     uint32_t         n_local = fs_topo_n_local(topo, server);
     size_t           n       = traffic->n_ranks;
-    uint64_t        *send    = malloc(2 * n_local * n * sizeof(*send));
+    uint64_t        *send    = fs_tool_calloc(2 * n_local * n, sizeof(*send));
 
-    if (send == NULL) {
-        return FS_ERR_NOMEM;
-    }
     for (uint32_t i = 0; i < n_local; ++i) {
         uint32_t  me  = fs_topo_rank(topo, server, i);
         uint64_t *row = send + i * n, *column = row + n_local * n;
@@ -421,5 +333,4 @@ fs_status_t fs_tool_traffic_local(const fs_tool_traffic_t *traffic,
         }
     }
     *local_p = (fs_local_traffic_t){send, send + n_local * n, true, true};
-    return FS_OK;
 }

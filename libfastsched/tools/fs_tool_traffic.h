@@ -25,25 +25,24 @@ typedef struct fs_tool_traffic_args {
 typedef struct fs_tool_traffic {
     fs_topo_t   *topo;
     uint32_t     n_ranks;
-    uint64_t    *pairs;   /* [n_ranks x n_ranks] row-major, [src][dst] */
-    fs_traffic_t summary; /* complete, max_inter included */
+    uint32_t    *server_of; /* [n_ranks] */
+    uint64_t    *pairs;     /* [n_ranks x n_ranks] row-major, [src][dst] */
+    fs_traffic_t summary;   /* complete, max_inter included */
 } fs_tool_traffic_t;
 
 /* Set defaults and add the rows. args must live until the options are read. */
 void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
                              fs_tool_options_t      *options);
 
-/* FS_TOOL_OK: *traffic is the caller's, fs_tool_traffic_fini(). Otherwise an
- * exit code, and a message has been printed. */
-int fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
-                         fs_tool_traffic_t            *traffic);
-
+/* The caller's: fs_tool_traffic_fini(). */
+void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
+                          fs_tool_traffic_t            *traffic);
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic);
 
 /* What the ranks of a server know, for fs_plan_create(). Both matrices are in
- * one block: free((void *)local_p->send). FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_tool_traffic_local(const fs_tool_traffic_t *traffic,
-                                  uint32_t server, fs_local_traffic_t *local_p);
+ * one block: free((void *)local_p->send). */
+void fs_tool_traffic_local(const fs_tool_traffic_t *traffic, uint32_t server,
+                           fs_local_traffic_t *local_p);
 
 /* Lanes that serve the tile between two servers: those that both have. */
 uint32_t fs_tool_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
