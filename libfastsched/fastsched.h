@@ -176,32 +176,63 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
 
 /* ---- selection ---- */
 
+/*
+ * Lists of choices, a row each: X(value, word, text). The word is what users
+ * type and logs print, the text says in a few words what it is. Each list is the
+ * only one: enum, tables, allowed words, help texts and counters are made of it,
+ * and the word names the object that does the work (fs_alg_staged,
+ * fs_balance_minmove, fs_decompose_compact).
+ */
+
+/** Of a row: its value in an enum; one more, in a sum. */
+#define FS_LIST_VALUE(_value, ...) _value,
+#define FS_LIST_ONE(...)           +1
+
+/** Algorithms: what serves a call. */
+#define FS_ALG_MAP(X)                                 \
+    X(FS_ALG_STAGED, staged, "balance, stages: FAST") \
+    X(FS_ALG_PIPE2D, pipe2d, "along rails: SABRE")    \
+    X(FS_ALG_DIRECT, direct, "the plain rotation")
+
 typedef enum fs_alg {
-    FS_ALG_HOST,   /**< the host MPI's own algorithm */
-    FS_ALG_STAGED, /**< balance, one-to-one server stages, redistribute */
-    FS_ALG_PIPE2D, /**< pipelined 2D exchange along rails, SABRE §6 */
-    FS_ALG_DIRECT  /**< rank r to r + 1, r + 2, ...: the baseline */
+    FS_ALG_HOST, /**< the host MPI's own algorithm, "host" */
+    FS_ALG_MAP(FS_LIST_VALUE)
 } fs_alg_t;
 
-typedef enum fs_balance {
-    FS_BALANCE_MINMOVE,  /**< fewest bytes moved inside servers for lanes of
-                              equal length, each to its namesake (ours) */
-    FS_BALANCE_EQUALIZE, /**< equal row sums, merged peer transfer, FAST §4.1 */
-    FS_BALANCE_GREEDY,   /**< blocks by size to the lane of their destination,
-                              SABRE Algorithm 1 */
-    FS_BALANCE_ROWCOL    /**< row and column transfers until every sum is at
-                              most the target, DHBvN §IV */
-} fs_balance_t;
+enum { FS_N_ALGS = 1 FS_ALG_MAP(FS_LIST_ONE) };
 
-typedef enum fs_decompose {
-    FS_DECOMPOSE_AUTO,         /**< the cheapest by the cost model */
-    FS_DECOMPOSE_COMPACT,      /**< few stages, within 2% of the bound (ours) */
-    FS_DECOMPOSE_OPENSHOP,     /**< list scheduling, no stages (ours) */
-    FS_DECOMPOSE_BIRKHOFF,     /**< exact, FAST §4.2 */
-    FS_DECOMPOSE_HIERARCHICAL, /**< exact, lanes permuted, DHBvN §III; a plan
-                                    balances with ROWCOL whatever is asked */
-    FS_DECOMPOSE_SPREADOUT     /**< shifted diagonals: the baseline */
-} fs_decompose_t;
+/** How a tile becomes lane streams. */
+#define FS_BALANCE_MAP(X)                                                    \
+    /* for lanes of equal length, each to its namesake (ours) */             \
+    X(FS_BALANCE_MINMOVE, minmove, "fewest bytes moved inside servers")      \
+    /* equal row sums, merged peer transfer, FAST 4.1 */                     \
+    X(FS_BALANCE_EQUALIZE, equalize, "FAST")                                 \
+    /* blocks by size to the lane of their destination, SABRE Algorithm 1 */ \
+    X(FS_BALANCE_GREEDY, greedy, "SABRE")                                    \
+    /* rows and columns, until every sum is at most the target, DHBvN IV */  \
+    X(FS_BALANCE_ROWCOL, rowcol, "DHBvN")
+
+typedef enum fs_balance { FS_BALANCE_MAP(FS_LIST_VALUE) } fs_balance_t;
+
+enum { FS_N_BALANCES = FS_BALANCE_MAP(FS_LIST_ONE) };
+
+/** How the server matrix becomes a schedule. */
+#define FS_DECOMPOSE_MAP(X)                                                 \
+    X(FS_DECOMPOSE_AUTO, auto, "by cost")                                   \
+    /* within 2% of the bound (ours) */                                     \
+    X(FS_DECOMPOSE_COMPACT, compact, "few stages")                          \
+    /* list scheduling (ours) */                                            \
+    X(FS_DECOMPOSE_OPENSHOP, openshop, "no stages")                         \
+    /* FAST 4.2 */                                                          \
+    X(FS_DECOMPOSE_BIRKHOFF, birkhoff, "exact, FAST")                       \
+    /* lanes permuted, DHBvN III; always balanced with ROWCOL */            \
+    X(FS_DECOMPOSE_HIERARCHICAL, hierarchical, "exact, with rowcol, DHBvN") \
+    /* the baseline */                                                      \
+    X(FS_DECOMPOSE_SPREADOUT, spreadout, "shifted diagonals")
+
+typedef enum fs_decompose { FS_DECOMPOSE_MAP(FS_LIST_VALUE) } fs_decompose_t;
+
+enum { FS_N_DECOMPOSITIONS = FS_DECOMPOSE_MAP(FS_LIST_ONE) };
 
 /* ---- schedule: the server matrix in time ---- */
 
@@ -260,11 +291,10 @@ fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
 /** NULL is fine. */
 void fs_schedule_destroy(fs_schedule_t *schedule);
 
-/** The word users type: "auto", "compact", "openshop", "birkhoff",
- *  "hierarchical", "spreadout". */
+/** The word users type; "unknown" for what has none. */
 const char *fs_decompose_name(fs_decompose_t how);
 
-/** The word users type: "minmove", "equalize", "greedy", "rowcol". */
+/** Likewise. */
 const char *fs_balance_name(fs_balance_t how);
 
 /**
@@ -357,7 +387,7 @@ typedef struct fs_choice {
     const char *reason;
 } fs_choice_t;
 
-/** The word users type for an algorithm: "host", "staged", "pipe2d", "direct". */
+/** The word users type; "host"; "unknown" for what is no algorithm. */
 const char *fs_alg_name(fs_alg_t alg);
 
 /** Pick the algorithm of one call (SABRE §4). Integers only. */

@@ -368,8 +368,6 @@ void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
 bool fs_coll_describe_guard(const fs_coll_t *coll, uint32_t k, char *text,
                             size_t text_len);
 
-enum { FS_N_ALGS = FS_ALG_DIRECT + 1 };
-
 /** Sums over the calls of one communicator, this rank's view. */
 typedef struct fs_coll_stats {
     uint64_t calls;

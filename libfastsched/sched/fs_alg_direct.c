@@ -62,16 +62,16 @@ static void emit_wire(fs_emit_t *em)
     }
 }
 
-bool fs_alg_direct_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst)
+static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                  uint32_t src, uint32_t dst)
 {
     (void)topo;
     (void)params;
     return src != dst;
 }
 
-fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan)
+static fs_status_t build(const fs_plan_request_t *request,
+                         fs_program_t *program, fs_plan_t *plan)
 {
     fs_arena_t  arena = {0};
     fs_emit_t   em;
@@ -85,3 +85,5 @@ fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
     fs_arena_fini(&arena);
     return status;
 }
+
+const fs_algorithm_t fs_alg_direct = {.build = build, .talks = talks};

@@ -261,8 +261,8 @@ static fs_status_t emit(pipe2d_t *p, fs_program_t *program, fs_plan_t *plan)
     return status;
 }
 
-bool fs_alg_pipe2d_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst)
+static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                  uint32_t src, uint32_t dst)
 {
     (void)params;
     return rail_start(topo, fs_topo_server(topo, src),
@@ -270,8 +270,8 @@ bool fs_alg_pipe2d_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                       fs_topo_local(topo, dst)) == fs_topo_local(topo, src);
 }
 
-fs_status_t fs_alg_pipe2d_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan)
+static fs_status_t build(const fs_plan_request_t *request,
+                         fs_program_t *program, fs_plan_t *plan)
 {
     pipe2d_t    p = {.request = request,
                      .topo    = request->topo,
@@ -285,3 +285,6 @@ fs_status_t fs_alg_pipe2d_build(const fs_plan_request_t *request,
     fs_arena_fini(&p.arena);
     return status;
 }
+
+const fs_algorithm_t fs_alg_pipe2d = {
+    .chosen = true, .build = build, .talks = talks};

@@ -15,7 +15,9 @@
  * lines whole, and the last transfer of a pair takes all that is left: streams
  * are a little longer than the schedule thinks where capacities are rounded up.
  */
+#include "sched/fs_balance_modes.h"
 #include "sched/fs_flow.h"
+#include "sched/fs_schedule.h"
 #include "sched/fs_tiles.h"
 #include "sched/fs_topo.h"
 
@@ -325,12 +327,21 @@ static fs_status_t emit(staged_t *st, fs_program_t *program, fs_plan_t *plan)
     return status;
 }
 
-/* DHBvN's lanes are full permutations, whatever balance the user asked for:
- * they pair servers of as many lanes. */
+/* Some schedules come with a balance, whatever the user asked for. */
+static fs_balance_t balance_of(const fs_plan_params_t *params)
+{
+    const fs_decompose_row_t *row = fs_decompose_row(params->decompose);
+
+    return row != NULL && row->method->fixes_balance ? row->method->balance
+                                                     : params->balance;
+}
+
+/* DHBvN's lanes are full permutations: they pair servers of as many lanes. */
 static bool permutes_lanes(const fs_plan_params_t *params)
 {
-    return params->balance == FS_BALANCE_ROWCOL ||
-           params->decompose == FS_DECOMPOSE_HIERARCHICAL;
+    const fs_balance_row_t *row = fs_balance_row(balance_of(params));
+
+    return row != NULL && row->mode->permutes_lanes;
 }
 
 static fs_status_t find_nodes(staged_t *st)
@@ -353,8 +364,8 @@ static fs_status_t find_nodes(staged_t *st)
 
 /* Each lane to its like in the nodes of its pair, but ROWCOL lets any lane talk
  * to any. */
-bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst)
+static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                  uint32_t src, uint32_t dst)
 {
     uint32_t a = fs_topo_lane(topo, src), b = fs_topo_lane(topo, dst);
     uint32_t u = fs_topo_server(topo, src), w = fs_topo_server(topo, dst);
@@ -368,14 +379,12 @@ bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
     return fs_nodes_talk(topo, u, w, a, b);
 }
 
-fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan)
+static fs_status_t build(const fs_plan_request_t *request,
+                         fs_program_t *program, fs_plan_t *plan)
 {
     staged_t    st = {.request = request,
                       .topo    = request->topo,
-                      .balance = permutes_lanes(request->params)
-                                     ? FS_BALANCE_ROWCOL
-                                     : request->params->balance,
+                      .balance = balance_of(request->params),
                       .server  = fs_topo_server(request->topo, request->rank)};
     fs_status_t status;
 
@@ -439,3 +448,6 @@ fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
     fs_arena_fini(&st.arena);
     return status;
 }
+
+const fs_algorithm_t fs_alg_staged = {
+    .chosen = true, .build = build, .talks = talks};

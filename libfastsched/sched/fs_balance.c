@@ -12,25 +12,37 @@
 
 #include "base/fs_arith.h"
 
-static const struct {
-    const char       *name;
-    fs_balance_cut_t *cut;
-} modes[] = {
-    /* fewest moves of all that pair lanes with their namesakes */
-    [FS_BALANCE_MINMOVE] = {"minmove", fs_balance_minmove},
-    /* equal rows; bytes for one destination together */
-    [FS_BALANCE_EQUALIZE] = {"equalize", fs_balance_equalize},
-    /* few splits: the largest block first, to its destination's lane */
-    [FS_BALANCE_GREEDY] = {"greedy", fs_balance_greedy},
-    /* fewest moves of all, but lanes change partners many times */
-    [FS_BALANCE_ROWCOL] = {"rowcol", fs_balance_rowcol},
+static const fs_balance_row_t rows[] = {
+#define X(_how, _word, _text) [_how] = {#_word, &fs_balance_##_word},
+    FS_BALANCE_MAP(X)
+#undef X
 };
 
-enum { N_MODES = sizeof(modes) / sizeof(modes[0]) };
+static const fs_balance_row_t *more_rows;
+static uint32_t                n_more_rows;
+
+void fs_balance_add(const fs_balance_row_t *more, uint32_t n_more)
+{
+    more_rows   = more;
+    n_more_rows = n_more;
+}
+
+const fs_balance_row_t *fs_balance_row(fs_balance_t how)
+{
+    uint32_t k = (uint32_t)how;
+
+    if (k < FS_N_BALANCES) {
+        return &rows[k];
+    }
+    k -= FS_N_BALANCES;
+    return k < n_more_rows ? &more_rows[k] : NULL;
+}
 
 const char *fs_balance_name(fs_balance_t how)
 {
-    return (size_t)how < N_MODES ? modes[how].name : "unknown";
+    const fs_balance_row_t *row = fs_balance_row(how);
+
+    return row == NULL ? "unknown" : row->name;
 }
 
 uint64_t fs_balance_capacity(uint64_t total_bytes, uint32_t n_lanes)
@@ -47,24 +59,26 @@ uint64_t fs_balance_longest(fs_balance_t how, uint64_t total_bytes,
                             uint32_t n_lanes)
 {
     uint64_t capacity = fs_balance_capacity(total_bytes, n_lanes);
+    uint32_t slack    = fs_balance_row(how)->mode->slack;
 
-    return how == FS_BALANCE_GREEDY ? capacity + capacity / 20 : capacity;
+    return slack == 0 ? capacity : capacity + capacity / slack;
 }
 
 fs_status_t fs_balance_view(fs_balance_t how, const fs_tile_t *tile,
                             const fs_viewer_t *viewer, fs_arena_t *arena,
                             fs_streams_t *streams_p)
 {
-    size_t   blocks = (size_t)tile->n_src * tile->n_dst;
-    uint64_t total  = 0;
+    const fs_balance_row_t *row    = fs_balance_row(how);
+    size_t                  blocks = (size_t)tile->n_src * tile->n_dst;
+    uint64_t                total  = 0;
 
-    if ((size_t)how >= N_MODES) {
+    if (row == NULL) {
         return FS_ERR_INVAL;
     }
     for (size_t b = 0; b < blocks; ++b) {
         total += tile->bytes[b];
     }
-    return (tile->shared ? fs_balance_shared : modes[how].cut)(
+    return (tile->shared ? fs_balance_cut_shared : row->mode->cut)(
         tile, total, viewer, arena, streams_p);
 }
 

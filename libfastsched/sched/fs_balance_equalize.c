@@ -16,9 +16,9 @@ static uint32_t by_destination(const fs_tile_t *tile, const fs_segment_t *s)
                                : s->dst_local + tile->n_dst - last - 1;
 }
 
-fs_status_t fs_balance_equalize(const fs_tile_t *tile, uint64_t total,
-                                const fs_viewer_t *viewer, fs_arena_t *arena,
-                                fs_streams_t *streams)
+static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
+                       const fs_viewer_t *viewer, fs_arena_t *arena,
+                       fs_streams_t *streams)
 {
     uint64_t    capacity = fs_balance_capacity(total, tile->n_lanes);
     fs_deal_t   deal;
@@ -31,3 +31,5 @@ fs_status_t fs_balance_equalize(const fs_tile_t *tile, uint64_t total,
     fs_deal_rows(&deal);
     return fs_deal_finish(&deal, by_destination, tile->n_dst, arena, streams);
 }
+
+const fs_balance_mode_t fs_balance_equalize = {.cut = cut};

@@ -58,9 +58,9 @@ static void deal_block(fs_deal_t *deal, const block_t *b)
     }
 }
 
-fs_status_t fs_balance_greedy(const fs_tile_t *tile, uint64_t total,
-                              const fs_viewer_t *viewer, fs_arena_t *arena,
-                              fs_streams_t *streams)
+static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
+                       const fs_viewer_t *viewer, fs_arena_t *arena,
+                       fs_streams_t *streams)
 {
     size_t   n = (size_t)tile->n_src * tile->n_dst, b = 0;
     uint64_t longest =
@@ -85,3 +85,5 @@ fs_status_t fs_balance_greedy(const fs_tile_t *tile, uint64_t total,
     return fs_deal_finish(&deal, fs_deal_by_moves, FS_DEAL_MOVES, arena,
                           streams);
 }
+
+const fs_balance_mode_t fs_balance_greedy = {.cut = cut, .slack = 20};

@@ -515,9 +515,9 @@ static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
     return FS_OK;
 }
 
-fs_status_t fs_balance_minmove(const fs_tile_t *tile, uint64_t total,
-                               const fs_viewer_t *viewer, fs_arena_t *arena,
-                               fs_streams_t *streams)
+static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
+                       const fs_viewer_t *viewer, fs_arena_t *arena,
+                       fs_streams_t *streams)
 {
     minmove_t mm = {
         .tile   = tile,
@@ -536,3 +536,5 @@ fs_status_t fs_balance_minmove(const fs_tile_t *tile, uint64_t total,
     }
     return status == FS_OK ? write_streams(&mm, arena, streams) : status;
 }
+
+const fs_balance_mode_t fs_balance_minmove = {.cut = cut};

@@ -11,13 +11,36 @@ typedef fs_status_t fs_balance_cut_t(const fs_tile_t *tile, uint64_t total,
                                      const fs_viewer_t *viewer,
                                      fs_arena_t *arena, fs_streams_t *streams);
 
-fs_balance_cut_t fs_balance_minmove;
-fs_balance_cut_t fs_balance_equalize;
-fs_balance_cut_t fs_balance_greedy;
-fs_balance_cut_t fs_balance_rowcol;
+/* A mode, which is one file. */
+typedef struct fs_balance_mode {
+    fs_balance_cut_t *cut;
+    /* Lanes change partners: they pair servers of as many lanes, and are never
+     * shared. */
+    bool permutes_lanes;
+    /* A stream may be longer than an equal share, by a part of 1/slack of it; 0:
+     * it may not. */
+    uint32_t slack;
+} fs_balance_mode_t;
 
-/* For all of them but ROWCOL, where lanes are shared. */
-fs_balance_cut_t fs_balance_shared;
+/* Those of FS_BALANCE_MAP: fs_balance_minmove and so on. */
+#define X(_how, _word, _text) extern const fs_balance_mode_t fs_balance_##_word;
+FS_BALANCE_MAP(X)
+#undef X
+
+/* A row of the table of modes. */
+typedef struct fs_balance_row {
+    const char              *name;
+    const fs_balance_mode_t *mode;
+} fs_balance_row_t;
+
+/* NULL: there is none. */
+const fs_balance_row_t *fs_balance_row(fs_balance_t how);
+
+/* As fs_decompose_add(): the first is FS_N_BALANCES. */
+void fs_balance_add(const fs_balance_row_t *rows, uint32_t n_rows);
+
+/* For all modes that do not permute lanes, where lanes are shared. */
+fs_balance_cut_t fs_balance_cut_shared;
 
 /* The lane that each of n_local ranks serves, or FS_NO_LANE: the inverse of the
  * proxies. */

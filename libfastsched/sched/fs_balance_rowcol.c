@@ -223,9 +223,9 @@ static fs_status_t balance(rowcol_t *rc, const fs_deal_t *rows,
     return sort_pieces(rc, arena);
 }
 
-fs_status_t fs_balance_rowcol(const fs_tile_t *tile, uint64_t total,
-                              const fs_viewer_t *viewer, fs_arena_t *arena,
-                              fs_streams_t *streams)
+static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
+                       const fs_viewer_t *viewer, fs_arena_t *arena,
+                       fs_streams_t *streams)
 {
     uint64_t capacity = fs_balance_capacity(total, tile->n_lanes);
     rowcol_t rc = {.tile = tile, .spare = capacity * tile->n_lanes - total};
@@ -248,3 +248,6 @@ fs_status_t fs_balance_rowcol(const fs_tile_t *tile, uint64_t total,
     fs_schedule_destroy(schedule);
     return status;
 }
+
+const fs_balance_mode_t fs_balance_rowcol = {.cut            = cut,
+                                             .permutes_lanes = true};

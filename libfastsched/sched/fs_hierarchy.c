@@ -337,3 +337,16 @@ void fs_hierarchy_destroy(fs_hierarchy_t *hierarchy)
 {
     free(hierarchy);
 }
+
+/* ---- as a method of schedules ---- */
+
+/* The server stages of "birkhoff"; what makes it is the order of lanes inside a
+ * stage. */
+static fs_status_t build_stages(const fs_demand_t *demand, fs_arena_t *arena,
+                                fs_draft_t *draft)
+{
+    return fs_decompose_birkhoff.build(demand, arena, draft);
+}
+
+const fs_decompose_method_t fs_decompose_hierarchical = {
+    .build = build_stages, .fixes_balance = true, .balance = FS_BALANCE_ROWCOL};

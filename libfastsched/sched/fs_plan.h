@@ -71,35 +71,28 @@ typedef struct fs_plan_request {
 /* Of all that a plan without a schedule depends on, equal on every rank. */
 uint64_t fs_plan_digest(const fs_plan_request_t *request, fs_alg_t alg);
 
-/* An algorithm: writes the program and the plan's totals (staging_bytes,
- * decompose to digest). */
-typedef fs_status_t (*fs_alg_build_t)(const fs_plan_request_t *request,
-                                      fs_program_t *program, fs_plan_t *plan);
+/* An algorithm, which is one file. */
+typedef struct fs_algorithm {
+    bool chosen; /* fs_select() may take it without being told */
+    /* Write the program and the plan's totals (staging_bytes, decompose to
+     * digest). */
+    fs_status_t (*build)(const fs_plan_request_t *request,
+                         fs_program_t *program, fs_plan_t *plan);
+    /* May src send to dst, on another server, in any plan of it? */
+    bool (*talks)(const fs_topo_t *topo, const fs_plan_params_t *params,
+                  uint32_t src, uint32_t dst);
+} fs_algorithm_t;
 
-fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan);
-fs_status_t fs_alg_pipe2d_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan);
-fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan);
+/* Those of FS_ALG_MAP: fs_alg_staged and so on. */
+#define X(_alg, _word, _text) extern const fs_algorithm_t fs_alg_##_word;
+FS_ALG_MAP(X)
+#undef X
 
 /* What the staged plan of request->rank is made from: the transfers of its lane,
  * all servers' schedule else. request->local is not read. As fs_plan_create();
  * on FS_OK *schedule_p is the caller's. */
 fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
                                fs_schedule_t          **schedule_p);
-
-/* May src send to dst, on another server, in any plan of an algorithm? */
-typedef bool (*fs_alg_talks_t)(const fs_topo_t        *topo,
-                               const fs_plan_params_t *params, uint32_t src,
-                               uint32_t dst);
-
-bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst);
-bool fs_alg_pipe2d_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst);
-bool fs_alg_direct_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst);
 
 /* May src send to dst, on another server, in any plan that follows from these
  * params? Connections are made before the traffic is known. */

@@ -37,41 +37,35 @@ typedef struct call {
     bool                    skewed;
 } call_t;
 
-typedef struct row row_t;
-
-struct row {
-    bool (*applies)(const call_t *call, const row_t *row);
+typedef struct row {
+    bool (*applies)(const call_t *call);
     fs_alg_t    alg;
     const char *reason;
-};
+} row_t;
 
-static bool one_server(const call_t *call, const row_t *row)
+static bool one_server(const call_t *call)
 {
-    (void)row;
     return fs_topo_n_servers(call->topo) < 2;
 }
 
-static bool nothing_between_servers(const call_t *call, const row_t *row)
+static bool nothing_between_servers(const call_t *call)
 {
-    (void)row;
     return call->traffic->inter_bytes == 0;
 }
 
-static bool told(const call_t *call, const row_t *row)
+static bool told(const call_t *call)
 {
-    return call->params->force_algorithm && call->params->algorithm == row->alg;
+    return call->params->force_algorithm;
 }
 
-static bool small(const call_t *call, const row_t *row)
+static bool small(const call_t *call)
 {
-    (void)row;
     return (fs_u128_t)call->params->min_bytes * fs_topo_n_ranks(call->topo) >
            call->traffic->inter_bytes;
 }
 
-static bool skewed(const call_t *call, const row_t *row)
+static bool skewed(const call_t *call)
 {
-    (void)row;
     return call->skewed;
 }
 
@@ -97,14 +91,13 @@ static uint64_t busiest_line(const fs_topo_t *topo, const fs_traffic_t *traffic)
     return most;
 }
 
-static bool staged_is_cheaper(const call_t *call, const row_t *row)
+static bool staged_is_cheaper(const call_t *call)
 {
     const fs_topo_t *topo  = call->topo;
     fs_u128_t        alpha = call->params->stage_cost;
     fs_u128_t        n     = topo->n_servers;
     fs_u128_t        staged, pipe2d;
 
-    (void)row;
     if (fs_nodes_use_all_lanes(topo)) {
         return true;
     }
@@ -115,20 +108,16 @@ static bool staged_is_cheaper(const call_t *call, const row_t *row)
     return staged <= pipe2d;
 }
 
-static bool always(const call_t *call, const row_t *row)
+static bool always(const call_t *call)
 {
     (void)call;
-    (void)row;
     return true;
 }
 
 static const row_t rows[] = {
     {one_server, FS_ALG_HOST, "one server"},
     {nothing_between_servers, FS_ALG_HOST, "no bytes between servers"},
-    {told, FS_ALG_HOST, "as told"},
-    {told, FS_ALG_STAGED, "as told"},
-    {told, FS_ALG_PIPE2D, "as told"},
-    {told, FS_ALG_DIRECT, "as told"},
+    {told, FS_ALG_HOST /* not read */, "as told"},
     {small, FS_ALG_HOST, "below min_bytes"},
     {skewed, FS_ALG_STAGED, "skewed"},
     {staged_is_cheaper, FS_ALG_STAGED, "lightly skewed, staged is cheaper"},
@@ -143,8 +132,10 @@ fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,
 
     call.skewed = fs_traffic_mtm_milli(topo, traffic) >=
                   params->mtm_threshold_milli;
-    while (!rows[i].applies(&call, &rows[i])) {
+    while (!rows[i].applies(&call)) {
         ++i;
     }
-    return (fs_choice_t){rows[i].alg, call.skewed, rows[i].reason};
+    return (fs_choice_t){rows[i].applies == told ? params->algorithm
+                                                 : rows[i].alg,
+                         call.skewed, rows[i].reason};
 }

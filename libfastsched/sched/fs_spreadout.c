@@ -8,8 +8,8 @@
 #include "base/fs_arith.h"
 #include "sched/fs_schedule.h"
 
-fs_status_t fs_spreadout_build(const fs_demand_t *demand, fs_arena_t *arena,
-                               fs_draft_t *draft)
+static fs_status_t build(const fs_demand_t *demand, fs_arena_t *arena,
+                         fs_draft_t *draft)
 {
     (void)arena;
     for (uint32_t d = 1; d < demand->n; ++d) {
@@ -28,3 +28,5 @@ fs_status_t fs_spreadout_build(const fs_demand_t *demand, fs_arena_t *arena,
     }
     return FS_OK;
 }
+
+const fs_decompose_method_t fs_decompose_spreadout = {.build = build};
