@@ -32,32 +32,37 @@ typedef struct fs_param_info {
     fs_param_level_t level;
 } fs_param_info_t;
 
-/** What the host's own algorithm is left to do. */
-typedef enum fs_algorithm_param {
-    FS_ALGORITHM_AUTO,
-    FS_ALGORITHM_STAGED,
-    FS_ALGORITHM_PIPE2D,
-    FS_ALGORITHM_DIRECT,
-    FS_ALGORITHM_OFF
-} fs_algorithm_param_t;
+/** What parameter algorithm may be besides an fs_alg_t. */
+enum {
+    FS_ALGORITHM_OFF  = FS_ALG_HOST,
+    FS_ALGORITHM_AUTO = FS_N_ALGS /**< fs_select() decides */
+};
+
+/* Lists as in fastsched.h. */
+
+#define FS_TRANSPORT_MAP(X)                                           \
+    X(FS_TRANSPORT_AUTO, auto, "ucx, or mpi where that fails")        \
+    X(FS_TRANSPORT_UCX, ucx, "an error where it cannot reach a peer") \
+    X(FS_TRANSPORT_MPI, mpi, "the host MPI's own messages")
 
 typedef enum fs_transport_param {
-    FS_TRANSPORT_AUTO, /**< UCX; the host's messages where it cannot reach */
-    FS_TRANSPORT_UCX,  /**< UCX; an error where it cannot reach */
-    FS_TRANSPORT_MPI   /**< the host's messages */
+    FS_TRANSPORT_MAP(FS_LIST_VALUE)
 } fs_transport_param_t;
 
+#define FS_ACCEL_DIRECT_MAP(X)                                  \
+    X(FS_ACCEL_DIRECT_AUTO, auto, "if it has RDMA, too")        \
+    X(FS_ACCEL_DIRECT_ALWAYS, always, "if UCX is built for it") \
+    X(FS_ACCEL_DIRECT_NEVER, never, "through pinned memory of the host")
+
 typedef enum fs_accel_direct {
-    FS_ACCEL_DIRECT_AUTO, /**< if the network has RDMA */
-    FS_ACCEL_DIRECT_ALWAYS,
-    FS_ACCEL_DIRECT_NEVER
+    FS_ACCEL_DIRECT_MAP(FS_LIST_VALUE)
 } fs_accel_direct_t;
 
 enum { FS_NODES_MAX = 4096, FS_TRACE_MAX = 1024 };
 
 /** All parameters, parsed. */
 typedef struct fs_params {
-    uint32_t algorithm;     /**< fs_algorithm_param_t */
+    uint32_t algorithm;     /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
     uint32_t mtm_threshold; /**< thousandths */
     uint64_t min_bytes;
     uint32_t lanes;               /**< per server; 0: as many as NICs in use */

@@ -274,6 +274,12 @@ static void say_ranges(fs_line_t *line, const fs_coll_stats_t *all, uint32_t n)
     }
 }
 
+/* ", N staged", one for each algorithm of ours. */
+static void say_algorithm(fs_line_t *line, unsigned alg, unsigned long long n)
+{
+    fs_line_say(line, ", %llu %s", n, fs_alg_name((fs_alg_t)alg));
+}
+
 /* What all ranks do alike is told as this rank has it. */
 static void say_stats(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
                       const fs_coll_stats_t *all, uint32_t n)
@@ -286,14 +292,15 @@ static void say_stats(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
     if (n < coll->topo->n_ranks) {
         fs_line_say(&line, ", rank %u alone", coll->rank);
     }
+    fs_line_say(&line, ": %llu calls", ull(s->calls));
+    for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+        say_algorithm(&line, alg, s->calls_by[alg]);
+    }
     fs_line_say(
         &line,
-        ": %llu calls, %llu staged, %llu pipe2d, %llu direct, %llu plans "
-        "kept from earlier calls, %llu calls without a summary; guard: "
-        "%llu looks, %llu classes back to the host; stage cost %llu "
+        ", %llu plans kept from earlier calls, %llu calls without a summary; "
+        "guard: %llu looks, %llu classes back to the host; stage cost %llu "
         "bytes; least/mean/most of %u ranks: ",
-        ull(s->calls), ull(s->calls_by[FS_ALG_STAGED]),
-        ull(s->calls_by[FS_ALG_PIPE2D]), ull(s->calls_by[FS_ALG_DIRECT]),
         ull(s->cache_hits), ull(s->skipped), ull(s->guard_looks),
         ull(s->guard_gone_back), ull(s->stage_cost), n);
     say_ranges(&line, all, n);
@@ -426,12 +433,12 @@ void fs_wrapper_summary(const fs_wrapper_t *wrapper)
     if (unused != NULL) {
         fs_line_say(&line, "summary: not used: %s", unused);
     } else {
-        fs_line_say(&line,
-                    "summary: %llu calls, %llu staged, %llu pipe2d, "
-                    "%llu direct, %llu bytes between servers",
-                    wrapper->calls, wrapper->calls_by[FS_ALG_STAGED],
-                    wrapper->calls_by[FS_ALG_PIPE2D],
-                    wrapper->calls_by[FS_ALG_DIRECT], wrapper->inter_bytes);
+        fs_line_say(&line, "summary: %llu calls", wrapper->calls);
+        for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+            say_algorithm(&line, alg, wrapper->calls_by[alg]);
+        }
+        fs_line_say(&line, ", %llu bytes between servers",
+                    wrapper->inter_bytes);
     }
     wrapper->say(text);
 }

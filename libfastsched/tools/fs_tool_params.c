@@ -5,26 +5,30 @@
 
 #include "fastsched_exec.h"
 
+#include <string.h>
+
 #define KIB UINT64_C(1024)
 #define GIB (KIB * KIB * KIB)
 
+const char *fs_tool_word(const char *name)
+{
+    return strcmp(name, "unknown") == 0 ? NULL : name;
+}
+
 const char *fs_tool_balance_word(uint32_t k)
 {
-    return k <= FS_BALANCE_ROWCOL ? fs_balance_name((fs_balance_t)k) : NULL;
+    return fs_tool_word(fs_balance_name((fs_balance_t)k));
 }
 
 const char *fs_tool_decompose_word(uint32_t k)
 {
-    return k <= FS_DECOMPOSE_SPREADOUT ? fs_decompose_name((fs_decompose_t)k)
-                                       : NULL;
+    return fs_tool_word(fs_decompose_name((fs_decompose_t)k));
 }
 
 /* The host's own algorithm has no program of ours: its place is auto's. */
 static const char *algorithm_word(uint32_t k)
 {
-    return k == 0               ? "auto"
-           : k <= FS_ALG_DIRECT ? fs_alg_name((fs_alg_t)k)
-                                : NULL;
+    return k == FS_ALG_HOST ? "auto" : fs_tool_word(fs_alg_name((fs_alg_t)k));
 }
 
 static const char *format_word(uint32_t k)

@@ -28,6 +28,9 @@ int fs_tool_params_check(const fs_tool_params_args_t *args);
 /* Once the options are read. */
 fs_plan_params_t fs_tool_params(const fs_tool_params_args_t *args);
 
+/* A name of the library; NULL if it is that of nothing. */
+const char *fs_tool_word(const char *name);
+
 /* k-th word, NULL after the last. */
 const char *fs_tool_balance_word(uint32_t k);
 const char *fs_tool_decompose_word(uint32_t k);

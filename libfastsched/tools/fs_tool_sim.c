@@ -9,6 +9,7 @@
  */
 #include "tools/fs_tool_sim.h"
 
+#include "tools/fs_tool_params.h"
 #include "tools/fs_tool_program.h"
 #include "tools/fs_tool_progress.h"
 
@@ -41,8 +42,7 @@ const char *fs_tool_sim_algorithm(uint32_t k)
         return k == 0 ? "auto" : fs_alg_name((fs_alg_t)k);
     }
     k -= FS_TOOL_SIM_OURS;
-    return k <= FS_SIM_RELAY ? fs_sim_baseline_name((fs_sim_baseline_t)k)
-                             : NULL;
+    return fs_tool_word(fs_sim_baseline_name((fs_sim_baseline_t)k));
 }
 
 static bool is_baseline(const run_t *run)

@@ -15,7 +15,7 @@ typedef enum fs_tool_sim_level {
 
 /* Words of --algorithm: auto and ours, as fs_alg_t counts them, then
  * fs_sim_baseline_t. */
-enum { FS_TOOL_SIM_OURS = FS_ALG_DIRECT + 1 };
+enum { FS_TOOL_SIM_OURS = FS_N_ALGS };
 
 /* Up to so many ranks auto simulates them all. */
 enum { FS_TOOL_SIM_MANY = 1024 };

@@ -385,29 +385,26 @@ START_TEST(one_rank_needs_confirmation)
 END_TEST
 
 static const struct {
-    fs_algorithm_param_t algorithm;
-    fs_alg_t             alg;
-    fs_decompose_t       decompose;
-    const char          *line;
+    fs_alg_t       alg;
+    fs_decompose_t decompose;
+    const char    *line;
 } told[] = {
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_AUTO, "staged (as told)"},
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_COMPACT, ", compact, "},
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_OPENSHOP,
+    {FS_ALG_STAGED, FS_DECOMPOSE_AUTO, "staged (as told)"},
+    {FS_ALG_STAGED, FS_DECOMPOSE_COMPACT, ", compact, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_OPENSHOP,
      "openshop, 0."}, /* no stages to count */
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_BIRKHOFF, " stages, "},
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_HIERARCHICAL,
-     ", hierarchical, "},
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_SPREADOUT,
-     ", spreadout, "},
-    {FS_ALGORITHM_PIPE2D, FS_ALG_PIPE2D, FS_DECOMPOSE_AUTO, "pipe2d (as told)"},
-    {FS_ALGORITHM_DIRECT, FS_ALG_DIRECT, FS_DECOMPOSE_AUTO, "direct (as told)"},
+    {FS_ALG_STAGED, FS_DECOMPOSE_BIRKHOFF, " stages, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_HIERARCHICAL, ", hierarchical, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_SPREADOUT, ", spreadout, "},
+    {FS_ALG_PIPE2D, FS_DECOMPOSE_AUTO, "pipe2d (as told)"},
+    {FS_ALG_DIRECT, FS_DECOMPOSE_AUTO, "direct (as told)"},
 };
 #define N_TOLD ((int)(sizeof(told) / sizeof(told[0])))
 
 START_TEST(each_does_as_told)
 {
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ranks[r].params.algorithm = told[_i].algorithm;
+        ranks[r].params.algorithm = told[_i].alg;
         ranks[r].params.decompose = told[_i].decompose;
         ranks[r].params.verbose   = 1;
     }
@@ -692,14 +689,14 @@ END_TEST
 /* One rank would run another program than all others. */
 static void plans_otherwise(rank_t *me, int k)
 {
-    me->coll->params.algorithm = me->rank == 3 && k == 1 ? FS_ALGORITHM_DIRECT
-                                                         : FS_ALGORITHM_STAGED;
+    me->coll->params.algorithm = me->rank == 3 && k == 1 ? FS_ALG_DIRECT
+                                                         : FS_ALG_STAGED;
     scale(me, 5000 + 100 * (uint64_t)k);
 }
 
 START_TEST(plans_that_differ_do_not_run)
 {
-    SET(algorithm, FS_ALGORITHM_STAGED);
+    SET(algorithm, FS_ALG_STAGED);
     SET(watchdog, 1); /* if they do */
     live_on(3, plans_otherwise);
     for (int k = 0; k < 3; ++k) {
@@ -859,7 +856,7 @@ END_TEST
 
 START_TEST(guard_leaves_the_forced_alone)
 {
-    SET(algorithm, FS_ALGORITHM_DIRECT);
+    SET(algorithm, FS_ALG_DIRECT);
     live_on(12, NULL);
     ck_assert_uint_eq(ranks[0].stats.guard_looks, 0);
     ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_DIRECT], 12);
@@ -898,7 +895,7 @@ START_TEST(silence_is_an_error)
 
     fs_loop_set_faults(host.loop, &faults);
     SET(watchdog, 1);
-    SET(algorithm, FS_ALGORITHM_DIRECT);
+    SET(algorithm, FS_ALG_DIRECT);
     live_all();
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         bool stalled = ranks[r].called == FS_ERR_STALLED;

@@ -231,7 +231,7 @@ static void *live(void *arg)
 
     MUST(b != NULL);
     fs_params_init(&params);
-    params.algorithm = FS_ALGORITHM_STAGED;
+    params.algorithm = FS_ALG_STAGED;
     params.transport = FS_TRANSPORT_MPI;
     params.min_bytes = 0;
     params.chunk     = 1024;

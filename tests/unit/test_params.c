@@ -174,9 +174,9 @@ static const struct {
     uint64_t    stored;
 } good[] = {
     {"algorithm", "auto", FS_ALGORITHM_AUTO},
-    {"algorithm", "staged", FS_ALGORITHM_STAGED},
-    {"algorithm", "pipe2d", FS_ALGORITHM_PIPE2D},
-    {"algorithm", "direct", FS_ALGORITHM_DIRECT},
+    {"algorithm", "staged", FS_ALG_STAGED},
+    {"algorithm", "pipe2d", FS_ALG_PIPE2D},
+    {"algorithm", "direct", FS_ALG_DIRECT},
     {"algorithm", "off", FS_ALGORITHM_OFF},
     {"transport", "auto", FS_TRANSPORT_AUTO},
     {"transport", "ucx", FS_TRANSPORT_UCX},

@@ -438,7 +438,7 @@ static void gather_all(uint32_t n_tags, uint64_t seed)
         me->n_calls   = 1;
         fs_params_init(&me->params);
         me->params.transport = FS_TRANSPORT_MPI;
-        me->params.algorithm = FS_ALGORITHM_STAGED;
+        me->params.algorithm = FS_ALG_STAGED;
         me->params.chunk     = 4096;
         me->params.min_bytes = 0;
         for (uint32_t s = 0; s < N_RANKS; ++s) {
@@ -470,8 +470,8 @@ static void all_came_out(fs_status_t created, uint32_t n_ran)
 /* Every algorithm, several calls on one communicator. */
 START_TEST(data_arrive)
 {
-    static const fs_algorithm_param_t algorithms[] = {
-        FS_ALGORITHM_STAGED, FS_ALGORITHM_PIPE2D, FS_ALGORITHM_DIRECT};
+    static const fs_alg_t algorithms[] = {FS_ALG_STAGED, FS_ALG_PIPE2D,
+                                          FS_ALG_DIRECT};
 
     gather_all(FEW_TAGS, 40 + (uint64_t)_i);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
