@@ -58,9 +58,6 @@ static void add_plan_rows(args_t *args, fs_tool_options_t *options)
     fs_tool_params_options(&args->params, options);
     fs_tool_program_options(&args->params, options);
     row        = find_row(options, "algorithm");
-    row->help  = "auto (staged or pipe2d, by skew), staged, pipe2d,\n"
-                 "direct; or what others do: all-at-once,\n"
-                 "spreadout, hierarchical2d, relay (auto)";
     row->value = &args->algorithm;
     row->word  = fs_tool_sim_algorithm;
     find_row(options, "stage-cost")->help =
@@ -119,10 +116,8 @@ static void add_network_rows(args_t *args, fs_tool_options_t *options)
                                    UINT64_C(1) << 62});
     fs_tool_add(options,
                 (fs_tool_option_t){FS_TOOL_WORD, "topology", "NAME",
-                                   "inside a server: switch, mesh, ring or\n"
-                                   "hybrid-cube (switch)",
-                                   .value = &args->fabric,
-                                   .word  = fs_tool_sim_fabric});
+                                   "inside a server:", .value = &args->fabric,
+                                   .word = fs_tool_sim_fabric});
 }
 
 static void add_run_rows(args_t *args, fs_tool_options_t *options)

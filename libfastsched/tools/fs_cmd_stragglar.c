@@ -321,10 +321,8 @@ static void add_options(args_t *args, fs_tool_options_t *options)
         {FS_TOOL_U32, "straggler", "R",
          "the rank that comes late, default the last", &args->straggler, 0,
          FS_STRAGGLER_MAX_RANKS - 1, NULL},
-        {FS_TOOL_WORD, "algorithm", "NAME",
-         "stragglar (default), ring, rhd (recursive halving and\n"
-         "doubling), broadcast, all-pairs",
-         &args->algorithm, 0, 0, algorithm_word},
+        {FS_TOOL_WORD, "algorithm", "NAME", NULL, &args->algorithm, 0, 0,
+         algorithm_word},
         {FS_TOOL_FLAG, "verify", NULL,
          "prove that it is an allreduce; if not, exit with 1", &args->verify, 0,
          0, NULL},

@@ -73,7 +73,8 @@ typedef struct fs_tool_option {
     fs_tool_kind_t kind;
     const char    *name; /* without the dashes */
     const char    *arg;  /* what the help calls the value */
-    const char    *help; /* lines separated by \n */
+    const char    *help; /* lines separated by \n; of a WORD, if it ends with
+                            a colon or is NULL, the words are added */
     void          *value;
     uint64_t       min, max; /* of numbers, as stored */
     /* Of a WORD: the k-th word, NULL after the last. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WHY_LEN = 512, HELP_COLUMN = 26 };
+enum { WHY_LEN = 512, HELP_COLUMN = 26, HELP_WIDTH = 44 };
 
 void fs_tool_add(fs_tool_options_t *options, fs_tool_option_t row)
 {
@@ -208,10 +208,48 @@ static const char *allowed(const fs_tool_option_t *row, char *out,
 
 /* ---- help ---- */
 
+/* One more word, in this line or the next. */
+static void append_word(char *out, size_t out_len, const char *word)
+{
+    const char *line = strrchr(out, '\n');
+    size_t      used = strlen(line == NULL ? out : line + 1);
+
+    append(out, out_len,
+           used == 0                              ? ""
+           : used + 1 + strlen(word) > HELP_WIDTH ? "\n"
+                                                  : " ");
+    append(out, out_len, word);
+}
+
+/* "inside: a, b or c (a)": a help that does not say which words there are. */
+static const char *help_of(const fs_tool_option_t *row, char *out,
+                           size_t out_len)
+{
+    const char *help = row->help == NULL ? "" : row->help, *word;
+    char        part[64];
+
+    if (row->kind != FS_TOOL_WORD ||
+        (*help != '\0' && help[strlen(help) - 1] != ':')) {
+        return help;
+    }
+    snprintf(out, out_len, "%s", help);
+    for (uint32_t k = 0; (word = row->word(k)) != NULL; ++k) {
+        snprintf(part, sizeof(part), "%s%s", word,
+                 row->word(k + 1) == NULL   ? ""
+                 : row->word(k + 2) == NULL ? " or"
+                                            : ",");
+        append_word(out, out_len, part);
+    }
+    snprintf(part, sizeof(part), "(%s)",
+             row->word(*(const uint32_t *)row->value));
+    append_word(out, out_len, part);
+    return out;
+}
+
 static void print_row(const fs_tool_option_t *row)
 {
-    char        head[64];
-    const char *line = row->help;
+    char        head[64], words[WHY_LEN];
+    const char *line = help_of(row, words, sizeof(words));
 
     if (row->kind == FS_TOOL_TITLE) {
         printf("\n%s:\n", row->name);

@@ -60,24 +60,15 @@ void fs_tool_params_options(fs_tool_params_args_t *args,
 {
     set_defaults(args);
     fs_tool_add(options, (fs_tool_option_t){FS_TOOL_TITLE, .name = "Plan"});
-    fs_tool_add(
-        options,
-        (fs_tool_option_t){FS_TOOL_WORD, "algorithm", "NAME",
-                           "auto (by size and skew), staged, pipe2d or\n"
-                           "direct (auto)",
-                           .value = &args->algorithm, .word = algorithm_word});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_WORD, "balance", "NAME",
-                                   "minmove, equalize, greedy or rowcol\n"
-                                   "(minmove)",
-                                   .value = &args->balance,
-                                   .word  = fs_tool_balance_word});
-    fs_tool_add(options,
-                (fs_tool_option_t){FS_TOOL_WORD, "decompose", "NAME",
-                                   "auto, compact, openshop, birkhoff,\n"
-                                   "hierarchical or spreadout (auto)",
-                                   .value = &args->decompose,
-                                   .word  = fs_tool_decompose_word});
+    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "algorithm", "NAME",
+                                            .value = &args->algorithm,
+                                            .word  = algorithm_word});
+    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "balance", "NAME",
+                                            .value = &args->balance,
+                                            .word  = fs_tool_balance_word});
+    fs_tool_add(options, (fs_tool_option_t){FS_TOOL_WORD, "decompose", "NAME",
+                                            .value = &args->decompose,
+                                            .word  = fs_tool_decompose_word});
     fs_tool_add(options, (fs_tool_option_t){
                              FS_TOOL_BYTES, "stage-cost", "BYTES",
                              "start-up cost of a message, as bytes a lane\n"
@@ -119,8 +110,7 @@ void fs_tool_format_option(uint32_t *json_p, fs_tool_options_t *options)
     *json_p = 0;
     fs_tool_add(options,
                 (fs_tool_option_t){FS_TOOL_WORD, "format", "NAME",
-                                   "text or json (text)", .value = json_p,
-                                   .word = format_word});
+                                   .value = json_p, .word = format_word});
 }
 
 int fs_tool_params_check(const fs_tool_params_args_t *args)
