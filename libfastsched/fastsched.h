@@ -184,9 +184,11 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
  * fs_balance_minmove, fs_decompose_compact).
  */
 
-/** Of a row: its value in an enum; one more, in a sum. */
-#define FS_LIST_VALUE(_value, ...) _value,
-#define FS_LIST_ONE(...)           +1
+/** Of a row: its value in an enum; one more, in a sum; its word, in an array that
+ *  values index. */
+#define FS_LIST_VALUE(_value, ...)       _value,
+#define FS_LIST_ONE(...)                 +1
+#define FS_LIST_NAME(_value, _word, ...) [_value] = #_word,
 
 /** Algorithms: what serves a call. */
 #define FS_ALG_MAP(X)                                 \
@@ -402,11 +404,15 @@ typedef enum fs_op_kind {
     FS_OP_RECV  /**< from a peer to dst */
 } fs_op_kind_t;
 
-typedef enum fs_buffer {
-    FS_BUF_SEND,   /**< the user's send buffer: offset in the block of a peer */
-    FS_BUF_RECV,   /**< the user's receive buffer, likewise */
-    FS_BUF_STAGING /**< this rank's staging pool, offset from its start */
-} fs_buffer_t;
+#define FS_BUFFER_MAP(X)                                        \
+    /* the user's send buffer: offset in the block of a peer */ \
+    X(FS_BUF_SEND, send)                                        \
+    /* the user's receive buffer, likewise */                   \
+    X(FS_BUF_RECV, recv)                                        \
+    /* this rank's staging pool, offset from its start */       \
+    X(FS_BUF_STAGING, staging)
+
+typedef enum fs_buffer { FS_BUFFER_MAP(FS_LIST_VALUE) } fs_buffer_t;
 
 /** A range of bytes. */
 typedef struct fs_place {
@@ -417,12 +423,18 @@ typedef struct fs_place {
 
 /** What a message is for; messages of one kind between two ranks are numbered
  *  in plan order, equally on both. */
+#define FS_CHANNEL_MAP(X)                             \
+    /* lane to lane between servers; needs a grant */ \
+    X(FS_CH_WIRE, wire)                               \
+    /* to the proxy that will send it */              \
+    X(FS_CH_GATHER, gather)                           \
+    /* from the proxy that received it */             \
+    X(FS_CH_REDIST, redist)                           \
+    /* server-internal traffic of the collective */   \
+    X(FS_CH_INTRA, intra)
+
 typedef enum fs_channel {
-    FS_CH_WIRE,   /**< lane to lane between servers; needs a grant */
-    FS_CH_GATHER, /**< to the proxy that will send it */
-    FS_CH_REDIST, /**< from the proxy that received it */
-    FS_CH_INTRA,  /**< server-internal traffic of the collective */
-    FS_CH_LAST
+    FS_CHANNEL_MAP(FS_LIST_VALUE) FS_CH_LAST
 } fs_channel_t;
 
 /** One operation. Runs once all operations it waits for are done. */

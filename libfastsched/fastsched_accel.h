@@ -16,14 +16,18 @@
 extern "C" {
 #endif
 
-/** Where memory is. What is managed, or pinned on the host, any CPU may touch. */
-typedef enum fs_mem_kind {
-    FS_MEM_HOST,
-    FS_MEM_CUDA,
-    FS_MEM_CUDA_MANAGED,
-    FS_MEM_ROCM,
-    FS_MEM_ROCM_MANAGED
-} fs_mem_kind_t;
+/** Where memory is. What is managed, or pinned on the host, any CPU may touch. A
+ *  list as in fastsched.h, of value, word and UCX's name. */
+#define FS_MEM_MAP(X)                                    \
+    X(FS_MEM_HOST, "host", HOST)                         \
+    X(FS_MEM_CUDA, "cuda", CUDA)                         \
+    X(FS_MEM_CUDA_MANAGED, "cuda-managed", CUDA_MANAGED) \
+    X(FS_MEM_ROCM, "rocm", ROCM)                         \
+    X(FS_MEM_ROCM_MANAGED, "rocm-managed", ROCM_MANAGED)
+
+typedef enum fs_mem_kind { FS_MEM_MAP(FS_LIST_VALUE) } fs_mem_kind_t;
+
+enum { FS_N_MEM_KINDS = FS_MEM_MAP(FS_LIST_ONE) };
 
 typedef struct fs_mem {
     fs_mem_kind_t kind;

@@ -15,37 +15,46 @@
 extern "C" {
 #endif
 
-/** What users may type, for help texts and error messages. */
-#define FS_PATTERN_ALLOWED                                            \
-    "balanced, random, zipf:S (S 0 to 4), lognormal:SIGMA (0 to 4), " \
-    "hotspot:K (K ranks, 1 or more), intrahost, moe, pencil, adversarial"
+/**
+ * What rank i sends to rank j, before scaling to the mean. The diagonal (a rank
+ * to itself) is a pair like any other. A list as in fastsched.h, of value, word
+ * and what follows it:
+ *
+ *  - BALANCED: the mean;
+ *  - RANDOM: uniform from 0 to twice the mean (FAST §5);
+ *  - ZIPF: k^-S, k = 1.. the position of the pair in a random permutation of all
+ *    pairs (FAST, FLASH; traces of mixtures of experts: S 0.4 to 0.8);
+ *  - LOGNORMAL: exp(SIGMA * normal), independent pairs;
+ *  - HOTSPOT: half of every rank's bytes go to K random ranks in equal parts, the
+ *    rest to the others; K at or above the number of ranks: balanced;
+ *  - INTRAHOST: every server pair has the same total, all of it between one
+ *    random pair of their ranks (DHBvN, model NU);
+ *  - MOE: mixture of experts, one on each rank: 4096 tokens per rank go to two
+ *    experts each, chosen by a log-normal popularity (SIGMA 1). A new seed is the
+ *    next batch;
+ *  - PENCIL: transpose of a 3D FFT inside a row of the process grid: nearly equal,
+ *    since neither axis divides by the ranks;
+ *  - ADVERSARIAL: in each server one random rank holds all there is to send and
+ *    another gets all that comes (FAST A.1); equal totals of server pairs
+ */
+#define FS_PATTERN_MAP(X)                                       \
+    X(FS_PATTERN_BALANCED, "balanced", "")                      \
+    X(FS_PATTERN_RANDOM, "random", "")                          \
+    X(FS_PATTERN_ZIPF, "zipf", ":S (S 0 to 4)")                 \
+    X(FS_PATTERN_LOGNORMAL, "lognormal", ":SIGMA (0 to 4)")     \
+    X(FS_PATTERN_HOTSPOT, "hotspot", ":K (K ranks, 1 or more)") \
+    X(FS_PATTERN_INTRAHOST, "intrahost", "")                    \
+    X(FS_PATTERN_MOE, "moe", "")                                \
+    X(FS_PATTERN_PENCIL, "pencil", "")                          \
+    X(FS_PATTERN_ADVERSARIAL, "adversarial", "")
 
-/** What rank i sends to rank j, before scaling to the mean. The diagonal (a
- *  rank to itself) is a pair like any other. */
 typedef enum fs_pattern_kind {
-    FS_PATTERN_BALANCED,   /**< the mean */
-    FS_PATTERN_RANDOM,     /**< uniform from 0 to twice the mean (FAST §5) */
-    FS_PATTERN_ZIPF,       /**< k^-S, k = 1.. the position of the pair in a
-                                random permutation of all pairs (FAST, FLASH;
-                                traces of mixtures of experts: S 0.4 to 0.8) */
-    FS_PATTERN_LOGNORMAL,  /**< exp(SIGMA * normal), independent pairs */
-    FS_PATTERN_HOTSPOT,    /**< half of every rank's bytes go to K random ranks
-                                in equal parts, the rest to the others; K at or
-                                above the number of ranks: balanced */
-    FS_PATTERN_INTRAHOST,  /**< every server pair has the same total, all of it
-                                between one random pair of their ranks (DHBvN,
-                                model NU) */
-    FS_PATTERN_MOE,        /**< mixture of experts, one on each rank: 4096
-                                tokens per rank go to two experts each, chosen
-                                by a log-normal popularity (SIGMA 1). A new
-                                seed is the next batch */
-    FS_PATTERN_PENCIL,     /**< transpose of a 3D FFT inside a row of the
-                                process grid: nearly equal, since neither axis
-                                divides by the ranks */
-    FS_PATTERN_ADVERSARIAL /**< in each server one random rank holds all there
-                                is to send and another gets all that comes
-                                (FAST A.1); equal totals of server pairs */
+    FS_PATTERN_MAP(FS_LIST_VALUE)
 } fs_pattern_kind_t;
+
+/** What users may type, for help texts and error messages. */
+#define FS_PATTERN_ALLOWED                         (&FS_PATTERN_MAP(FS_PATTERN_TYPED)[2])
+#define FS_PATTERN_TYPED(_kind, _word, _parameter) ", " _word _parameter
 
 typedef struct fs_pattern {
     fs_pattern_kind_t kind;

@@ -35,14 +35,19 @@ extern "C" {
 
 /** How the ranks of a server are connected (FLASH §6.3). rate_up is what a rank
  *  can send over all its links together, and receive at the same time. */
-typedef enum fs_sim_fabric {
-    FS_SIM_SWITCH, /**< each rank one port to a switch that never blocks */
-    FS_SIM_MESH,   /**< a link for each pair, each with an equal part */
-    FS_SIM_RING,   /**< two links to neighbours, each with a half; the shorter
-                        way round; at most 32 ranks */
-    FS_SIM_CUBE    /**< hybrid cube mesh of 8 (DGX-1 with V100): six links
-                        each, two of them double; one hop or two */
-} fs_sim_fabric_t;
+#define FS_SIM_FABRIC_MAP(X)                                                    \
+    /* each rank one port to a switch that never blocks */                      \
+    X(FS_SIM_SWITCH, "switch")                                                  \
+    /* a link for each pair, each with an equal part */                         \
+    X(FS_SIM_MESH, "mesh")                                                      \
+    /* two links to neighbours, each with a half; the shorter way; 32 ranks */  \
+    X(FS_SIM_RING, "ring")                                                      \
+    /* 8 ranks (DGX-1 with V100), six links each, two double; one hop or two */ \
+    X(FS_SIM_CUBE, "hybrid-cube")
+
+typedef enum fs_sim_fabric { FS_SIM_FABRIC_MAP(FS_LIST_VALUE) } fs_sim_fabric_t;
+
+enum { FS_SIM_N_FABRICS = FS_SIM_FABRIC_MAP(FS_LIST_ONE) };
 
 /** One message or copy that is over. */
 typedef struct fs_sim_span {
@@ -141,22 +146,29 @@ fs_status_t fs_sim_run(fs_sim_t *sim, fs_sim_result_t *result_p, char *why,
 
 /* ---- what others do: baselines of the papers' figures ---- */
 
+/**
+ * A list as in fastsched.h, of value, word and function:
+ *
+ *  - ALL_AT_ONCE: every pair's message posted at the start, as RCCL does (FLASH
+ *    §6.1);
+ *  - SPREADOUT: rank r to r + 1, then r + 2, ...: a step ends when what the rank
+ *    sends and receives in it has (MPI's spread-out, FAST §5);
+ *  - TWO_PHASE: all bytes gathered on their rails, then sent along them, without
+ *    overlap (MSCCL's hierarchical one, FLASH §6.1; "SABRE w/o overlap", §8.3);
+ *  - RELAY: each rank sends to its namesake on every server, which passes on
+ *    what is not its own: aggregation at the receiver (DeepEP, FAST §5.1)
+ */
+#define FS_SIM_BASELINE_MAP(X)                        \
+    X(FS_SIM_ALL_AT_ONCE, "all-at-once", all_at_once) \
+    X(FS_SIM_SPREADOUT, "spreadout", spreadout)       \
+    X(FS_SIM_TWO_PHASE, "hierarchical2d", two_phase)  \
+    X(FS_SIM_RELAY, "relay", relay)
+
 typedef enum fs_sim_baseline {
-    FS_SIM_ALL_AT_ONCE, /**< every pair's message posted at the start, as RCCL
-                             does (FLASH §6.1) */
-    FS_SIM_SPREADOUT,   /**< rank r to r + 1, then r + 2, ...: a step ends when
-                             what the rank sends and receives in it has (MPI's
-                             spread-out, FAST §5) */
-    FS_SIM_TWO_PHASE,   /**< all bytes gathered on their rails, then sent along
-                             them, without overlap (MSCCL's hierarchical one,
-                             FLASH §6.1; "SABRE w/o overlap", §8.3) */
-    FS_SIM_RELAY        /**< each rank sends to its namesake on every server,
-                             which passes on what is not its own: aggregation
-                             at the receiver (DeepEP, FAST §5.1) */
+    FS_SIM_BASELINE_MAP(FS_LIST_VALUE)
 } fs_sim_baseline_t;
 
-/** The word users type: "all-at-once", "spreadout", "hierarchical2d",
- *  "relay". */
+/** The word users type; "unknown" for what is none. */
 const char *fs_sim_baseline_name(fs_sim_baseline_t which);
 
 /**

@@ -23,22 +23,34 @@
 extern "C" {
 #endif
 
-/** With n ranks, a buffer of s bytes, log the base-2 logarithm rounded up. */
+/**
+ * A list as in fastsched.h, of value, word and function. With n ranks, a buffer
+ * of s bytes, log the base-2 logarithm rounded up:
+ *
+ *  - STRAGGLAR: reduce-scatter among the punctual, then n + log n - 2 rounds of
+ *    pairwise exchanges, one more if n is odd (but 3), of s / (n - 1) bytes each
+ *    (StragglAR §3; n that are no powers of two: ours);
+ *  - RING: 2 (n - 1) rounds of s / n; all wait for the straggler, here and in the
+ *    next;
+ *  - RHD: recursive halving and doubling: 2 log n rounds; if n is no power of
+ *    two, 2 rounds of s more;
+ *  - BROADCAST: ring allreduce among the punctual, then log n rounds of s
+ *    (StragglAR App. F);
+ *  - ALLPAIRS: 2 rounds, everyone with everyone: n - 1 ports or one port shared
+ *    (MSCCL's, StragglAR §4)
+ */
+#define FS_STRAGGLER_MAP(X)                           \
+    X(FS_STRAGGLER_STRAGGLAR, "stragglar", stragglar) \
+    X(FS_STRAGGLER_RING, "ring", ring)                \
+    X(FS_STRAGGLER_RHD, "rhd", rhd)                   \
+    X(FS_STRAGGLER_BROADCAST, "broadcast", broadcast) \
+    X(FS_STRAGGLER_ALLPAIRS, "all-pairs", allpairs)
+
 typedef enum fs_straggler_kind {
-    FS_STRAGGLER_STRAGGLAR, /**< reduce-scatter among the punctual, then n +
-                                 log n - 2 rounds of pairwise exchanges, one
-                                 more if n is odd (but 3), of s / (n - 1) bytes
-                                 each (StragglAR §3; n that are no powers of
-                                 two: ours) */
-    FS_STRAGGLER_RING,      /**< 2 (n - 1) rounds of s / n; all wait for the
-                                 straggler, here and in the next */
-    FS_STRAGGLER_RHD,       /**< recursive halving and doubling: 2 log n rounds;
-                                 if n is no power of two, 2 rounds of s more */
-    FS_STRAGGLER_BROADCAST, /**< ring allreduce among the punctual, then log n
-                                 rounds of s (StragglAR App. F) */
-    FS_STRAGGLER_ALLPAIRS   /**< 2 rounds, everyone with everyone: n - 1 ports
-                                 or one port shared (MSCCL's, StragglAR §4) */
+    FS_STRAGGLER_MAP(FS_LIST_VALUE)
 } fs_straggler_kind_t;
+
+enum { FS_STRAGGLER_N_KINDS = FS_STRAGGLER_MAP(FS_LIST_ONE) };
 
 /** One message: a range of chunks. */
 typedef struct fs_straggler_msg {

@@ -6,7 +6,8 @@
 #   functions    a public function without a page of section 3, or a page that
 #                names what no public header has
 #   prototypes   code in a page of section 3 that is not in a header, up to
-#                white space and comments
+#                white space and comments; lists (FS_ALG_MAP) are enums there
+#   words        one of a list that users type is missing
 #   examples     one that does not compile or, with a build, prints something
 #                else than the page says
 #   fastsched.1  a command or an option that --help prints is missing
@@ -84,9 +85,15 @@ code_of() {
         { gsub(/[ \t"]/, ""); gsub(/\\-/, "-"); text = text $0 }' "$1"
 }
 
-headers | tr -d '[:space:]"' >"$work/headers"
+# DEFINITION...: the public headers as the compiler sees them, with what stdin adds.
+expanded() {
+    { cat "$src"/libfastsched/fastsched*.h && cat; } | sed '/^ *# *include/d' |
+        ${CC:-cc} -E -P "$@" -
+}
+
+{ headers && expanded </dev/null; } | tr -d '[:space:]"' | sed 's/,}/}/g' >"$work/headers"
 for page in "$man"/*.3; do
-    code_of "$page" | while read -r text; do
+    code_of "$page" | sed 's/,}/}/g' | while read -r text; do
         grep -qF -e "$text" "$work/headers" || echo "$text"
     done | complain_of "${page##*/} shows what is in no header"
 done
@@ -95,6 +102,34 @@ while read -r name; do
     page=$man/${page:-$name}.3
     [ ! -f "$page" ] || code_of "$page" | grep -q "$name(" || echo "$name"
 done <"$work/declared" | complain_of 'has a page, which does not show it'
+
+# ---- words ----
+
+# LIST PAGE...
+words_are_in() {
+    list=$1
+    shift
+    echo "WORDS $list(WORD)" | expanded '-DWORD(value, word, ...)=word' | sed -n 's/^WORDS //p' |
+        tr ' ' '\n' | tr -d '"' >"$work/list"
+    [ -s "$work/list" ] || complain "there is no $list"
+    for name in "$@"; do
+        page=$man/$name
+        sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$page" >"$work/page"
+        while read -r word; do
+            grep -qwF -e "$word" "$work/page" || echo "$word"
+        done <"$work/list" | complain_of "$name does not mention, of $list,"
+    done
+}
+
+words_are_in FS_ALG_MAP coll_fast.7 fastsched.1 osu_alltoallv_skew.1
+words_are_in FS_BALANCE_MAP coll_fast.7 fastsched.1
+words_are_in FS_DECOMPOSE_MAP coll_fast.7 fastsched.1
+words_are_in FS_TRANSPORT_MAP coll_fast.7
+words_are_in FS_ACCEL_DIRECT_MAP coll_fast.7
+words_are_in FS_PATTERN_MAP fastsched.1 fs_pattern.3
+words_are_in FS_SIM_FABRIC_MAP fastsched.1
+words_are_in FS_SIM_BASELINE_MAP fastsched.1
+words_are_in FS_STRAGGLER_MAP fastsched.1 fs_straggler.3
 
 # ---- examples ----
 

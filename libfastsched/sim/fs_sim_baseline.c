@@ -276,10 +276,9 @@ static const struct {
     const char *name;
     void (*write)(writer_t *wr);
 } baselines[] = {
-    [FS_SIM_ALL_AT_ONCE] = {"all-at-once", write_all_at_once},
-    [FS_SIM_SPREADOUT]   = {"spreadout", write_spreadout},
-    [FS_SIM_TWO_PHASE]   = {"hierarchical2d", write_two_phase},
-    [FS_SIM_RELAY]       = {"relay", write_relay},
+#define X(_which, _word, _function) [_which] = {_word, write_##_function},
+    FS_SIM_BASELINE_MAP(X)
+#undef X
 };
 
 #define N_BASELINES (sizeof(baselines) / sizeof(baselines[0]))

@@ -153,9 +153,7 @@ static void writer_fini(writer_t *writer)
 
 static const char *buffer_name(uint32_t buffer)
 {
-    static const char *const names[] = {[FS_BUF_SEND]    = "send",
-                                        [FS_BUF_RECV]    = "recv",
-                                        [FS_BUF_STAGING] = "staging"};
+    static const char *const names[] = {FS_BUFFER_MAP(FS_LIST_NAME)};
 
     return names[buffer];
 }

@@ -63,7 +63,7 @@ void fs_tool_sim_json(FILE *out, const fs_tool_sim_setup_t *setup,
 void fs_tool_sim_text(FILE *out, const fs_tool_sim_setup_t *setup,
                       const fs_tool_sim_outcome_t *outcome);
 
-/* switch, mesh, ring, hybrid-cube; NULL after the last. */
+/* k-th word of --topology, NULL after the last. */
 const char *fs_tool_sim_fabric(uint32_t k);
 
 #endif
