@@ -74,9 +74,10 @@ pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdli
 base='"(base/)?fs_(arena|arith|assert|bits|digest|status).h"|"fastsched.h"'
 sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_(frame|pattern|straggler).h\""
 
-accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"fastsched_accel.h"'
+accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"base/fs_library.h"|"fastsched_accel.h"'
 
-allow base "$pure|$base" "$lib"/base/*.[ch]
+allow base "$pure|$base" "$lib"/base/fs_[!l]*.[ch]
+allow fs_library "$pure|<dlfcn.h>|\"base/fs_library.h\"" "$lib"/base/fs_library.[ch]
 allow sched "$pure|$sched" "$lib"/sched/*.[ch]
 allow sim "$pure|$sched|\"fastsched_sim.h\"|\"sim/fs_sim_[a-z]*.h\"" "$lib"/sim/*.[ch]
 allow 'a public header' "$pure|\"fastsched(_accel|_exec|_pattern)?.h\"" \
