@@ -2,6 +2,7 @@
 /* Programs on paper: what one rank sends another receives, nothing waits for
  * itself, all ranks have the same schedule. test_exec.c runs them. */
 #include "fs_test_util.h"
+#include "sched/fs_balance.h"
 #include "sched/fs_plan.h"
 
 #include <stdlib.h>
