@@ -72,7 +72,6 @@ typedef struct fs_params {
     uint32_t window;
     uint64_t staging_limit; /**< bytes */
     uint32_t transport;     /**< fs_transport_param_t */
-    uint32_t balance;       /**< fs_balance_t */
     uint32_t decompose;     /**< fs_decompose_t */
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;

@@ -122,8 +122,10 @@ words_are_in() {
 }
 
 words_are_in FS_ALG_MAP coll_fast.7 fastsched.1 osu_alltoallv_skew.1
-words_are_in FS_BALANCE_MAP coll_fast.7 fastsched.1
+words_are_in FS_BALANCE_MAP fastsched.1
+words_are_in FS_PAPERS_BALANCE_MAP fastsched.1
 words_are_in FS_DECOMPOSE_MAP coll_fast.7 fastsched.1
+words_are_in FS_PAPERS_DECOMPOSE_MAP fastsched.1
 words_are_in FS_TRANSPORT_MAP coll_fast.7
 words_are_in FS_ACCEL_DIRECT_MAP coll_fast.7
 words_are_in FS_PATTERN_MAP fastsched.1 fs_pattern.3

@@ -290,8 +290,6 @@ static const row_t rows[] = {
      16 * GIB,
      NULL,
      true},
-    CHOICE(balance, "minmove", FS_BALANCE_MAP,
-           "How a tile becomes lane streams", FS_PARAM_DEVEL, true),
     CHOICE(decompose, "auto", FS_DECOMPOSE_MAP,
            "How the server matrix becomes a schedule", FS_PARAM_DEVEL, true),
 };
@@ -605,7 +603,7 @@ fs_plan_params_t fs_params_plan(const fs_params_t *params)
     return (fs_plan_params_t){
         .algorithm       = is_auto ? FS_ALG_HOST : (fs_alg_t)params->algorithm,
         .force_algorithm = !is_auto,
-        .balance         = (fs_balance_t)params->balance,
+        .balance         = FS_BALANCE_MINMOVE,
         .decompose       = (fs_decompose_t)params->decompose,
         .mtm_threshold_milli = params->mtm_threshold,
         .min_bytes           = params->min_bytes,

@@ -39,10 +39,8 @@ bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
     for (uint32_t k = 0; k < FS_N_ALGS; ++k) {
         const fs_algorithm_t *alg = rows[k].algorithm;
 
-        if (alg != NULL &&
-            (params->force_algorithm ? k == (uint32_t)params->algorithm
-                                     : alg->chosen) &&
-            alg->talks(topo, params, src, dst)) {
+        if (alg != NULL && alg->talks(topo, params, src, dst) &&
+            fs_select_can(topo, params, (fs_alg_t)k)) {
             return true;
         }
     }

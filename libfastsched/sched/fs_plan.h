@@ -73,7 +73,6 @@ uint64_t fs_plan_digest(const fs_plan_request_t *request, fs_alg_t alg);
 
 /* An algorithm, which is one file. */
 typedef struct fs_algorithm {
-    bool chosen; /* fs_select() may take it without being told */
     /* Write the program and the plan's totals (staging_bytes, decompose to
      * digest). */
     fs_status_t (*build)(const fs_plan_request_t *request,
@@ -94,8 +93,12 @@ FS_ALG_MAP(X)
 fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
                                fs_schedule_t          **schedule_p);
 
-/* May src send to dst, on another server, in any plan that follows from these
- * params? Connections are made before the traffic is known. */
+/* Can fs_select() choose this algorithm for any traffic? If not, it never does. */
+bool fs_select_can(const fs_topo_t *topo, const fs_plan_params_t *params,
+                   fs_alg_t alg);
+
+/* May src send to dst, on another server, in any plan of an algorithm that
+ * fs_select() can choose? Connections are made before the traffic is known. */
 bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                    uint32_t src, uint32_t dst);
 

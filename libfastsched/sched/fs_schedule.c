@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The server matrix becomes a schedule: a table of methods, each in a file of
- * its own, and the draft into which they write.
+ * its own (those of the papers in papers/), and the draft into which they write.
  *
  * A rank needs the transfers of its own server only, but all ranks must find
  * the same: so the draft digests every transfer and keeps those of one server.
@@ -16,37 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const fs_decompose_row_t rows[] = {
-#define X(_how, _word, _text) [_how] = {#_word, &fs_decompose_##_word},
+static const char *const names[] = {FS_DECOMPOSE_MAP(FS_LIST_NAME)
+                                        FS_PAPERS_DECOMPOSE_MAP(FS_LIST_NAME)};
+
+static const fs_decompose_method_t *const methods[] = {
+#define X(_how, _word, _text) [_how] = &fs_decompose_##_word,
     FS_DECOMPOSE_MAP(X)
 #undef X
 };
 
-static const fs_decompose_row_t *more_rows;
-static uint32_t                  n_more_rows;
-
-void fs_decompose_add(const fs_decompose_row_t *more, uint32_t n_more)
+const fs_decompose_method_t *fs_decompose_method(fs_decompose_t how)
 {
-    more_rows   = more;
-    n_more_rows = n_more;
-}
-
-const fs_decompose_row_t *fs_decompose_row(fs_decompose_t how)
-{
-    uint32_t k = (uint32_t)how;
-
-    if (k < FS_N_DECOMPOSITIONS) {
-        return &rows[k];
-    }
-    k -= FS_N_DECOMPOSITIONS;
-    return k < n_more_rows ? &more_rows[k] : NULL;
+    return (size_t)how < FS_N_DECOMPOSITIONS ? methods[how]
+                                             : fs_papers_decompose(how);
 }
 
 const char *fs_decompose_name(fs_decompose_t how)
 {
-    const fs_decompose_row_t *row = fs_decompose_row(how);
-
-    return row == NULL ? "unknown" : row->name;
+    return fs_decompose_method(how) == NULL ? "unknown" : names[how];
 }
 
 /* ---- drafts ---- */
@@ -204,15 +191,15 @@ fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
                                uint32_t n_servers, const uint64_t *bytes,
                                uint32_t only_server, fs_schedule_t **schedule_p)
 {
-    const fs_decompose_row_t *row    = fs_decompose_row(how);
-    fs_arena_t                arena  = {0};
-    fs_draft_t                draft  = {.only_server = only_server};
-    fs_demand_t               demand = {
-                      .n = n_servers, .bytes = bytes, .stage_cost = stage_cost};
+    const fs_decompose_method_t *method = fs_decompose_method(how);
+    fs_arena_t                   arena  = {0};
+    fs_draft_t                   draft  = {.only_server = only_server};
+    fs_demand_t                  demand = {
+                         .n = n_servers, .bytes = bytes, .stage_cost = stage_cost};
     uint64_t   *sums;
     fs_status_t status;
 
-    if (row == NULL || n_servers == 0) {
+    if (method == NULL || n_servers == 0) {
         return FS_ERR_INVAL;
     }
     sums = fs_arena_calloc(&arena, 2 * (size_t)n_servers, sizeof(*sums));
@@ -223,7 +210,7 @@ fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
     demand.col = sums + n_servers;
     status = sum_lines(n_servers, bytes, sums, sums + n_servers, &demand.bound);
     if (status == FS_OK) {
-        status = row->method->build(&demand, &arena, &draft);
+        status = method->build(&demand, &arena, &draft);
         status = status == FS_OK ? draft.status : status;
     }
     if (status == FS_OK) {

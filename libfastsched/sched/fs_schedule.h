@@ -66,18 +66,11 @@ typedef struct fs_decompose_method {
 FS_DECOMPOSE_MAP(X)
 #undef X
 
-/* A row of the table of methods. */
-typedef struct fs_decompose_row {
-    const char                  *name;
-    const fs_decompose_method_t *method;
-} fs_decompose_row_t;
+/* NULL: there is none in this program. */
+const fs_decompose_method_t *fs_decompose_method(fs_decompose_t how);
 
-/* NULL: there is none. */
-const fs_decompose_row_t *fs_decompose_row(fs_decompose_t how);
-
-/* Add rows behind the library's own: the first is FS_N_DECOMPOSITIONS. For
- * programs that bring methods with them, before their first schedule; rows are
- * borrowed for good. No plugin does that, so every rank has the same table. */
-void fs_decompose_add(const fs_decompose_row_t *rows, uint32_t n_rows);
+/* Those of the papers, for fs_decompose_method(). NULL: of no paper, or linked
+ * without papers/, as plugins and libfastsched.so are. */
+const fs_decompose_method_t *fs_papers_decompose(fs_decompose_t how);
 
 #endif

@@ -13,11 +13,12 @@
  * is cut where the service of its pair is interrupted. Nothing larger than a
  * block or the server matrix is ever decomposed.
  */
+#include "sched/papers/fs_hierarchy.h"
+
 #include "base/fs_arena.h"
 #include "base/fs_arith.h"
-#include "sched/fs_balance.h"
-#include "sched/fs_schedule.h"
 #include "sched/fs_topo.h"
+#include "sched/papers/fs_papers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static fs_status_t add_lanes(const fs_tile_t *tile, fs_arena_t *arena,
 
     for (uint32_t a = 0; status == FS_OK && a < n; ++a) {
         for (uint32_t k = streams.first[a]; k < streams.first[a + 1]; ++k) {
-            const fs_segment_t *s = &streams.segments[k];
+            const fs_extent_t *s = &streams.extents[k];
 
             bytes[(size_t)a * 2 * n + n + s->dst_lane] += s->len_bytes;
         }
