@@ -8,6 +8,7 @@
 #include "sched/fs_balance.h"
 #include "sched/papers/fs_frame.h"
 #include "sched/papers/fs_hierarchy.h"
+#include "sched/papers/fs_papers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +259,7 @@ START_TEST(schedules)
     stage_t st;
 
     stage_init(&st, 100 * (uint64_t)_i);
-    for (int how = 0; how <= FS_DECOMPOSE_SPREADOUT; ++how) {
+    for (int how = 0; how < FS_N_ALL_DECOMPOSITIONS; ++how) {
         st.how = (fs_decompose_t)how;
         ck_assert_uint_gt(run(&st, call_schedule, fs_decompose_name(st.how)),
                           0);
@@ -279,8 +280,6 @@ START_TEST(stragglers)
 }
 END_TEST
 
-static const fs_alg_t algs[] = {FS_ALG_STAGED, FS_ALG_PIPE2D, FS_ALG_DIRECT};
-
 START_TEST(matrices_of_ranks)
 {
     stage_t st;
@@ -288,7 +287,7 @@ START_TEST(matrices_of_ranks)
     stage_init(&st, 300 + 100 * (uint64_t)_i);
     st.packed = _i % 2 == 0;
     ck_assert_uint_gt(run(&st, call_hierarchy, "hierarchy"), 3);
-    for (int mode = 0; mode <= FS_BALANCE_ROWCOL; ++mode) {
+    for (int mode = 0; mode < FS_N_ALL_BALANCES; ++mode) {
         st.tc.params.balance = (fs_balance_t)mode;
         ck_assert_uint_gt(run(&st, call_moves, "moves"), 0);
     }
@@ -301,12 +300,14 @@ START_TEST(plans)
     stage_t st;
 
     stage_init(&st, 500 + 100 * (uint64_t)_i);
-    for (int k = 0; k < 3; ++k) {
-        st.tc.params.algorithm = algs[k];
-        for (int mode = 0; mode <= FS_BALANCE_ROWCOL; ++mode) {
-            st.tc.params.balance   = (fs_balance_t)mode;
-            st.tc.params.decompose = (fs_decompose_t)(_i % 6);
-            ck_assert_uint_gt(run(&st, call_plan, fs_alg_name(algs[k])), 3);
+    for (int alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+        st.tc.params.algorithm = (fs_alg_t)alg;
+        for (int mode = 0; mode < FS_N_ALL_BALANCES; ++mode) {
+            st.tc.params.balance = (fs_balance_t)mode;
+            st.tc.params.decompose =
+                (fs_decompose_t)(_i % FS_N_ALL_DECOMPOSITIONS);
+            ck_assert_uint_gt(run(&st, call_plan, fs_alg_name((fs_alg_t)alg)),
+                              3);
         }
     }
     stage_fini(&st);

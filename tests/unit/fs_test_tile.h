@@ -4,12 +4,12 @@
 #define FS_TEST_TILE_H
 
 #include "fs_test_util.h"
-#include "sched/fs_balance.h"
+#include "sched/papers/fs_papers.h"
 
 enum {
     FS_TEST_MAX_LOCAL  = 12,
     FS_TEST_MAX_BLOCKS = FS_TEST_MAX_LOCAL * FS_TEST_MAX_LOCAL,
-    FS_TEST_N_BALANCE  = FS_BALANCE_ROWCOL + 1
+    FS_TEST_N_BALANCE  = FS_N_ALL_BALANCES
 };
 
 /* A tile and the memory it points to. */

@@ -9,6 +9,13 @@
 #include "sched/fs_balance_modes.h"
 #include "sched/fs_schedule.h"
 
+/* Our own methods and the papers'. */
+enum {
+    FS_N_ALL_BALANCES = FS_N_BALANCES FS_PAPERS_BALANCE_MAP(FS_LIST_ONE),
+    FS_N_ALL_DECOMPOSITIONS =
+        FS_N_DECOMPOSITIONS FS_PAPERS_DECOMPOSE_MAP(FS_LIST_ONE)
+};
+
 #define X(_how, _word, _text) extern const fs_balance_mode_t fs_balance_##_word;
 FS_PAPERS_BALANCE_MAP(X)
 #undef X
