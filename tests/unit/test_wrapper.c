@@ -132,6 +132,8 @@ END_TEST
 
 START_TEST(summary_is_of_rank_0_and_verbose)
 {
+    char wanted[256];
+
     fs_wrapper_enter(&wrapper);
     fs_wrapper_enter(&wrapper);
     fs_wrapper_summary(&wrapper);
@@ -143,8 +145,12 @@ START_TEST(summary_is_of_rank_0_and_verbose)
     wrapper.calls_by[FS_ALG_STAGED] = 1;
     wrapper.inter_bytes             = 12345;
     fs_wrapper_summary(&wrapper);
-    ck_assert_str_eq(said, "summary: 2 calls, 1 staged, 0 pipe2d, 0 direct, "
-                           "12345 bytes between servers");
+#define NONE(_alg, _word, _text) ", 0 " #_word
+    snprintf(wanted, sizeof(wanted),
+             "summary: 2 calls, 1%s, 12345 bytes between servers",
+             &FS_ALG_MAP(NONE)[3]);
+#undef NONE
+    ck_assert_str_eq(said, wanted);
 }
 END_TEST
 
