@@ -7,7 +7,7 @@
 #                names what no public header has
 #   prototypes   code in a page of section 3 that is not in a header, up to
 #                white space and comments; lists (FS_ALG_MAP) are enums there
-#   words        one of a list that users type is missing
+#   words        a parameter, or a word of a list that users type, is missing
 #   examples     one that does not compile or, with a build, prints something
 #                else than the page says
 #   fastsched.1  a command or an option that --help prints is missing
@@ -121,6 +121,12 @@ words_are_in() {
         done <"$work/list" | complain_of "$name does not mention, of $list,"
     done
 }
+
+sed -nE 's/^    (\{\{"|CHOICE\()([a-z_]+).*/\2/p' "$src"/libfastsched/exec/fs_params.c >"$work/params"
+[ -s "$work/params" ] || complain 'fs_params.c has no parameters'
+while read -r name; do
+    grep -q "^\.BR $name \" (" "$man"/coll_fast.7 || echo "$name"
+done <"$work/params" | complain_of 'coll_fast.7 lacks a parameter'
 
 words_are_in FS_ALG_MAP coll_fast.7 fastsched.1
 words_are_in FS_BALANCE_MAP fastsched.1
