@@ -128,6 +128,7 @@ while read -r name; do
     grep -q "^\.BR $name \" (" "$man"/coll_fast.7 || echo "$name"
 done <"$work/params" | complain_of 'coll_fast.7 lacks a parameter'
 
+words_are_in FS_STATUS_MAP fs_strerror.3 # their numbers
 words_are_in FS_ALG_MAP coll_fast.7 fastsched.1
 words_are_in FS_BALANCE_MAP fastsched.1
 words_are_in FS_PAPERS_BALANCE_MAP fastsched.1
