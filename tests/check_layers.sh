@@ -103,6 +103,13 @@ crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE ' "(tools/fs_[
 [ -z "$crossing" ] || complain "the command knows the public headers only:
 $crossing"
 
+# ---- one name, one type: a file may include any two headers ----
+
+twice=$(cat "$lib"/*.h "$lib"/*/*.h |
+    sed -nE 's/^(\}|typedef [^(]*[ *(]+) *(fs_[a-z0-9_]+_t)( *;|\)? *\().*/\2/p' | sort | uniq -d)
+[ -z "$twice" ] || complain "a type with two definitions:
+$twice"
+
 # ---- every file is built and distributed ----
 
 for file in "$lib"/*/*.[ch] "$lib"/*.h; do

@@ -8,7 +8,7 @@
  */
 #include "sched/fs_balance_modes.h"
 
-static uint32_t by_destination(const fs_tile_t *tile, const fs_segment_t *s)
+static uint32_t by_destination(const fs_tile_t *tile, const fs_extent_t *s)
 {
     uint32_t last = tile->dst_proxy[s->dst_lane];
 

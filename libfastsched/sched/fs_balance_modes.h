@@ -6,7 +6,7 @@
 #include "sched/fs_balance.h"
 
 /* How a mode cuts a tile of total bytes; see fs_balance_tile(). If viewer is not
- * NULL, segments that it has no use for may be left out: see fs_balance_view(). */
+ * NULL, extents that it has no use for may be left out: see fs_balance_view(). */
 typedef fs_status_t fs_balance_cut_t(const fs_tile_t *tile, uint64_t total,
                                      const fs_viewer_t *viewer,
                                      fs_arena_t *arena, fs_streams_t *streams);
@@ -42,8 +42,8 @@ typedef struct fs_deal {
     uint64_t         spare;    /* room that is not needed */
     uint32_t        *src_lane; /* [n_src] or FS_NO_LANE */
     uint32_t        *dst_lane; /* [n_dst] or FS_NO_LANE */
-    uint32_t         n_segments;
-    fs_segment_t    *segments; /* in dealing order; pos is of no meaning yet */
+    uint32_t         n_extents;
+    fs_extent_t     *extents; /* in dealing order; pos is of no meaning yet */
 } fs_deal_t;
 
 /* Lanes that may take longest bytes each. FS_OK, FS_ERR_NOMEM. */
@@ -59,10 +59,10 @@ void fs_deal_put(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane);
  * nothing. */
 void fs_deal_rows(fs_deal_t *deal);
 
-/* Where in its lane's stream a segment travels: by turn, below n_turns; equal
+/* Where in its lane's stream an extent travels: by turn, below n_turns; equal
  * turns in dealing order. */
-typedef uint32_t fs_deal_turn_t(const fs_tile_t    *tile,
-                                const fs_segment_t *segment);
+typedef uint32_t fs_deal_turn_t(const fs_tile_t   *tile,
+                                const fs_extent_t *extent);
 
 /* What is only redistributed first, what is only gathered last. */
 enum { FS_DEAL_MOVES = 4 };

@@ -13,7 +13,7 @@ void fs_streams_moves(const fs_tile_t *tile, const fs_streams_t *streams,
     for (uint32_t lane = 0; lane < streams->n_lanes; ++lane) {
         for (uint32_t k = streams->first[lane]; k < streams->first[lane + 1];
              ++k) {
-            const fs_segment_t *s = &streams->segments[k];
+            const fs_extent_t *s = &streams->extents[k];
 
             if (s->src_local != tile->src_proxy[lane]) {
                 gather += s->len_bytes;

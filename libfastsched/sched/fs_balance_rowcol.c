@@ -97,11 +97,11 @@ static void balance_columns(rowcol_t *rc, const fs_deal_t *rows)
 {
     uint32_t open = 0, n;
 
-    for (uint32_t k = 0; k < rows->n_segments; ++k) {
-        const fs_segment_t *s     = &rows->segments[k];
-        uint32_t            lane  = rows->dst_lane[s->dst_local];
-        piece_t             piece = {s->src_local, s->dst_local, s->dst_lane,
-                                     FS_NO_LANE,   s->offset,    s->len_bytes};
+    for (uint32_t k = 0; k < rows->n_extents; ++k) {
+        const fs_extent_t *s     = &rows->extents[k];
+        uint32_t           lane  = rows->dst_lane[s->dst_local];
+        piece_t            piece = {s->src_local, s->dst_local, s->dst_lane,
+                                    FS_NO_LANE,   s->offset,    s->len_bytes};
 
         if (lane == FS_NO_LANE) {
             rc->pieces[rc->n_pieces++] = piece;
@@ -157,9 +157,9 @@ static fs_status_t sort_pieces(rowcol_t *rc, fs_arena_t *arena)
 }
 
 /* The next bytes of a pair of lanes, at the time of a transfer. Returns how
- * many segments they are. */
+ * many extents they are. */
 static uint32_t take(rowcol_t *rc, const fs_transfer_t *transfer,
-                     fs_segment_t *out)
+                     fs_extent_t *out)
 {
     uint32_t lanes = rc->tile->n_lanes, dst_lane = transfer->dst - lanes, n = 0;
     uint32_t *at  = &rc->at[(size_t)transfer->src * lanes + dst_lane];
@@ -169,8 +169,8 @@ static uint32_t take(rowcol_t *rc, const fs_transfer_t *transfer,
         piece_t *p   = &rc->pieces[*at];
         uint64_t len = fs_u64_min(p->len_bytes, end - pos);
 
-        out[n++] = (fs_segment_t){p->src_local, p->dst_local, dst_lane,
-                                  p->offset,    len,          pos};
+        out[n++] = (fs_extent_t){p->src_local, p->dst_local, dst_lane,
+                                 p->offset,    len,          pos};
         pos += len;
         p->offset += len;
         p->len_bytes -= len;
@@ -184,8 +184,8 @@ static fs_status_t write_streams(rowcol_t *rc, const fs_schedule_t *schedule,
 {
     uint32_t  lanes = rc->tile->n_lanes, n = 0;
     uint32_t *first = fs_arena_calloc(arena, (size_t)lanes + 1, sizeof(*first));
-    /* A segment ends a piece or a transfer. */
-    fs_segment_t *out = fs_arena_calloc(
+    /* An extent ends a piece or a transfer. */
+    fs_extent_t *out = fs_arena_calloc(
         arena, rc->n_pieces + schedule->n_transfers, sizeof(*out));
 
     if (first == NULL || out == NULL) {
@@ -210,8 +210,8 @@ static fs_status_t balance(rowcol_t *rc, const fs_deal_t *rows,
     uint32_t lanes = rc->tile->n_lanes;
 
     rc->room = fs_arena_calloc(arena, lanes, sizeof(*rc->room));
-    /* Beyond the first of each segment, a piece comes with a full column. */
-    rc->pieces = fs_arena_calloc(arena, (size_t)rows->n_segments * 2 + lanes,
+    /* Beyond the first of each extent, a piece comes with a full column. */
+    rc->pieces = fs_arena_calloc(arena, (size_t)rows->n_extents * 2 + lanes,
                                  sizeof(*rc->pieces));
     if (rc->room == NULL || rc->pieces == NULL) {
         return FS_ERR_NOMEM;

@@ -63,7 +63,7 @@ static fs_status_t add_lanes(const fs_tile_t *tile, fs_arena_t *arena,
 
     for (uint32_t a = 0; status == FS_OK && a < n; ++a) {
         for (uint32_t k = streams.first[a]; k < streams.first[a + 1]; ++k) {
-            const fs_segment_t *s = &streams.segments[k];
+            const fs_extent_t *s = &streams.extents[k];
 
             bytes[(size_t)a * 2 * n + n + s->dst_lane] += s->len_bytes;
         }
