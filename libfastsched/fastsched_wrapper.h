@@ -2,7 +2,7 @@
 /**
  * What every wrapper of an MPI needs once in a process: parameters, the network
  * and the NICs at the first need, sums, the lines that people see; and once for
- * each communicator: the byte counts and blocks of a call.
+ * each communicator and call.
  */
 #ifndef FASTSCHED_WRAPPER_H
 #define FASTSCHED_WRAPPER_H
@@ -17,10 +17,14 @@
 extern "C" {
 #endif
 
+typedef struct fs_wrapper_comm fs_wrapper_comm_t;
+
 /** One per process. The wrapper sets what comes first and may read the rest. */
 typedef struct fs_wrapper {
     /** One line for people, from any rank; the wrapper puts its name before. */
     void (*say)(const char *line);
+    /** The same before something that may end the job: there is time to read it. */
+    void (*say_last)(const char *line);
     /** fs_ucx_create() */
     fs_status_t (*create_net)(uint64_t tcp_sndbuf, const char *net_device,
                               fs_net_t **net_p, char *why, size_t why_len);
@@ -43,10 +47,10 @@ typedef struct fs_wrapper {
     bool            warned;    /**< that the network takes none of it */
     pthread_mutex_t lock;      /**< two threads may set up two communicators */
 
-    fs_coll_t         *colls; /**< fs_wrapper_welcome(), no farewell yet */
+    fs_wrapper_comm_t *comms; /**< whose sums are still to be told */
     bool               spans_servers;       /**< some communicator of calls */
     unsigned           last_algorithm;      /**< fs_alg_t */
-    unsigned long long calls;               /**< fs_wrapper_enter() */
+    unsigned long long calls;               /**< fs_wrapper_serve() */
     unsigned long long calls_by[FS_N_ALGS]; /**< of these, run by us */
     unsigned long long inter_bytes;         /**< between servers, all ranks */
 } fs_wrapper_t;
@@ -106,14 +110,6 @@ void fs_wrapper_explain_words(const char *word_a, uint32_t rank_a,
 /** Has the MPI taken both, if it has taken one? */
 bool fs_wrapper_same_priority(const char *word_a, const char *word_b);
 
-/** The network, for fs_host_t.net; and why there is none, for
- *  fs_host_t.why_no_net. */
-fs_net_t   *fs_wrapper_net(fs_wrapper_t *wrapper);
-const char *fs_wrapper_no_net(const fs_wrapper_t *wrapper);
-
-/** The NICs, for fs_host_t.nics. */
-fs_nics_t *fs_wrapper_nics(fs_wrapper_t *wrapper);
-
 /**
  * Look for accelerators, unless some are found or parameter accel is off. At
  * the first call of each communicator: a program may load a driver late. Any
@@ -128,153 +124,113 @@ static inline bool fs_wrapper_has_accel(const fs_wrapper_t *wrapper)
 }
 
 /** Free all that the process holds, see fs_net_destroy(). */
-void fs_wrapper_close(fs_wrapper_t *wrapper);
-
-/** An MPI_Alltoallv begins, on any communicator. Any thread. */
-void fs_wrapper_enter(fs_wrapper_t *wrapper);
-
-/** fs_coll_alltoallv(), which is counted. Any thread. */
-fs_status_t fs_wrapper_alltoallv(fs_wrapper_t *wrapper, fs_coll_t *coll,
-                                 const fs_call_t *call, bool *ran);
-
-/** Parameter verbose: the line about the last call, on one rank. */
-void fs_wrapper_report(const fs_wrapper_t *wrapper, const fs_coll_t *coll,
-                       const char *comm_name);
-
-/** A communicator begins. Any thread.
- *  @param[in] comm_name  Borrowed until the farewell. */
-void fs_wrapper_welcome(fs_wrapper_t *wrapper, fs_coll_t *coll,
-                        const char *comm_name);
-
-/**
- * The end of a communicator: its sums (parameter stats) and what the guard has
- * decided (verbose). Nothing if there was no welcome, or a farewell before.
- *
- * @param[in] together  All ranks are here: with parameter stats collective, and
- *                      one rank tells the sums of all. Else each tells its own.
- */
-void fs_wrapper_farewell(fs_wrapper_t *wrapper, fs_coll_t *coll, bool together);
-
-/**
- * The same for all communicators that are left, in an order that is the same on
- * all ranks. All ranks of the job are here.
- *
- * @param[in] then  Called after each with fs_host_t.ctx, and may destroy it.
- *                  NULL: nothing to do.
- */
-void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
+void fs_wrapper_fini(fs_wrapper_t *wrapper);
 
 /** The end of the process: the sums of all its calls (verbose). */
 void fs_wrapper_summary(const fs_wrapper_t *wrapper);
 
-/** The call in hand of one communicator. */
-typedef struct fs_blocks {
-    uint32_t     n_ranks;
-    uint64_t    *send_bytes; /**< [n_ranks] like the rest; call points here */
-    uint64_t    *recv_bytes;
-    const void **send_block;
-    void       **recv_block;
-    void        *copy; /**< of the send blocks, see fs_blocks_copy() */
-    uint64_t     copy_len;
-    fs_mem_t     copy_mem;
-    fs_accel_t  *accel; /**< of copy_mem */
-    fs_call_t    call;
-} fs_blocks_t;
-
-/** @return FS_OK, FS_ERR_NOMEM */
-fs_status_t fs_blocks_init(fs_blocks_t *blocks, uint32_t n_ranks);
-
-/** Zeroed blocks are fine. */
-void fs_blocks_fini(fs_blocks_t *blocks);
-
 /**
- * For fs_call_t.prepare, when what is sent will be overwritten: copy all send
- * blocks into memory of their own, and send_block to there. Blocks that are not
- * contiguous come by call.pack(); those on a device are copied there.
- *
- * @param[in] contiguous  send_block is where the bytes are.
- * @return FS_OK, FS_ERR_NOMEM, FS_ERR_ACCEL, or what pack() said
+ * What fs_host_t has to say of the process: its network, its NICs, its warnings.
+ * The wrapper sets the rest.
  */
-fs_status_t fs_blocks_copy(fs_blocks_t *blocks, bool contiguous);
+fs_host_t fs_wrapper_host(fs_wrapper_t *wrapper, void *ctx);
 
-/**
- * The call is over.
- *
- * @param[in] all_done  Nobody reads the copy any more; else it is left alone
- *                      for good.
- */
-void fs_blocks_end(fs_blocks_t *blocks, bool all_done);
+/* ---- the buffers of a call ---- */
 
-/** Of the buffers of a call; the wrapper sets what comes first. */
+/** Those of one call. The wrapper describes it by what comes first. */
 typedef struct fs_buffers {
-    bool     in_place;
-    bool     send_contiguous; /**< in place: as recv_contiguous */
-    bool     recv_contiguous;
-    fs_mem_t send_mem; /**< in place: of the receive buffer */
-    fs_mem_t recv_mem;
+    fs_counts_t  counts;
+    const void **send_block; /**< [n_ranks] first byte of each */
+    void       **recv_block; /**< likewise */
+    bool         in_place;   /**< the send side is as the receive side */
+    bool         send_contiguous; /**< its bytes are where its blocks are; else
+                                       pack() */
+    bool         recv_contiguous; /**< likewise, unpack() */
+    bool         send_whole; /**< it is not, and pack() takes whole blocks only */
+    bool         recv_whole; /**< likewise, unpack() */
+    /* What follows is the library's. */
+    fs_mem_t    send_mem; /**< in place: of the receive buffer */
+    fs_mem_t    recv_mem;
+    void       *copy; /**< of the send blocks, before they are overwritten */
+    uint64_t    copy_len;
+    fs_mem_t    copy_mem;
+    fs_accel_t *accel;   /**< of copy_mem */
+    char       *landing; /**< of receive blocks that are unpacked as a whole */
+    fs_call_t   call;
 } fs_buffers_t;
 
-/**
- * Where are they?
- *
- * @param[in] blocks  Described, with all addresses.
- * @return True: on a device or managed, one at least.
- */
-bool fs_buffers_find(fs_buffers_t *buffers, const fs_wrapper_t *wrapper,
-                     const fs_blocks_t *blocks);
+/* ---- a communicator ---- */
+
+/** One communicator of the MPI. */
+struct fs_wrapper_comm {
+    fs_wrapper_t      *wrapper;
+    const char        *name; /**< borrowed */
+    uint32_t           n_ranks;
+    uint32_t           rank;
+    fs_coll_t         *coll; /**< NULL: every call is the MPI's own */
+    fs_buffers_t       buffers;
+    fs_wrapper_comm_t *next; /**< of those whose sums are still to be told */
+};
 
 /**
- * Before fs_coll_alltoallv(): what the call has to know. Local.
+ * At its first call: fs_coll_create(), and what there is to say about it.
+ * Collective; the outcome is the same on every rank.
  *
- * @param[out] device  Also on an error: the other ranks wait for this one's word,
- *                     which is no.
- * @param[out] why     On an error: one line for people.
- * @return FS_OK; FS_ERR_UNSUPPORTED (gaps in a datatype on a device, or parameter
- *         accel_fallback forbids the way round)
+ * @param[in]  member  Its comm_name is borrowed for life.
+ * @param[out] comm    Also on an error fit for fs_wrapper_serve().
+ * @return FS_OK, and coll may be NULL; FS_ERR_UNREACHABLE: parameter transport is
+ *         "ucx", and the call fails; FS_ERR_NOMEM on some rank
  */
-fs_status_t fs_buffers_for_coll(const fs_buffers_t *buffers,
-                                fs_wrapper_t *wrapper, const fs_coll_t *coll,
-                                fs_call_device_t *device, char *why,
-                                size_t why_len);
-
-/** Host memory that stands for a buffer on a device. */
-typedef struct fs_shadow {
-    fs_mem_t      mem; /**< of the buffer */
-    char         *memory;
-    fs_segment_t *segments; /**< [n_ranks] from the blocks; NULL: no shadow */
-    ptrdiff_t     shift;    /**< from the buffer's addresses to the shadow's */
-} fs_shadow_t;
-
-/** Those of one call; zeroed before. */
-typedef struct fs_shadows {
-    fs_shadow_t send; /**< in place: none */
-    fs_shadow_t recv;
-} fs_shadows_t;
+fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
+                            const fs_host_t   *host,
+                            const fs_member_t *member);
 
 /**
- * Before the MPI's own algorithm: make shadows of what it cannot use where it is,
- * and copy to them what it reads. Local; the other ranks need not know.
+ * The end of a communicator; more than once is fine. Tells its sums (parameter
+ * stats) and what the guard has decided (verbose).
  *
- * @param[out] why  On an error: one line for people.
- * @return FS_OK; FS_ERR_UNSUPPORTED as above, and no other rank hears of it;
- *         FS_ERR_NOMEM; FS_ERR_ACCEL
+ * @param[in] together  All ranks are here: with parameter stats collective, and
+ *                      one rank tells the sums of all. Else each tells its own.
  */
-fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_buffers_t *buffers,
-                             const fs_wrapper_t *wrapper,
-                             const fs_blocks_t *blocks, char *why,
-                             size_t why_len);
+void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together);
 
 /**
- * After it; also after an error of begin.
+ * The sums of all communicators that are left, in an order that is the same on all
+ * ranks. All ranks of the job are here.
  *
- * @param[in] moved     It has written to the receive blocks: copy them back.
- * @param[in] all_done  Nobody uses the shadows any more; else they are left
- *                      alone for good.
- * @return FS_OK, FS_ERR_ACCEL
+ * @param[in] then  Called after each with fs_host_t.ctx, and may close it. NULL:
+ *                  nothing to do.
  */
-fs_status_t fs_shadows_end(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
-                           const fs_blocks_t *blocks, bool moved,
-                           bool all_done);
+void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
+
+/* ---- a call ---- */
+
+/** How a collective of an MPI is described and done, ctx is one call of it. */
+typedef struct fs_wrapper_calls {
+    const char *name; /**< "MPI_Alltoallv" */
+    /** Describe the call, with fs_counts_add() once for each rank. False: its
+     *  arguments make no sense, and it is the MPI that complains. */
+    bool (*describe)(void *ctx, fs_buffers_t *buffers);
+    /** As in fs_call_t. */
+    fs_status_t (*pack)(void *ctx, uint32_t block, uint64_t offset,
+                        uint64_t len_bytes, void *dst);
+    fs_status_t (*unpack)(void *ctx, uint32_t block, uint64_t offset,
+                          uint64_t len_bytes, const void *src);
+    /** The MPI's own algorithm, with both buffers so many bytes elsewhere.
+     *  @return An MPI error code, 0: success. */
+    int (*native)(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift);
+    /** The call has failed, and why has been said.
+     *  @return Its MPI error code, of which the error handler knows. */
+    int (*raise)(void *ctx, fs_status_t status);
+} fs_wrapper_calls_t;
+
+/**
+ * One blocking call: by us, or by the MPI's own algorithm. Any thread.
+ *
+ * @return An MPI error code.
+ */
+int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
+                     void *ctx);
 
 #ifdef __cplusplus
 }

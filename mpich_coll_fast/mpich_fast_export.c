@@ -72,7 +72,7 @@ static int Alltoallv_body ALLTOALLV_PARAMS
 {
     mpich_fast_args_t args = {
         sendbuf,  sendcounts, sdispls, sendtype,           recvbuf, recvcounts, rdispls,
-        recvtype, comm,       false,   mpich_fast_forward, NULL};
+        recvtype, comm,       false,   mpich_fast_forward};
 
     return serve(&args);
 }
@@ -81,7 +81,7 @@ static int Alltoallv_c_body ALLTOALLV_PARAMS
 {
     mpich_fast_args_t args = {
         sendbuf,  sendcounts, sdispls, sendtype,           recvbuf, recvcounts, rdispls,
-        recvtype, comm,       true,    mpich_fast_forward, NULL};
+        recvtype, comm,       true,    mpich_fast_forward};
 
     return serve(&args);
 }

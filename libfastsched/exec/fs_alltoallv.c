@@ -26,30 +26,21 @@ static const uint64_t consent_flags[] = {
 
 static fs_meta_word_t word(const fs_request_t *request)
 {
-    const fs_coll_t *coll = request->coll;
-    const fs_call_t *call = request->call;
-    const fs_topo_t *topo = coll->topo;
-    uint32_t         home = fs_topo_server(topo, coll->rank);
-    uint64_t         sent = 0, received = 0, layout;
-    fs_meta_word_t   word = {.max_ns = coll->last.run.ns,
-                             .min_ns = coll->last.summary_ns};
+    const fs_coll_t   *coll   = request->coll;
+    const fs_call_t   *call   = request->call;
+    const fs_counts_t *counts = call->counts;
+    /* A plan follows from the counts and from who has to pack: sum[0] is the key
+     * of both. There is no rank n_ranks, so no count looks like this. */
+    uint64_t layout = fs_digest_pair(coll->rank, coll->topo->n_ranks,
+                                     (uint64_t)fs_call_sends_packed(call) << 1 |
+                                         fs_call_receives_packed(call));
+    fs_meta_word_t word = {
+        .max_inter = fs_u64_max(counts->sent_inter, counts->received_inter),
+        .max_ns    = coll->last.run.ns,
+        .min_ns    = coll->last.summary_ns,
+        .sum       = {counts->send_digest + layout,
+                      counts->received_digest + layout}};
 
-    for (uint32_t r = 0; r < topo->n_ranks; ++r) {
-        if (fs_topo_server(topo, r) != home) {
-            sent += call->send_bytes[r];
-            received += call->recv_bytes[r];
-        }
-        word.sum[0] += fs_digest_pair(coll->rank, r, call->send_bytes[r]);
-        word.sum[1] += fs_digest_pair(r, coll->rank, call->recv_bytes[r]);
-    }
-    /* A plan follows from the counts and from who has to pack: sum[0] is the
-     * key of both. There is no rank n_ranks, so no count looks like this. */
-    layout = fs_digest_pair(coll->rank, topo->n_ranks,
-                            (uint64_t)fs_call_sends_packed(call) << 1 |
-                                fs_call_receives_packed(call));
-    word.sum[0] += layout;
-    word.sum[1] += layout;
-    word.max_inter = fs_u64_max(sent, received);
     word.flags |= call->prepare != NULL || !fs_exec_fits(coll->exec, call)
                       ? FS_FLAG_PREPARES
                       : 0;
@@ -153,8 +144,10 @@ static void decide(fs_request_t *request)
 {
     fs_coll_t            *coll = request->coll;
     const fs_meta_word_t *word = fs_meta_word(coll->meta);
-    fs_quiet_seen_t       seen = {.missed    = word->flags & FS_FLAG_MISSED,
-                                  .min_bytes = coll->params.min_bytes};
+    fs_quiet_seen_t       seen = {
+              .missed     = word->flags & FS_FLAG_MISSED,
+              .sent_bytes = request->call->counts->sent_bytes,
+              .min_bytes  = coll->params.min_bytes};
     uint32_t longest = is_auto(coll) && !coll->params.check ? coll->params.skip
                                                             : 0;
 
@@ -165,9 +158,6 @@ static void decide(fs_request_t *request)
     }
     if (!(word->flags & FS_FLAG_NO_HOST)) {
         heed_guard(request);
-    }
-    for (uint32_t r = 0; r < coll->topo->n_ranks; ++r) {
-        seen.sent_bytes += request->call->send_bytes[r];
     }
     seen.to_host = request->choice.alg == FS_ALG_HOST &&
                    request->question.turn != FS_GUARD_LOOK;

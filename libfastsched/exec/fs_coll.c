@@ -16,6 +16,11 @@ bool fs_coll_active(const fs_coll_t *coll)
             coll->params.algorithm != FS_ALGORITHM_OFF);
 }
 
+const fs_topo_t *fs_coll_topo(const fs_coll_t *coll)
+{
+    return coll->topo;
+}
+
 unsigned fs_coll_mem_kinds(const fs_coll_t *coll)
 {
     fs_accel_direct_t direct = coll->params.accel_direct;
@@ -45,9 +50,9 @@ static fs_request_t *begin(fs_coll_t *coll, const fs_call_t *call)
     return &coll->request;
 }
 
-bool fs_coll_skip(fs_coll_t *coll, uint64_t sent_bytes)
+bool fs_coll_skip(fs_coll_t *coll, const fs_counts_t *counts)
 {
-    if (is_lost(coll) || !fs_quiet_skips(&coll->quiet, sent_bytes)) {
+    if (is_lost(coll) || !fs_quiet_skips(&coll->quiet, counts->sent_bytes)) {
         return false;
     }
     begin(coll, NULL)->choice = fs_coll_leave("not asked, see skip");

@@ -3,6 +3,7 @@
 #ifndef FS_EXEC_H
 #define FS_EXEC_H
 
+#include "accel/fs_accel.h"
 #include "exec/fs_trace.h"
 #include "exec/fs_transport.h"
 

@@ -93,18 +93,16 @@ static fs_status_t hear_all(const fs_request_t *request)
 
 static fs_step_t begin(fs_request_t *request)
 {
-    fs_coll_t      *coll = request->coll;
-    const fs_call_t *call = request->call;
-    fs_meta_word_t  word;
-    fs_status_t     status;
+    fs_coll_t     *coll = request->coll;
+    fs_meta_word_t word;
+    fs_status_t    status;
 
     if (coll->dead) {
         return end(request, FS_ERR_TRANSPORT);
     }
     enter(request, FS_TRACE_SUMMARY);
     word   = request->collective->word(request);
-    status = fs_meta_start_summary(coll->meta, &word, call->send_bytes,
-                                   call->recv_bytes);
+    status = fs_meta_start_summary(coll->meta, &word, request->call->counts);
     return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
 }
 
@@ -119,7 +117,7 @@ static fs_status_t get_ready(fs_request_t *request)
     fs_plan_t       *plan   = NULL;
 
     if (call->prepare != NULL) {
-        status = call->prepare(call->ctx);
+        status = call->prepare(call->owner);
     }
     if (status == FS_OK && !request->recalled) {
         status = request->collective->plan(request, &plan);

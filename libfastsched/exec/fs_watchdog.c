@@ -189,7 +189,7 @@ static void warn(const fs_coll_t *coll)
                 " has been waiting in call %llu for %u s, which is no error",
                 (unsigned long long)coll->stats.calls, coll->params.watchdog);
     say_missing_words(&line, coll);
-    coll->host.warn(coll->host.ctx, text);
+    coll->host.warn(coll->host.process, text);
 }
 
 static fs_status_t stall(const fs_request_t *request)

@@ -16,7 +16,7 @@ static const uint32_t server_of[N_RANKS] = {5, 5, 5, 7, 7, 1};
 /* The buffers of one operation. */
 typedef struct op {
     uint32_t       seed;
-    uint64_t       send_bytes[N_RANKS], recv_bytes[N_RANKS];
+    fs_counts_t    counts;
     unsigned char *send[N_RANKS], *recv[N_RANKS];
     fs_call_t      call;
     fs_request_t   request;
@@ -61,19 +61,20 @@ static op_t *make_op(rank_t *me, uint32_t number, uint32_t seed)
 {
     op_t    *op   = &me->ops[number];
     uint32_t rank = me->seat.rank;
+    uint64_t send_bytes[N_RANKS], recv_bytes[N_RANKS];
 
     op->seed = seed;
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        op->send_bytes[r] = length(seed, rank, r);
-        op->recv_bytes[r] = length(seed, r, rank);
-        op->send[r]       = fs_test_alloc(MOST, 1);
-        op->recv[r]       = fs_test_alloc(MOST, 1);
-        for (uint64_t k = 0; k < op->send_bytes[r]; ++k) {
+        send_bytes[r] = length(seed, rank, r);
+        recv_bytes[r] = length(seed, r, rank);
+        op->send[r]   = fs_test_alloc(MOST, 1);
+        op->recv[r]   = fs_test_alloc(MOST, 1);
+        for (uint64_t k = 0; k < send_bytes[r]; ++k) {
             op->send[r][k] = byte_of(seed, rank, r, k);
         }
     }
-    op->call = (fs_call_t){.send_bytes = op->send_bytes,
-                           .recv_bytes = op->recv_bytes,
+    op->counts = fs_test_call_counts(me->a->topo, rank, send_bytes, recv_bytes);
+    op->call = (fs_call_t){.counts     = &op->counts,
                            .send_block = (const void *const *)op->send,
                            .recv_block = (void *const *)op->recv};
     return op;
@@ -85,6 +86,7 @@ static void free_op(op_t *op)
         free(op->send[r]);
         free(op->recv[r]);
     }
+    fs_counts_fini(&op->counts);
 }
 
 static op_t *post(rank_t *me, fs_coll_t *coll, uint32_t number, uint32_t seed)
@@ -101,7 +103,7 @@ static void wait_for(rank_t *me, op_t *op)
     ck_assert_int_eq(fs_request_wait(&op->request), FS_OK);
     ck_assert(op->request.ran);
     for (uint32_t s = 0; s < N_RANKS; ++s) {
-        for (uint64_t k = 0; k < op->recv_bytes[s]; ++k) {
+        for (uint64_t k = 0; k < op->counts.recv_bytes[s]; ++k) {
             ck_assert_msg(op->recv[s][k] ==
                               byte_of(op->seed, s, me->seat.rank, k),
                           "operation %u, rank %u, byte %llu from %u", op->seed,
