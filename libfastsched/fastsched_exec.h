@@ -280,7 +280,7 @@ typedef enum fs_consent {
 typedef struct fs_call_device {
     fs_mem_t    send_mem; /**< on a device: the side is contiguous */
     fs_mem_t    recv_mem;
-    fs_accel_t *accel; /**< of these devices */
+    fs_accel_t *accel; /**< of these devices; only the plugins make one */
     /** What is on a device goes through staging on the host. Else the network
      *  takes it there, and both sides are contiguous. */
     bool         staged;

@@ -3,7 +3,7 @@
 #ifndef FS_BUFFERS_H
 #define FS_BUFFERS_H
 
-#include "fastsched_wrapper.h"
+#include "exec/fs_wrapper.h"
 
 typedef enum fs_side { FS_SIDE_SEND, FS_SIDE_RECV } fs_side_t;
 

@@ -3,7 +3,7 @@
  * Shadows on the host, for buffers on a device that the MPI cannot use there:
  * what it sends is copied to them before, what it has received back after.
  */
-#include "fastsched_wrapper.h"
+#include "exec/fs_wrapper.h"
 
 #include "accel/fs_accel.h"
 #include "exec/fs_buffers.h"

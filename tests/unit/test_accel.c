@@ -4,7 +4,7 @@
 #include "accel/fs_accel.h"
 #include "exec/fs_coll.h"
 #include "exec/fs_places.h"
-#include "fastsched_wrapper.h"
+#include "exec/fs_wrapper.h"
 #include "fs_test_device.h"
 #include "fs_test_util.h"
 

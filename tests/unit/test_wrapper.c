@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What wrappers share: parameters from text, a network that cannot be made, and
  * the blocks of a call. What people see of calls is tested with the MPIs. */
-#include "fastsched_wrapper.h"
+#include "exec/fs_wrapper.h"
 #include "fs_test_util.h"
 
 #include <stdio.h>

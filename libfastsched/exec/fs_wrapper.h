@@ -4,20 +4,17 @@
  * and the NICs at the first need, sums, the lines that people see; and once for
  * each communicator: the byte counts and blocks of a call.
  */
-#ifndef FASTSCHED_WRAPPER_H
-#define FASTSCHED_WRAPPER_H
+#ifndef FS_WRAPPER_H
+#define FS_WRAPPER_H
 
-#include "fastsched_accel.h"
+#include "accel/fs_accel.h"
 #include "fastsched_exec.h"
 
 #include <pthread.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/** One per process. The wrapper sets what comes first and may read the rest. */
+/** One per process. The wrapper sets what comes first, and lock; the rest is zero
+ *  then, and it may read it. */
 typedef struct fs_wrapper {
     /** One line for people, from any rank; the wrapper puts its name before. */
     void (*say)(const char *line);
@@ -275,9 +272,5 @@ fs_status_t fs_shadows_begin(fs_shadows_t *shadows, const fs_buffers_t *buffers,
 fs_status_t fs_shadows_end(fs_shadows_t *shadows, const fs_wrapper_t *wrapper,
                            const fs_blocks_t *blocks, bool moved,
                            bool all_done);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
