@@ -183,9 +183,12 @@ typedef enum fs_alg {
     FS_ALG_DIRECT  /**< rank r to r + 1, r + 2, ...: the baseline */
 } fs_alg_t;
 
+/** Those of the papers are to compare with: the command has them, this library
+ *  and the plugins do not. */
 typedef enum fs_balance {
-    FS_BALANCE_MINMOVE,  /**< fewest bytes moved inside servers for lanes of
+    FS_BALANCE_MINMOVE, /**< fewest bytes moved inside servers for lanes of
                               equal length, each to its namesake (ours) */
+    /* The papers'. */
     FS_BALANCE_EQUALIZE, /**< equal row sums, merged peer transfer, FAST §4.1 */
     FS_BALANCE_GREEDY,   /**< blocks by size to the lane of their destination,
                               SABRE Algorithm 1 */
@@ -193,11 +196,13 @@ typedef enum fs_balance {
                               most the target, DHBvN §IV */
 } fs_balance_t;
 
+/** Likewise. */
 typedef enum fs_decompose {
-    FS_DECOMPOSE_AUTO,         /**< the cheapest by the cost model */
-    FS_DECOMPOSE_COMPACT,      /**< few stages, within 2% of the bound (ours) */
-    FS_DECOMPOSE_OPENSHOP,     /**< list scheduling, no stages (ours) */
-    FS_DECOMPOSE_BIRKHOFF,     /**< exact, FAST §4.2 */
+    FS_DECOMPOSE_AUTO,     /**< the cheapest by the cost model */
+    FS_DECOMPOSE_COMPACT,  /**< few stages, within 2% of the bound (ours) */
+    FS_DECOMPOSE_OPENSHOP, /**< list scheduling, no stages (ours) */
+    FS_DECOMPOSE_BIRKHOFF, /**< exact, FAST §4.2 */
+    /* The papers'. */
     FS_DECOMPOSE_HIERARCHICAL, /**< exact, lanes permuted, DHBvN §III; a plan
                                     balances with ROWCOL whatever is asked */
     FS_DECOMPOSE_SPREADOUT     /**< shifted diagonals: the baseline */
@@ -249,8 +254,9 @@ typedef struct fs_schedule {
  *                          FS_ALL_SERVERS keeps all. Totals and digest are
  *                          those of the whole.
  * @param[out] schedule_p   Set on FS_OK only; fs_schedule_destroy() frees it.
- * @return FS_OK; FS_ERR_INVAL (unknown how, no servers); FS_ERR_OVERFLOW (a
- *         line sum passes 2^62, or the total of SPREADOUT 2^64); FS_ERR_NOMEM
+ * @return FS_OK; FS_ERR_INVAL (how is unknown or not in this library, no
+ *         servers); FS_ERR_OVERFLOW (a line sum passes 2^62, or the total of
+ *         SPREADOUT 2^64); FS_ERR_NOMEM
  */
 fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
                                uint32_t n_servers, const uint64_t *bytes,
@@ -260,80 +266,9 @@ fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
 /** NULL is fine. */
 void fs_schedule_destroy(fs_schedule_t *schedule);
 
-/** The word users type: "auto", "compact", "openshop", "birkhoff",
- *  "hierarchical", "spreadout". */
+/** The word users type: "auto", "compact", "openshop", "birkhoff"; of the papers'
+ *  "hierarchical", "spreadout"; "unknown" for what is not in this library. */
 const char *fs_decompose_name(fs_decompose_t how);
-
-/** The word users type: "minmove", "equalize", "greedy", "rowcol". */
-const char *fs_balance_name(fs_balance_t how);
-
-/**
- * Bytes that balance moves inside all servers together, beyond those that stay
- * there anyway.
- *
- * @param[in]  topo        Lanes included.
- * @param[in]  how         See fs_balance_t.
- * @param[in]  rank_bytes  [n_ranks x n_ranks] row-major, [src][dst], bytes.
- *                         Blocks inside a server are ignored. Read during the
- *                         call only.
- * @param[out] gather_p    Bytes that another rank than their source sends to
- *                         the other server. Set on FS_OK only, like redist_p.
- * @param[out] redist_p    Bytes that another rank than their destination
- *                         receives there. A byte may count in both.
- * @return FS_OK; FS_ERR_INVAL (unknown how); FS_ERR_OVERFLOW (one server sends
- *         another more than 2^62, or all moves pass 64 bits); FS_ERR_NOMEM
- *
- * Memory: that of the largest pair of servers. About 1 us for a pair of servers
- * of 8 ranks; GREEDY, which sorts, 4 us; ROWCOL, which decomposes a matrix of
- * lanes, 60 us.
- */
-fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
-                             const uint64_t *rank_bytes, uint64_t *gather_p,
-                             uint64_t *redist_p);
-
-/** Who sends to whom and when, rank by rank. At any time a rank sends to at most
- *  one rank and receives from at most one. Read-only; everything lives in one
- *  block. */
-typedef struct fs_hierarchy {
-    uint32_t       n_ranks;
-    size_t         n_stages;    /**< subpermutations of ranks: times in which
-                                     none changes its partner */
-    uint64_t       lower_bound; /**< the busiest rank's bytes, sent or received,
-                                     as balanced */
-    uint64_t       total;       /**< length of all stages, DHBvN equation 11 */
-    size_t         n_transfers;
-    fs_transfer_t *transfers; /**< src and dst are ranks; by start, then src. A
-                                   transfer may last several stages, and end
-                                   before its last one does. */
-} fs_hierarchy_t;
-
-/**
- * Turn a matrix of ranks into global subpermutations, in two levels (DHBvN
- * Theorem 4): blocks between servers first, then the servers.
- *
- * @param[in]  topo         Servers may be uneven.
- * @param[in]  balanced     Balance blocks first (FS_BALANCE_ROWCOL): then
- *                          transfers are between the ranks that serve lanes.
- *                          Otherwise every rank has a lane of its own, whatever
- *                          topo says.
- * @param[in]  rank_bytes   [n_ranks x n_ranks] row-major, [src][dst], bytes.
- *                          Blocks inside a server are ignored. Read during the
- *                          call only.
- * @param[out] hierarchy_p  Set on FS_OK only; fs_hierarchy_destroy() frees it.
- * @return FS_OK; FS_ERR_OVERFLOW (a block, or a server's line of scales, passes
- *         2^62); FS_ERR_NOMEM
- *
- * Cost: for N servers of M ranks, N^2 decompositions of M x M and one of N x N
- * (see fs_schedule_create()): 3 ms for 8 x 8 and 0.1 s for 40 x 8, three times
- * that if balanced. Memory: 24 bytes a transfer, of which there are about 3 M^2
- * a block, twice as many if balanced.
- */
-fs_status_t fs_hierarchy_create(const fs_topo_t *topo, bool balanced,
-                                const uint64_t  *rank_bytes,
-                                fs_hierarchy_t **hierarchy_p);
-
-/** NULL is fine. */
-void fs_hierarchy_destroy(fs_hierarchy_t *hierarchy);
 
 /** What a plan depends on besides the traffic; equal on every rank. */
 typedef struct fs_plan_params {
@@ -472,29 +407,6 @@ fs_status_t fs_plan_create(fs_alg_t alg, const fs_topo_t *topo,
 
 /** NULL is fine. */
 void fs_plan_destroy(fs_plan_t *plan);
-
-/**
- * Prove the programs of all ranks from the traffic, sharing no code with their
- * makers: what one rank sends another receives; nothing waits for ever, however
- * slow the network and although wire messages keep plan order and window; no
- * two operations touch the same staging bytes without an order; every byte of
- * every block lands once, in its place, and crosses the wire at most once.
- *
- * For tests, debugging and "fastsched program --verify".
- *
- * @param[in]  topo, params  What the plans were made from.
- * @param[in]  rank_bytes    [n_ranks x n_ranks] row-major, [src][dst], bytes.
- * @param[in]  plans         [n_ranks]
- * @param[out] why           On FS_ERR_INVAL: one line that names rank and
- *                           operation and says what is wrong.
- * @param[in]  why_len       Bytes at why.
- * @return FS_OK; FS_ERR_INVAL (a plan is wrong); FS_ERR_NOMEM
- *
- * About 0.5 us per operation; memory 160 bytes each.
- */
-fs_status_t fs_plan_check(const fs_topo_t *topo, const fs_plan_params_t *params,
-                          const uint64_t *rank_bytes, fs_plan_t *const *plans,
-                          char *why, size_t why_len);
 
 #ifdef __cplusplus
 }

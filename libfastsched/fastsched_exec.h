@@ -67,7 +67,6 @@ typedef struct fs_params {
     uint32_t window;
     uint64_t staging_limit; /**< bytes */
     uint32_t transport;     /**< fs_transport_param_t */
-    uint32_t balance;       /**< fs_balance_t */
     uint32_t decompose;     /**< fs_decompose_t */
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;
@@ -285,7 +284,7 @@ typedef enum fs_consent {
 typedef struct fs_call_device {
     fs_mem_t    send_mem; /**< on a device: the side is contiguous */
     fs_mem_t    recv_mem;
-    fs_accel_t *accel; /**< of these devices */
+    fs_accel_t *accel; /**< of these devices; only the plugins make one */
     /** What is on a device goes through staging on the host. Else the network
      *  takes it there, and both sides are contiguous. */
     bool         staged;

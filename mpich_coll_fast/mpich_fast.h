@@ -6,7 +6,7 @@
 #ifndef MPICH_FAST_H
 #define MPICH_FAST_H
 
-#include "fastsched_wrapper.h"
+#include "wrapper/fs_wrapper.h"
 #include "mpich_fast_export.h"
 
 #include <mpi.h>

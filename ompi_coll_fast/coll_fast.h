@@ -17,7 +17,7 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/output.h"
 
-#include "fastsched_wrapper.h"
+#include "wrapper/fs_wrapper.h"
 
 /* The one block that knows the versions of the coll interface. */
 #if defined(MCA_COLL_BASE_VERSION_3_0_0) /* Open MPI 6 */

@@ -29,11 +29,8 @@ typedef struct row {
 static const char *const algorithm_words[] = {"auto",   "staged", "pipe2d",
                                               "direct", "off",    NULL};
 static const char *const transport_words[] = {"auto", "ucx", "mpi", NULL};
-static const char *const balance_words[]   = {"minmove", "equalize", "greedy",
-                                              "rowcol", NULL};
-static const char *const decompose_words[] = {
-    "auto",         "compact",   "openshop", "birkhoff",
-    "hierarchical", "spreadout", NULL};
+static const char *const decompose_words[] = {"auto", "compact", "openshop",
+                                              "birkhoff", NULL};
 
 static const char *const accel_direct_words[] = {"auto", "always", "never",
                                                  NULL};
@@ -297,21 +294,9 @@ static const row_t rows[] = {
      16 * GIB,
      NULL,
      true},
-    {{"balance", "minmove", "minmove, equalize, greedy, rowcol",
-      "How a tile becomes lane streams: minmove (fewest bytes moved inside "
-      "servers), equalize (FAST), greedy (SABRE), rowcol (DHBvN)",
-      FS_PARAM_DEVEL},
-     WORD,
-     AT(balance),
-     0,
-     0,
-     balance_words,
-     true},
-    {{"decompose", "auto",
-      "auto, compact, openshop, birkhoff, hierarchical, spreadout",
+    {{"decompose", "auto", "auto, compact, openshop, birkhoff",
       "How the server matrix becomes a schedule: compact (few stages), "
-      "openshop (no stages), birkhoff (exact, FAST), hierarchical (exact, with "
-      "rowcol, DHBvN), spreadout (shifted diagonals), auto (by cost)",
+      "openshop (no stages), birkhoff (exact, FAST), auto (by cost)",
       FS_PARAM_DEVEL},
      WORD,
      AT(decompose),
@@ -630,7 +615,7 @@ fs_plan_params_t fs_params_plan(const fs_params_t *params)
     return (fs_plan_params_t){
         .algorithm           = algs[params->algorithm],
         .force_algorithm     = params->algorithm != FS_ALGORITHM_AUTO,
-        .balance             = (fs_balance_t)params->balance,
+        .balance             = FS_BALANCE_MINMOVE,
         .decompose           = (fs_decompose_t)params->decompose,
         .mtm_threshold_milli = params->mtm_threshold,
         .min_bytes           = params->min_bytes,

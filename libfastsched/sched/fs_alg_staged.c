@@ -15,7 +15,9 @@
  * lines whole, and the last transfer of a pair takes all that is left: streams
  * are a little longer than the schedule thinks where capacities are rounded up.
  */
+#include "sched/fs_balance_modes.h"
 #include "sched/fs_flow.h"
+#include "sched/fs_schedule.h"
 #include "sched/fs_tiles.h"
 #include "sched/fs_topo.h"
 
@@ -331,8 +333,11 @@ static fs_status_t emit(staged_t *st, fs_program_t *program, fs_plan_t *plan)
  * they pair servers of as many lanes. */
 static bool permutes_lanes(const fs_plan_params_t *params)
 {
-    return params->balance == FS_BALANCE_ROWCOL ||
-           params->decompose == FS_DECOMPOSE_HIERARCHICAL;
+    const fs_balance_mode_t *mode   = fs_balance_mode(params->balance);
+    const fs_method_t       *method = fs_schedule_method(params->decompose);
+
+    return (mode != NULL && mode->any_lane) ||
+           (method != NULL && method->rowcol);
 }
 
 static fs_status_t find_nodes(staged_t *st)
@@ -353,8 +358,8 @@ static fs_status_t find_nodes(staged_t *st)
     return st->home == NULL ? FS_ERR_NOMEM : FS_OK;
 }
 
-/* Each lane to its like in the nodes of its pair, but ROWCOL lets any lane talk
- * to any. */
+/* Each lane to its like in the nodes of its pair, unless any lane may talk to
+ * any. */
 bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                          uint32_t src, uint32_t dst)
 {

@@ -117,6 +117,34 @@ fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_nodes_t *nodes,
                               const uint64_t *rank_bytes, uint32_t u,
                               uint32_t w, fs_arena_t *arena, fs_tile_t *tile);
 
+/* The word users type: "minmove", "equalize", "greedy", "rowcol"; "unknown" for
+ * what is not in this program. */
+const char *fs_balance_name(fs_balance_t how);
+
+/*
+ * Bytes that balance moves inside all servers together, beyond those that stay
+ * there anyway.
+ *
+ * @param[in]  topo        Lanes included.
+ * @param[in]  how         See fs_balance_t.
+ * @param[in]  rank_bytes  [n_ranks x n_ranks] row-major, [src][dst], bytes.
+ *                         Blocks inside a server are ignored. Read during the
+ *                         call only.
+ * @param[out] gather_p    Bytes that another rank than their source sends to
+ *                         the other server. Set on FS_OK only, like redist_p.
+ * @param[out] redist_p    Bytes that another rank than their destination
+ *                         receives there. A byte may count in both.
+ * @return FS_OK; FS_ERR_INVAL (how is not in this program); FS_ERR_OVERFLOW (one
+ *         server sends another more than 2^62, or all moves pass 64 bits);
+ *         FS_ERR_NOMEM
+ *
+ * Memory: that of the largest pair of servers. Time: that of fs_balance_tile()
+ * for each pair.
+ */
+fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
+                             const uint64_t *rank_bytes, uint64_t *gather_p,
+                             uint64_t *redist_p);
+
 /*
  * Bytes that streams move inside the servers: gathered, because another rank
  * than the source sends them, and redistributed, because another rank than the

@@ -11,12 +11,25 @@ typedef fs_status_t fs_balance_cut_t(const fs_tile_t *tile, uint64_t total,
                                      const fs_viewer_t *viewer,
                                      fs_arena_t *arena, fs_streams_t *streams);
 
-fs_balance_cut_t fs_balance_minmove;
-fs_balance_cut_t fs_balance_equalize;
-fs_balance_cut_t fs_balance_greedy;
-fs_balance_cut_t fs_balance_rowcol;
+typedef struct fs_balance_mode {
+    const char       *name;
+    fs_balance_cut_t *cut;
+    uint32_t part_over; /* streams may be longer than the capacity by one part
+                           in so many; 0: not */
+    bool     any_lane;  /* a lane may send to any, not to its namesake alone;
+                           servers are nodes then, whatever their lanes */
+} fs_balance_mode_t;
 
-/* For all of them but ROWCOL, where lanes are shared. */
+/* NULL: there is none in this program. */
+const fs_balance_mode_t *fs_balance_mode(fs_balance_t how);
+
+/* Those of the papers, for fs_balance_mode(). NULL: of no paper, or linked
+ * without papers/, as plugins and libfastsched.so are. */
+const fs_balance_mode_t *fs_papers_balance(fs_balance_t how);
+
+fs_balance_cut_t fs_balance_minmove;
+
+/* For all modes but those with any_lane, where lanes are shared. */
 fs_balance_cut_t fs_balance_shared;
 
 /* The lane that each of n_local ranks serves, or FS_NO_LANE: the inverse of the
@@ -52,12 +65,6 @@ fs_status_t fs_deal_init(fs_deal_t *deal, const fs_tile_t *tile, uint64_t total,
 
 /* Put on a lane what fits of the rest of a block. A split closes the lane. */
 void fs_deal_put(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane);
-
-/* Deal everything so that rows become equal: each rank keeps its own bytes up to
- * what its lane takes, from the block of its peer on; the rest goes to lanes
- * whose own rank has too little, in order. A rank that serves no lane keeps
- * nothing. */
-void fs_deal_rows(fs_deal_t *deal);
 
 /* Where in its lane's stream an extent travels: by turn, below n_turns; equal
  * turns in dealing order. */

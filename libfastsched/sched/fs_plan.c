@@ -16,14 +16,13 @@
 static const struct alg_row {
     fs_alg_t       alg;
     const char    *name;
-    bool           chosen; /* by fs_select(), without being told */
-    fs_alg_build_t build;  /* NULL: not ours to run */
+    fs_alg_build_t build; /* NULL: not ours to run */
     fs_alg_talks_t talks;
 } algs[] = {
-    {FS_ALG_HOST, "host", true, NULL, NULL},
-    {FS_ALG_STAGED, "staged", true, fs_alg_staged_build, fs_alg_staged_talks},
-    {FS_ALG_PIPE2D, "pipe2d", true, fs_alg_pipe2d_build, fs_alg_pipe2d_talks},
-    {FS_ALG_DIRECT, "direct", false, fs_alg_direct_build, fs_alg_direct_talks},
+    {FS_ALG_HOST, "host", NULL, NULL},
+    {FS_ALG_STAGED, "staged", fs_alg_staged_build, fs_alg_staged_talks},
+    {FS_ALG_PIPE2D, "pipe2d", fs_alg_pipe2d_build, fs_alg_pipe2d_talks},
+    {FS_ALG_DIRECT, "direct", fs_alg_direct_build, fs_alg_direct_talks},
 };
 
 enum { N_ALGS = sizeof(algs) / sizeof(algs[0]) };
@@ -50,11 +49,9 @@ bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
 {
     for (size_t k = 0; k < N_ALGS; ++k) {
         const struct alg_row *row = &algs[k];
-        bool may_run = params->force_algorithm ? row->alg == params->algorithm
-                                               : row->chosen;
 
-        if (may_run && row->talks != NULL &&
-            row->talks(topo, params, src, dst)) {
+        if (row->talks != NULL && row->talks(topo, params, src, dst) &&
+            fs_select_can(topo, params, row->alg)) {
             return true;
         }
     }

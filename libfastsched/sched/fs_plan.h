@@ -101,8 +101,12 @@ bool fs_alg_pipe2d_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
 bool fs_alg_direct_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                          uint32_t src, uint32_t dst);
 
-/* May src send to dst, on another server, in any plan that follows from these
- * params? Connections are made before the traffic is known. */
+/* Can fs_select() choose this algorithm for any traffic? If not, it never does. */
+bool fs_select_can(const fs_topo_t *topo, const fs_plan_params_t *params,
+                   fs_alg_t alg);
+
+/* May src send to dst, on another server, in any plan of an algorithm that
+ * fs_select() can choose? Connections are made before the traffic is known. */
 bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                    uint32_t src, uint32_t dst);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The server matrix becomes a schedule: a table of methods, each in a file of
- * its own, and the draft into which they write.
+ * its own (those of the papers in papers/), and the draft into which they write.
  *
  * A rank needs the transfers of its own server only, but all ranks must find
  * the same: so the draft digests every transfer and keeps those of one server.
@@ -16,26 +16,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "hierarchical" has the server stages of "birkhoff"; what makes it is the
- * order of lanes inside a stage (fs_balance.h, DHBvN Theorem 4). */
-static const struct {
-    const char *name;
-    fs_status_t (*build)(const fs_demand_t *demand, fs_arena_t *arena,
-                         fs_draft_t *draft);
-} methods[] = {
-    [FS_DECOMPOSE_AUTO]         = {"auto", NULL},
-    [FS_DECOMPOSE_COMPACT]      = {"compact", fs_compact_build},
-    [FS_DECOMPOSE_OPENSHOP]     = {"openshop", fs_openshop_build},
-    [FS_DECOMPOSE_BIRKHOFF]     = {"birkhoff", fs_birkhoff_build},
-    [FS_DECOMPOSE_HIERARCHICAL] = {"hierarchical", fs_birkhoff_build},
-    [FS_DECOMPOSE_SPREADOUT]    = {"spreadout", fs_spreadout_build},
+static const fs_method_t methods[] = {
+    [FS_DECOMPOSE_AUTO]     = {.name = "auto"},
+    [FS_DECOMPOSE_COMPACT]  = {.name = "compact", .build = fs_compact_build},
+    [FS_DECOMPOSE_OPENSHOP] = {.name = "openshop", .build = fs_openshop_build},
+    [FS_DECOMPOSE_BIRKHOFF] = {.name = "birkhoff", .build = fs_birkhoff_build},
 };
 
 enum { N_METHODS = sizeof(methods) / sizeof(methods[0]) };
 
+const fs_method_t *fs_schedule_method(fs_decompose_t how)
+{
+    return (size_t)how < N_METHODS ? &methods[how] : fs_papers_decompose(how);
+}
+
 const char *fs_decompose_name(fs_decompose_t how)
 {
-    return (size_t)how < N_METHODS ? methods[how].name : "unknown";
+    const fs_method_t *method = fs_schedule_method(how);
+
+    return method == NULL ? "unknown" : method->name;
 }
 
 /* ---- drafts ---- */
@@ -199,7 +198,7 @@ static fs_status_t build(fs_decompose_t how, uint64_t stage_cost,
         status = fs_schedule_auto(demand, stage_cost, arena, draft, how_p);
     } else {
         *how_p = how;
-        status = methods[how].build(demand, arena, draft);
+        status = fs_schedule_method(how)->build(demand, arena, draft);
     }
     return status == FS_OK ? draft->status : status;
 }
@@ -214,7 +213,7 @@ fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
     uint64_t   *sums;
     fs_status_t status = FS_ERR_NOMEM;
 
-    if ((size_t)how >= N_METHODS || n_servers == 0) {
+    if (fs_schedule_method(how) == NULL || n_servers == 0) {
         return FS_ERR_INVAL;
     }
     sums = fs_arena_calloc(&arena, 2 * (size_t)n_servers, sizeof(*sums));

@@ -48,15 +48,28 @@ void fs_draft_clear(fs_draft_t *draft);
 
 void fs_draft_fini(fs_draft_t *draft);
 
-/* The methods. Memory comes from arena. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_birkhoff_build(const fs_demand_t *demand, fs_arena_t *arena,
-                              fs_draft_t *draft);
-fs_status_t fs_compact_build(const fs_demand_t *demand, fs_arena_t *arena,
-                             fs_draft_t *draft);
-fs_status_t fs_openshop_build(const fs_demand_t *demand, fs_arena_t *arena,
-                              fs_draft_t *draft);
-fs_status_t fs_spreadout_build(const fs_demand_t *demand, fs_arena_t *arena,
-                               fs_draft_t *draft);
+/* A method: fills an empty draft. Memory comes from arena. FS_OK,
+ * FS_ERR_NOMEM. */
+typedef fs_status_t fs_schedule_build_t(const fs_demand_t *demand,
+                                        fs_arena_t *arena, fs_draft_t *draft);
+
+typedef struct fs_method {
+    const char          *name;
+    fs_schedule_build_t *build;
+    bool rowcol; /* lanes are permuted inside a stage: a plan balances with
+                    ROWCOL, whatever is asked */
+} fs_method_t;
+
+/* NULL: there is none in this program. AUTO has no build. */
+const fs_method_t *fs_schedule_method(fs_decompose_t how);
+
+/* Those of the papers, for fs_schedule_method(). NULL: of no paper, or linked
+ * without papers/, as plugins and libfastsched.so are. */
+const fs_method_t *fs_papers_decompose(fs_decompose_t how);
+
+fs_schedule_build_t fs_birkhoff_build;
+fs_schedule_build_t fs_compact_build;
+fs_schedule_build_t fs_openshop_build;
 
 /* The first of several methods that is as cheap as any can be, or the cheapest;
  * *how_p says which. */

@@ -21,9 +21,8 @@ enum {
 };
 
 typedef struct method {
-    fs_decompose_t how;
-    fs_status_t (*build)(const fs_demand_t *demand, fs_arena_t *arena,
-                         fs_draft_t *draft);
+    fs_decompose_t       how;
+    fs_schedule_build_t *build;
 } method_t;
 
 static const method_t stages = {FS_DECOMPOSE_COMPACT, fs_compact_build};

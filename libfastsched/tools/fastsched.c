@@ -2,8 +2,6 @@
 /* The command fastsched: a table of subcommands. To add one: a file, a row. */
 #include "tools/fs_tool.h"
 
-#include "fastsched_abi.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -52,13 +50,8 @@ static int unknown(const char *name)
 
 int main(int argc, char **argv)
 {
-    const char *name     = argc < 2 ? "" : argv[1];
-    const char *mismatch = fs_abi_mismatch(fs_abi());
+    const char *name = argc < 2 ? "" : argv[1];
 
-    if (mismatch != NULL) {
-        fprintf(stderr, "fastsched: %s\n", mismatch);
-        return FS_TOOL_BAD;
-    }
     if (argc < 2) {
         usage(stderr);
         return FS_TOOL_BAD;

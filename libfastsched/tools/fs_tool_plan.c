@@ -3,6 +3,7 @@
  * and the bytes behind every transfer. */
 #include "tools/fs_tool_plan.h"
 
+#include "sched/fs_balance.h"
 #include "tools/fs_tool_progress.h"
 
 #include <stdlib.h>

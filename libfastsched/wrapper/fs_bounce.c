@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wrapper/fs_bounce.h"
 
-#include "accel/fs_accel.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 

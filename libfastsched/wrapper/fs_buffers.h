@@ -4,7 +4,7 @@
 #ifndef FS_BUFFERS_H
 #define FS_BUFFERS_H
 
-#include "fastsched_wrapper.h"
+#include "wrapper/fs_wrapper.h"
 
 /* ---- fs_buffers.c ---- */
 

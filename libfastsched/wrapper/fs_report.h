@@ -2,7 +2,7 @@
 #ifndef FS_REPORT_H
 #define FS_REPORT_H
 
-#include "fastsched_wrapper.h"
+#include "wrapper/fs_wrapper.h"
 
 /* The line about the last call (verbose). */
 void fs_report_call(const fs_wrapper_comm_t *comm);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fastsched_wrapper.h"
+#include "wrapper/fs_wrapper.h"
 
 #include "accel/fs_accel.h"
 #include "exec/fs_line.h"

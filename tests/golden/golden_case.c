@@ -13,6 +13,8 @@
  * That the rest stays what it was is for the caller to compare.
  */
 #include "fastsched.h"
+#include "sched/fs_balance.h"
+#include "sched/papers/fs_hierarchy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -73,8 +73,7 @@ wrong 4 accel_direct 1 'auto, always, never'
 wrong 4 accel_fallback yes '0 or 1'
 wrong 4 tcp_sndbuf 1 '4k to 64m'
 wrong 4 stage_cost 2g '0 to 1g'
-wrong 4 balance foo 'minmove, equalize, greedy, rowcol'
-wrong 4 decompose foo 'auto, compact, openshop, birkhoff, hierarchical, spreadout'
+wrong 4 decompose hierarchical 'auto, compact, openshop, birkhoff'
 
 shapes='4x4 (servers x ranks), 4+4+2+1 (ranks of each server)'
 wrong 6 nodes 4x4 "$shapes"

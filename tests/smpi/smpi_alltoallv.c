@@ -18,7 +18,7 @@
  */
 #include "smpi_host.h"
 
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 
 #include <limits.h>
 #include <stdbool.h>

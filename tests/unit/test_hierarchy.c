@@ -4,6 +4,7 @@
 
 #include "base/fs_arith.h"
 #include "sched/fs_balance.h"
+#include "sched/papers/fs_hierarchy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,22 +4,19 @@
  * and the NICs at the first need, sums, the lines that people see; and once for
  * each communicator and call.
  */
-#ifndef FASTSCHED_WRAPPER_H
-#define FASTSCHED_WRAPPER_H
+#ifndef FS_WRAPPER_H
+#define FS_WRAPPER_H
 
-#include "fastsched_accel.h"
+#include "accel/fs_accel.h"
 #include "fastsched_exec.h"
 
 #include <pthread.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct fs_wrapper_comm fs_wrapper_comm_t;
 
-/** One per process. The wrapper sets what comes first and may read the rest. */
+/** One per process. The wrapper sets what comes first, and lock; the rest is zero
+ *  then, and it may read it. */
 typedef struct fs_wrapper {
     /** One line for people, from any rank; the wrapper puts its name before. */
     void (*say)(const char *line);
@@ -231,9 +228,5 @@ typedef struct fs_wrapper_calls {
  */
 int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
                      void *ctx);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

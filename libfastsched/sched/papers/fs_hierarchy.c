@@ -13,6 +13,8 @@
  * is cut where the service of its pair is interrupted. Nothing larger than a
  * block or the server matrix is ever decomposed.
  */
+#include "sched/papers/fs_hierarchy.h"
+
 #include "base/fs_arena.h"
 #include "base/fs_arith.h"
 #include "sched/fs_balance.h"

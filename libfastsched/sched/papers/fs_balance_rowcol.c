@@ -16,7 +16,7 @@
  * deal can avoid. The price are many short messages: lanes have a dozen partners
  * one after another where the other modes have one.
  */
-#include "sched/fs_balance_modes.h"
+#include "sched/papers/fs_papers.h"
 
 #include "base/fs_arith.h"
 #include "base/fs_assert.h"

@@ -6,7 +6,7 @@
  * (FAST §2).
  */
 #include "base/fs_arith.h"
-#include "sched/fs_schedule.h"
+#include "sched/papers/fs_papers.h"
 
 fs_status_t fs_spreadout_build(const fs_demand_t *demand, fs_arena_t *arena,
                                fs_draft_t *draft)

@@ -6,7 +6,7 @@
  * for the receiver itself last: they need no redistribution, so little remains
  * to be done when the last byte has landed.
  */
-#include "sched/fs_balance_modes.h"
+#include "sched/papers/fs_papers.h"
 
 static uint32_t by_destination(const fs_tile_t *tile, const fs_extent_t *s)
 {

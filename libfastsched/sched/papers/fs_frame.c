@@ -6,7 +6,7 @@
  * first of them. Those taken are passed over and their room is used again once
  * they are the larger part, so a post costs one row on average.
  */
-#include "fastsched_frame.h"
+#include "sched/papers/fs_frame.h"
 
 #include "base/fs_arith.h"
 

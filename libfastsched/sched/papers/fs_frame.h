@@ -12,14 +12,10 @@
  * Pure: time is what the caller says it is, and "on the wire" is the time from
  * one fs_frames_close() to the next. One thread at a time per object.
  */
-#ifndef FASTSCHED_FRAME_H
-#define FASTSCHED_FRAME_H
+#ifndef FS_FRAME_H
+#define FS_FRAME_H
 
 #include "fastsched.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /** The operations that wait. Opaque, owned by the caller of create. */
 typedef struct fs_frames fs_frames_t;
@@ -80,9 +76,5 @@ void fs_frames_close(fs_frames_t *frames, uint64_t max_ops, fs_frame_t *frame);
  */
 fs_status_t fs_frame_length(const fs_topo_t *topo, const uint64_t *rank_bytes,
                             bool balanced, uint64_t *length_p);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,7 +9,7 @@
  * Where the paper leaves a choice: the lowest index among equals; a destination
  * that serves no lane prefers none. Streams are ordered like those of minmove.
  */
-#include "sched/fs_balance_modes.h"
+#include "sched/papers/fs_papers.h"
 
 #include <stdlib.h>
 
