@@ -149,7 +149,8 @@ typedef struct fs_host_p2p {
 /** What the library needs of the MPI around it, on one communicator. */
 typedef struct fs_host {
     void *ctx;
-    void *process; /**< of what belongs to the process: net and what follows it */
+    void *
+        process; /**< of what belongs to the process: net and what follows it */
     /**
      * Gather len bytes of every rank, in rank order, on every rank. Blocking
      * and collective; serves the network of progress() while it waits.
@@ -299,12 +300,12 @@ typedef struct fs_counts {
     const uint32_t *server_of;  /**< [n_ranks]; NULL: all on one */
     uint64_t       *send_bytes; /**< [n_ranks] like the next */
     uint64_t       *recv_bytes;
-    uint64_t       *row;      /**< [n_servers] bytes sent to each; UINT64_MAX if a
+    uint64_t       *row; /**< [n_servers] bytes sent to each; UINT64_MAX if a
                                    sum does not fit */
-    uint64_t sent_bytes;      /**< to all, this rank among them */
-    uint64_t sent_inter;      /**< to other servers */
-    uint64_t received_inter;  /**< from other servers */
-    uint64_t send_digest;     /**< sums over all ranks: equal if what is sent is */
+    uint64_t        sent_bytes;     /**< to all, this rank among them */
+    uint64_t        sent_inter;     /**< to other servers */
+    uint64_t        received_inter; /**< from other servers */
+    uint64_t send_digest; /**< sums over all ranks: equal if what is sent is */
     uint64_t received_digest; /**< what is expected */
 } fs_counts_t;
 

@@ -226,8 +226,7 @@ int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p)
         *label_p = world_server[world_rank];
         return MPI_SUCCESS;
     }
-    mpi_errno =
-        mpi.Comm_split_type(state->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    mpi_errno = mpi.Comm_split_type(state->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     if (MPI_SUCCESS == mpi_errno) {
         mpi_errno = mpi.Bcast(&lowest, 1, MPI_INT, 0, node);
         mpi.Comm_free(&node);

@@ -76,8 +76,8 @@ OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 /* What served a communicator before us, and what we need of it. */
 #define FAST_NATIVE(DO) DO(allgather) DO(allreduce) DO(alltoallv)
 
-#define FAST_NATIVE_FIELD(name)                  \
-    mca_coll_base_module_##name##_fn_t name;     \
+#define FAST_NATIVE_FIELD(name)              \
+    mca_coll_base_module_##name##_fn_t name; \
     mca_coll_base_module_t *name##_module;
 
 typedef struct fast_native {
@@ -89,9 +89,9 @@ typedef struct mca_coll_fast_module_t {
     mca_coll_base_module_t super;
     ompi_communicator_t *comm;
     fast_native_t native;
-    bool is_set_up;            /* at the first call */
+    bool is_set_up; /* at the first call */
     fs_wrapper_comm_t shared;
-    ompi_communicator_t *own;  /* coll_fast_p2p.c */
+    ompi_communicator_t *own; /* coll_fast_p2p.c */
 } mca_coll_fast_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_fast_module_t);

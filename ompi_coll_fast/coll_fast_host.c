@@ -74,7 +74,7 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 {
     mca_coll_fast_module_t *module = ctx;
     int rc = module->native.allgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE,
-                                        module->comm, module->native.allgather_module);
+                                      module->comm, module->native.allgather_module);
 
     return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_HOST;
 }
@@ -84,7 +84,7 @@ static fs_status_t agree(void *ctx, fs_status_t mine)
     mca_coll_fast_module_t *module = ctx;
     int in = mine, worst;
     int rc = module->native.allreduce(&in, &worst, 1, MPI_INT, MPI_MIN, module->comm,
-                                        module->native.allreduce_module);
+                                      module->native.allreduce_module);
 
     return OMPI_SUCCESS == rc ? (fs_status_t) worst : FS_ERR_HOST;
 }

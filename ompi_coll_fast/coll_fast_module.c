@@ -22,9 +22,9 @@ static void construct(mca_coll_fast_module_t *module)
     module->own = NULL;
 }
 
-#define RELEASE(name)                                 \
-    if (NULL != module->native.name##_module) {       \
-        OBJ_RELEASE(module->native.name##_module);    \
+#define RELEASE(name)                              \
+    if (NULL != module->native.name##_module) {    \
+        OBJ_RELEASE(module->native.name##_module); \
     }
 
 static void destruct(mca_coll_fast_module_t *module)
@@ -44,9 +44,9 @@ int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threa
 
 #define IS_MISSING(name) NULL == comm->c_coll->coll_##name ||
 
-#define SAVE(name)                                                       \
-    module->native.name = comm->c_coll->coll_##name;                     \
-    module->native.name##_module = comm->c_coll->coll_##name##_module;   \
+#define SAVE(name)                                                     \
+    module->native.name = comm->c_coll->coll_##name;                   \
+    module->native.name##_module = comm->c_coll->coll_##name##_module; \
     OBJ_RETAIN(module->native.name##_module);
 
 /* Capture what was there before us; it is what we fall back to. Nothing here may fail on one rank

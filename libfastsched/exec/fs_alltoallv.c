@@ -31,15 +31,15 @@ static fs_meta_word_t word(const fs_request_t *request)
     const fs_counts_t *counts = call->counts;
     /* A plan follows from the counts and from who has to pack: sum[0] is the key
      * of both. There is no rank n_ranks, so no count looks like this. */
-    uint64_t layout = fs_digest_pair(coll->rank, coll->topo->n_ranks,
-                                     (uint64_t)fs_call_sends_packed(call) << 1 |
-                                         fs_call_receives_packed(call));
-    fs_meta_word_t word = {
-        .max_inter = fs_u64_max(counts->sent_inter, counts->received_inter),
-        .max_ns    = coll->last.run.ns,
-        .min_ns    = coll->last.summary_ns,
-        .sum       = {counts->send_digest + layout,
-                      counts->received_digest + layout}};
+    uint64_t       layout = fs_digest_pair(coll->rank, coll->topo->n_ranks,
+                                           (uint64_t)fs_call_sends_packed(call) << 1 |
+                                               fs_call_receives_packed(call));
+    fs_meta_word_t word   = {
+          .max_inter = fs_u64_max(counts->sent_inter, counts->received_inter),
+          .max_ns    = coll->last.run.ns,
+          .min_ns    = coll->last.summary_ns,
+          .sum       = {counts->send_digest + layout,
+                        counts->received_digest + layout}};
 
     word.flags |= call->prepare != NULL || !fs_exec_fits(coll->exec, call)
                       ? FS_FLAG_PREPARES
@@ -132,8 +132,9 @@ static void hear(fs_coll_t *coll, const fs_meta_word_t *word)
                   word->min_ns);
     coll->stats.guard_gone_back = coll->guard.n_gone_back;
     run.ns                      = word->max_ns;
-    if (coll->params.calibrate && fs_calibration_hear(&coll->calibration, &run,
-                                                      &coll->params.stage_cost)) {
+    if (coll->params.calibrate &&
+        fs_calibration_hear(&coll->calibration, &run,
+                            &coll->params.stage_cost)) {
         fs_plan_cache_clear(&coll->cache);
     }
     coll->stats.stage_cost = coll->params.stage_cost;
@@ -144,10 +145,9 @@ static void decide(fs_request_t *request)
 {
     fs_coll_t            *coll = request->coll;
     const fs_meta_word_t *word = fs_meta_word(coll->meta);
-    fs_quiet_seen_t       seen = {
-              .missed     = word->flags & FS_FLAG_MISSED,
-              .sent_bytes = request->call->counts->sent_bytes,
-              .min_bytes  = coll->params.min_bytes};
+    fs_quiet_seen_t       seen = {.missed     = word->flags & FS_FLAG_MISSED,
+                                  .sent_bytes = request->call->counts->sent_bytes,
+                                  .min_bytes = coll->params.min_bytes};
     uint32_t longest = is_auto(coll) && !coll->params.check ? coll->params.skip
                                                             : 0;
 

@@ -121,10 +121,10 @@ fs_status_t fs_coll_host_done(fs_coll_t *coll)
     uint64_t      now     = fs_now_ns();
 
     if (request->question.turn == FS_GUARD_LOOK) {
-        coll->last = (fs_last_call_t){
-            .question   = request->question,
-            .run        = {.ns = now - request->decided_ns},
-            .summary_ns = request->decided_ns - request->entered_ns};
+        coll->last = (fs_last_call_t){.question = request->question,
+                                      .run = {.ns = now - request->decided_ns},
+                                      .summary_ns = request->decided_ns -
+                                                    request->entered_ns};
     }
     if (coll->params.verbose == 0) {
         return FS_OK;

@@ -20,8 +20,8 @@ typedef struct fs_last_call {
 } fs_last_call_t;
 
 struct fs_coll {
-    fs_task_t       task; /* first; on the net's list while the queue is not empty */
-    fs_request_t   *first; /* of the queue */
+    fs_task_t task; /* first; on the net's list while the queue is not empty */
+    fs_request_t   *first;   /* of the queue */
     fs_request_t    request; /* the blocking call in hand, or the last one */
     uint32_t        n_requests;
     fs_net_t       *net;

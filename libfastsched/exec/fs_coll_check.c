@@ -43,11 +43,11 @@ static disagreement_t find_disagreement(const fs_coll_t *coll,
 static fs_status_t compare(fs_coll_t *coll, const fs_call_t *call,
                            uint64_t *counts, disagreement_t *all)
 {
-    const fs_host_t *host   = &coll->host;
-    size_t           n      = coll->topo->n_ranks;
-    fs_status_t      status = host->allgather(
-             host->ctx, call->counts->send_bytes, n * sizeof(*counts), counts);
-    disagreement_t   mine;
+    const fs_host_t *host = &coll->host;
+    size_t           n    = coll->topo->n_ranks;
+    fs_status_t    status = host->allgather(host->ctx, call->counts->send_bytes,
+                                            n * sizeof(*counts), counts);
+    disagreement_t mine;
 
     if (status == FS_OK) {
         mine   = find_disagreement(coll, call, counts);

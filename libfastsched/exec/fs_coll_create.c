@@ -228,10 +228,10 @@ static bool nics_are_known(const fs_coll_t *coll)
 /* Before the network is there, so that it can be bound to a NIC. */
 static fs_status_t choose_nics(creation_t *c)
 {
-    fs_coll_t    *coll = c->coll;
-    fs_nics_t    *nics = nics_are_known(coll) ? coll->host.nics(coll->host.process)
-                                              : NULL;
-    fs_nic_list_t mine = fs_nics_list(nics);
+    fs_coll_t *coll = c->coll;
+    fs_nics_t *nics = nics_are_known(coll) ? coll->host.nics(coll->host.process)
+                                           : NULL;
+    fs_nic_list_t mine   = fs_nics_list(nics);
     fs_status_t   status = gather(c, &mine, sizeof(mine), c->nics);
 
     if (status == FS_OK) {

@@ -48,12 +48,14 @@ static void say_schedule(fs_line_t *line, const fs_coll_t *coll)
 /* The slowest rank's time, and the bound where the rate is known. */
 static void say_time(fs_line_t *line, const fs_coll_t *coll)
 {
-    double bound_s = (double)coll->request.bound * 8 / (double)coll->params.rate;
-    double time_s  = (double)coll->request.slowest_ns * 1e-9;
+    double bound_s = (double)coll->request.bound * 8 /
+                     (double)coll->params.rate;
+    double time_s = (double)coll->request.slowest_ns * 1e-9;
 
     fs_line_say(line, ", %.6f s%s", time_s,
                 coll->meta == NULL ? " on this rank" : "");
-    if (coll->request.summarised && coll->request.bound > 0 && coll->params.rate > 0) {
+    if (coll->request.summarised && coll->request.bound > 0 &&
+        coll->params.rate > 0) {
         fs_line_say(line, ", lower bound %.6f s (%.1f%%)", bound_s,
                     100 * bound_s / time_s);
     }
@@ -66,7 +68,8 @@ void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
 
     fs_line_say(&line, "%s call %llu: %s (%s)", comm_name,
                 (unsigned long long)coll->stats.calls,
-                fs_alg_name(coll->request.choice.alg), coll->request.choice.reason);
+                fs_alg_name(coll->request.choice.alg),
+                coll->request.choice.reason);
     if (coll->request.summarised) {
         say_traffic(&line, coll);
     }

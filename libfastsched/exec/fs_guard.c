@@ -53,7 +53,7 @@ static void try_out(fs_guard_t          *guard, fs_guard_class_t *class,
 fs_guard_question_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
                                   uint64_t bound)
 {
-    fs_guard_class_t   *class    = &guard->classes[of_class];
+    fs_guard_class_t *class      = &guard->classes[of_class];
     fs_guard_question_t question = {FS_GUARD_OURS, of_class, bound, false,
                                     false};
 

@@ -403,7 +403,8 @@ fs_status_t fs_meta_start_summary(fs_meta_t *meta, const fs_meta_word_t *mine,
 
     meta->summary = true;
     fs_board_turn(board);
-    memcpy(fs_board_sends(board) + at, counts->send_bytes, p * sizeof(*meta->up));
+    memcpy(fs_board_sends(board) + at, counts->send_bytes,
+           p * sizeof(*meta->up));
     memcpy(fs_board_receives(board) + at, counts->recv_bytes,
            p * sizeof(*meta->up));
     memcpy(fs_board_row(board, meta->local) + FS_WORD_LEN, counts->row,

@@ -129,18 +129,18 @@ static fs_status_t get_ready(fs_request_t *request)
             status = FS_ERR_NOMEM;
         }
     }
-    return status == FS_OK ? fs_exec_reserve(request->coll->exec,
-                                             request->plan->plan, call)
-                           : status;
+    return status == FS_OK
+               ? fs_exec_reserve(request->coll->exec, request->plan->plan, call)
+               : status;
 }
 
 /* Did all ranks plan, and the same stages? The sum of n equal digests is n times
  * each of them. Here the maximum is of the plans' sizes. */
 static fs_step_t ask(fs_request_t *request)
 {
-    fs_coll_t      *coll = request->coll;
-    fs_meta_word_t  mine = {.flags = FS_FLAG_DECLINE};
-    fs_status_t     status = get_ready(request);
+    fs_coll_t     *coll   = request->coll;
+    fs_meta_word_t mine   = {.flags = FS_FLAG_DECLINE};
+    fs_status_t    status = get_ready(request);
 
     if (status == FS_OK) {
         mine = (fs_meta_word_t){
@@ -282,12 +282,11 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     request->decompose = plan->decompose;
     request->n_stages  = plan->n_stages;
     coll->last         = (fs_last_call_t){
-        .question   = request->question,
-        .run        = {plan->total_per_lane,
-                       plan->n_stages > 0 ? plan->n_stages
-                                          : coll->topo->n_servers - 1,
-                       ended_ns - request->decided_ns},
-        .summary_ns = request->decided_ns - request->entered_ns};
+                .question   = request->question,
+                .run        = {plan->total_per_lane,
+                plan->n_stages > 0 ? plan->n_stages : coll->topo->n_servers - 1,
+                               ended_ns - request->decided_ns},
+                .summary_ns = request->decided_ns - request->entered_ns};
 }
 
 static fs_step_t execute(fs_request_t *request)
@@ -312,7 +311,7 @@ static fs_step_t execute(fs_request_t *request)
 
 static fs_step_t report(fs_request_t *request)
 {
-    fs_meta_word_t mine = {.max_ns = fs_now_ns() - request->entered_ns};
+    fs_meta_word_t mine   = {.max_ns = fs_now_ns() - request->entered_ns};
     fs_status_t    status = fs_meta_start_agree(request->coll->meta, &mine);
 
     return status == FS_OK ? FS_STEP_SLOWEST : lose(request, status);
@@ -347,9 +346,9 @@ static fs_step_t tell(fs_request_t *request)
 
 /* Each returns the step that the request is in then. */
 static fs_step_t (*const steps[])(fs_request_t *request) = {
-    [FS_STEP_BEGIN] = begin,    [FS_STEP_SUMMARY] = conclude,
+    [FS_STEP_BEGIN] = begin,      [FS_STEP_SUMMARY] = conclude,
     [FS_STEP_AGREE] = hear_plans, [FS_STEP_RUN] = execute,
-    [FS_STEP_REPORT] = report,  [FS_STEP_SLOWEST] = hear_times,
+    [FS_STEP_REPORT] = report,    [FS_STEP_SLOWEST] = hear_times,
     [FS_STEP_LAST] = tell,
 };
 

@@ -30,12 +30,12 @@ typedef enum fs_step {
 struct fs_request {
     fs_coll_t             *coll;
     const fs_collective_t *collective;
-    const fs_call_t       *call; /* borrowed until DONE */
-    fs_request_t          *next; /* in the queue */
+    const fs_call_t       *call;   /* borrowed until DONE */
+    fs_request_t          *next;   /* in the queue */
     uint32_t               number; /* in the order of calls, on the wire */
     fs_step_t              step;
     fs_status_t            status; /* once DONE */
-    bool                   ran;    /* here; else it is for the native algorithm */
+    bool                   ran; /* here; else it is for the native algorithm */
     fs_watchdog_t          watchdog; /* over the step */
     uint64_t               entered_ns;
     uint64_t               decided_ns;  /* the summary is over */
@@ -43,17 +43,17 @@ struct fs_request {
     uint64_t               slowest_ns;  /* with parameter verbose only */
     uint64_t               deadline_ns; /* of what ends an error; 0: none yet */
     /* What the summary has said, and what follows from it. */
-    bool                   summarised;
-    uint64_t               flags; /* of all ranks */
-    fs_choice_t            choice;
-    fs_traffic_t           traffic;
-    uint64_t               bound; /* fs_traffic_lower_bound() */
-    uint64_t               key;   /* of counts and layouts */
-    fs_cached_plan_t      *plan;  /* this is a user of it; NULL: none yet */
-    bool                   recalled; /* it comes from an earlier call */
-    fs_guard_question_t    question;
-    fs_decompose_t         decompose; /* of a plan that ran, like n_stages */
-    uint32_t               n_stages;
+    bool                summarised;
+    uint64_t            flags; /* of all ranks */
+    fs_choice_t         choice;
+    fs_traffic_t        traffic;
+    uint64_t            bound;    /* fs_traffic_lower_bound() */
+    uint64_t            key;      /* of counts and layouts */
+    fs_cached_plan_t   *plan;     /* this is a user of it; NULL: none yet */
+    bool                recalled; /* it comes from an earlier call */
+    fs_guard_question_t question;
+    fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
+    uint32_t            n_stages;
 };
 
 /* What ranks tell each other in flags; one is enough. */

@@ -134,7 +134,7 @@ struct fs_net {
     uint64_t n_dropped; /* messages that came with a wrong secret */
     uint64_t events;    /* that fs_net_turn() has seen, ever */
     uint32_t turns;
-    uint32_t idle;      /* turns since the last event */
+    uint32_t idle; /* turns since the last event */
 };
 
 /* One turn: the network, then every task of the process. All that drive a net do

@@ -211,8 +211,8 @@ fs_status_t fs_request_watch(fs_request_t *request)
 {
     const fs_coll_t *coll = request->coll;
 
-    switch (fs_watchdog_look(&request->watchdog, coll->net->events,
-                             fs_now_ns())) {
+    switch (
+        fs_watchdog_look(&request->watchdog, coll->net->events, fs_now_ns())) {
     case FS_WATCHDOG_FINE:
         break;
     case FS_WATCHDOG_BEAT:

@@ -94,10 +94,10 @@ static fs_status_t make_both(fs_bounces_t *bounces, const fs_wrapper_t *wrapper,
                              (const void *const *)b->recv_block,
                              b->counts.recv_bytes);
     }
-    return status == FS_OK ? copy_in(b->in_place ? &bounces->recv
-                                                 : &bounces->send,
-                                     wrapper->accel, n)
-                           : status;
+    return status == FS_OK
+               ? copy_in(b->in_place ? &bounces->recv : &bounces->send,
+                         wrapper->accel, n)
+               : status;
 }
 
 static void free_both(fs_bounces_t *bounces, bool all_done)

@@ -52,8 +52,8 @@ static fs_status_t copy_on_device(fs_buffers_t *b)
             (fs_segment_t){copy, b->send_block[r], b->counts.send_bytes[r]};
         copy += b->counts.send_bytes[r];
     }
-    status = fs_accel_copy(b->accel, b->copy_mem, segments,
-                           b->counts.n_ranks, !b->copy_mem.foreign);
+    status = fs_accel_copy(b->accel, b->copy_mem, segments, b->counts.n_ranks,
+                           !b->copy_mem.foreign);
     free(segments);
     return status;
 }
@@ -69,9 +69,8 @@ static bool alloc_copy(fs_buffers_t *b, fs_mem_t mem, uint64_t len_bytes)
     b->accel    = b->call.device.accel;
     b->copy_mem = mem;
     b->copy_len = len_bytes;
-    b->copy     = fs_mem_is_device(mem)
-                           ? fs_accel_alloc(b->accel, mem, len_bytes)
-                           : malloc(len_bytes);
+    b->copy = fs_mem_is_device(mem) ? fs_accel_alloc(b->accel, mem, len_bytes)
+                                    : malloc(len_bytes);
     return b->copy != NULL;
 }
 
@@ -85,8 +84,7 @@ static fs_status_t copy_sends(fs_buffers_t *b)
         device->send_mem = (fs_mem_t){.kind = FS_MEM_HOST}; /* not managed */
     }
     device->send_mem.pooled = false;
-    if (!alloc_copy(b, device->send_mem,
-                    fs_u64_max(b->counts.sent_bytes, 1))) {
+    if (!alloc_copy(b, device->send_mem, fs_u64_max(b->counts.sent_bytes, 1))) {
         return FS_ERR_NOMEM;
     }
     status = fs_mem_is_device(device->send_mem) ? copy_on_device(b)
@@ -128,9 +126,8 @@ static fs_status_t unpack_landing(const fs_buffers_t *b)
     for (uint32_t r = 0; r < b->counts.n_ranks && status == FS_OK; ++r) {
         uint64_t len = b->counts.recv_bytes[r];
 
-        status = len > 0
-                     ? call->unpack(call->ctx, r, 0, len, b->recv_block[r])
-                     : FS_OK;
+        status = len > 0 ? call->unpack(call->ctx, r, 0, len, b->recv_block[r])
+                         : FS_OK;
     }
     return status;
 }
@@ -159,14 +156,14 @@ void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
         .send_block = b->send_contiguous || b->in_place || b->send_whole
                           ? b->send_block
                           : NULL,
-        .recv_block =
-            b->recv_contiguous || b->recv_whole ? b->recv_block : NULL,
-        .device  = device,
-        .ctx     = ctx,
-        .pack    = calls->pack,
-        .unpack  = calls->unpack,
-        .prepare = prepares ? prepare : NULL,
-        .owner   = b,
+        .recv_block = b->recv_contiguous || b->recv_whole ? b->recv_block
+                                                          : NULL,
+        .device     = device,
+        .ctx        = ctx,
+        .pack       = calls->pack,
+        .unpack     = calls->unpack,
+        .prepare    = prepares ? prepare : NULL,
+        .owner      = b,
     };
 }
 

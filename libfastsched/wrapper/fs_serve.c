@@ -109,8 +109,9 @@ static fs_status_t run(const serve_t *s, bool *ran)
     fs_status_t        status, end;
     char               why[256];
 
-    if (s->on_device && fs_buffers_for_coll(&comm->buffers, wrapper, coll,
-                                            &device, why, sizeof(why)) != FS_OK) {
+    if (s->on_device &&
+        fs_buffers_for_coll(&comm->buffers, wrapper, coll, &device, why,
+                            sizeof(why)) != FS_OK) {
         complain(s, why);
     }
     if (fs_topo_n_servers(coll->topo) > 1) {

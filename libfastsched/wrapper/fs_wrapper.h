@@ -44,10 +44,10 @@ typedef struct fs_wrapper {
     bool            warned;    /**< that the network takes none of it */
     pthread_mutex_t lock;      /**< two threads may set up two communicators */
 
-    fs_wrapper_comm_t *comms; /**< whose sums are still to be told */
-    bool               spans_servers;       /**< some communicator of calls */
-    unsigned           last_algorithm;      /**< fs_alg_t */
-    unsigned long long calls;               /**< fs_wrapper_serve() */
+    fs_wrapper_comm_t *comms;          /**< whose sums are still to be told */
+    bool               spans_servers;  /**< some communicator of calls */
+    unsigned           last_algorithm; /**< fs_alg_t */
+    unsigned long long calls;          /**< fs_wrapper_serve() */
     unsigned long long calls_by[FS_N_ALGS]; /**< of these, run by us */
     unsigned long long inter_bytes;         /**< between servers, all ranks */
 } fs_wrapper_t;
@@ -137,14 +137,14 @@ fs_host_t fs_wrapper_host(fs_wrapper_t *wrapper, void *ctx);
 /** Those of one call. The wrapper describes it by what comes first. */
 typedef struct fs_buffers {
     fs_counts_t  counts;
-    const void **send_block; /**< [n_ranks] first byte of each */
-    void       **recv_block; /**< likewise */
-    bool         in_place;   /**< the send side is as the receive side */
+    const void **send_block;      /**< [n_ranks] first byte of each */
+    void       **recv_block;      /**< likewise */
+    bool         in_place;        /**< the send side is as the receive side */
     bool         send_contiguous; /**< its bytes are where its blocks are; else
                                        pack() */
     bool         recv_contiguous; /**< likewise, unpack() */
-    bool         send_whole; /**< it is not, and pack() takes whole blocks only */
-    bool         recv_whole; /**< likewise, unpack() */
+    bool send_whole; /**< it is not, and pack() takes whole blocks only */
+    bool recv_whole; /**< likewise, unpack() */
     /* What follows is the library's. */
     fs_mem_t    send_mem; /**< in place: of the receive buffer */
     fs_mem_t    recv_mem;
@@ -179,8 +179,7 @@ struct fs_wrapper_comm {
  *         "ucx", and the call fails; FS_ERR_NOMEM on some rank
  */
 fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
-                            const fs_host_t   *host,
-                            const fs_member_t *member);
+                            const fs_host_t *host, const fs_member_t *member);
 
 /**
  * The end of a communicator; more than once is fine. Tells its sums (parameter

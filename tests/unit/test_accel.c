@@ -556,7 +556,8 @@ START_TEST(a_side_without_a_byte_does_not_count)
     fixture_t f;
 
     describe(&f);
-    memset(f.buffers.counts.send_bytes, 0, N_RANKS * sizeof(*f.buffers.counts.send_bytes));
+    memset(f.buffers.counts.send_bytes, 0,
+           N_RANKS * sizeof(*f.buffers.counts.send_bytes));
     f.buffers.send_contiguous = false;
     ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
     ck_assert(!turn.device.staged);

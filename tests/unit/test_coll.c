@@ -209,7 +209,7 @@ static void call_once(rank_t *me)
         recv_bytes[r] = me->counts[r][me->rank];
     }
     counts = fs_test_call_counts(fs_coll_topo(me->coll), me->rank,
-                            me->counts[me->rank], recv_bytes);
+                                 me->counts[me->rank], recv_bytes);
     if (!me->packs) {
         call.send_block = (const void *const *)me->send;
         call.recv_block = (void *const *)me->recv;

@@ -74,9 +74,9 @@ static op_t *make_op(rank_t *me, uint32_t number, uint32_t seed)
         }
     }
     op->counts = fs_test_call_counts(me->a->topo, rank, send_bytes, recv_bytes);
-    op->call = (fs_call_t){.counts     = &op->counts,
-                           .send_block = (const void *const *)op->send,
-                           .recv_block = (void *const *)op->recv};
+    op->call   = (fs_call_t){.counts     = &op->counts,
+                             .send_block = (const void *const *)op->send,
+                             .recv_block = (void *const *)op->recv};
     return op;
 }
 
