@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
- * Memory of accelerators: what there is to say about it. What is done with it
- * is in fastsched_wrapper.h.
+ * Memory of accelerators: what there is to say about it. The two plugins find out
+ * where buffers are, and move what the network does not take there; programs of
+ * others have no calls for that.
  *
  * Their drivers are used if the program has loaded them (libcuda.so.1,
  * libamdhip64), and found at run time: neither headers nor libraries of them are
@@ -37,13 +38,6 @@ typedef struct fs_mem {
     bool pooled;  /**< CUDA: of a pool or mapped, not of a context: another
                        process cannot open it, a UCX is told it is managed */
 } fs_mem_t;
-
-/** Bytes from one place to another. */
-typedef struct fs_segment {
-    void       *dst;
-    const void *src;
-    uint64_t    len_bytes;
-} fs_segment_t;
 
 /** The accelerators of this process. */
 typedef struct fs_accel fs_accel_t;

@@ -72,7 +72,7 @@ fi
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
 base='"(base/)?fs_(arena|arith|assert|bits|digest|status).h"|"fastsched.h"'
-sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_(pattern|straggler).h\""
+sched="$base|\"sched/fs_[a-z_]*.h\""
 
 accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"base/fs_library.h"|"fastsched_accel.h"'
 
@@ -80,14 +80,11 @@ allow base "$pure|$base" "$lib"/base/fs_[!l]*.[ch]
 allow fs_library "$pure|<dlfcn.h>|\"base/fs_library.h\"" "$lib"/base/fs_library.[ch]
 allow sched "$pure|$sched" "$lib"/sched/*.[ch]
 allow sched/papers "$pure|$sched|\"sched/papers/fs_[a-z_]*.h\"" "$lib"/sched/papers/*.[ch]
-allow sim "$pure|$sched|\"fastsched_sim.h\"|\"sim/fs_sim_[a-z]*.h\"" "$lib"/sim/*.[ch]
-allow 'a public header' "$pure|\"fastsched(_accel|_exec|_pattern)?.h\"" \
-    "$lib"/fastsched.h "$lib"/fastsched_accel.h "$lib"/fastsched_exec.h "$lib"/fastsched_pattern.h \
-    "$lib"/fastsched_sim.h "$lib"/fastsched_straggler.h
+allow sim "$pure|$sched|\"sim/fs_sim[a-z_]*.h\"" "$lib"/sim/*.[ch]
+allow 'a public header' "$pure|\"fastsched(_accel|_exec)?.h\"" "$lib"/fastsched*.h
 allow accel "$pure|$accel" "$lib"/accel/*.[ch]
-allow 'fastsched_wrapper.h' "$pure|<pthread.h>|\"fastsched_(accel|exec).h\"" "$lib"/fastsched_wrapper.h
 
-for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
+for file in "$lib"/exec/*.[ch] "$lib"/wrapper/*.[ch] "$lib"/fastsched*.h; do
     case $file in
     */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_api.[ch] | */fs_ucx_config.[ch] | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
     *) outside='mpi|ompi|opal|ucp|uct|ucs|cuda|hip' ;;
@@ -101,7 +98,9 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h | grep -E '(col
 [ -z "$crossing" ] || complain "libfastsched may not know its users:
 $crossing"
 
-crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE ' "(tools/fs_[a-z_]*|fastsched(_[a-z]+)?|sched/(fs_balance|papers/fs_hierarchy))\.h"$')
+# What is not installed and whose header is a contract.
+contracts='sched/fs_(balance|pattern|plan_check|straggler)|sched/papers/fs_hierarchy|sim/fs_sim|exec/fs_hwloc'
+crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE " \"(tools/fs_[a-z_]*|fastsched(_[a-z]+)?|$contracts)\.h\"$")
 [ -z "$crossing" ] || complain "the command may not know of the library:
 $crossing"
 
@@ -173,9 +172,8 @@ if [ -e "$library" ]; then
     lacks 'exported by libfastsched.so but not in its map' "$(exported "$library")" "$(in_map)"
     calls_itself "$library"
     without_papers "$library"
-    # Without UCX or hwloc, what their headers declare is not there.
-    if [ -f "$build/libfastsched/exec/fs_ucx_api.lo" ] &&
-        [ -f "$build/libfastsched/exec/fs_hwloc.lo" ]; then
+    # Without UCX, what its header declares is not there.
+    if [ -f "$build/libfastsched/exec/fs_ucx_api.lo" ]; then
         lacks 'in libfastsched.map but not defined' "$(in_map)" "$(exported "$library")"
     fi
 fi

@@ -85,13 +85,10 @@ code_of() {
         { gsub(/[ \t"]/, ""); gsub(/\\-/, "-"); text = text $0 }' "$1"
 }
 
-# DEFINITION...: the public headers as the compiler sees them, with what stdin adds.
-expanded() {
-    { cat "$src"/libfastsched/fastsched*.h && cat; } | sed '/^ *# *include/d' |
-        ${CC:-cc} -E -P "$@" -
-}
+# OPTION...: headers on stdin as the compiler sees them.
+expanded() { sed '/^ *# *include/d' | ${CC:-cc} -E -P "$@" -; }
 
-{ headers && expanded </dev/null; } | tr -d '[:space:]"' | sed 's/,}/}/g' >"$work/headers"
+{ headers && cat "$src"/libfastsched/fastsched*.h | expanded; } | tr -d '[:space:]"' | sed 's/,}/}/g' >"$work/headers"
 for page in "$man"/*.3; do
     code_of "$page" | sed 's/,}/}/g' | while read -r text; do
         grep -qF -e "$text" "$work/headers" || echo "$text"
@@ -109,9 +106,9 @@ done <"$work/declared" | complain_of 'has a page, which does not show it'
 words_are_in() {
     list=$1
     shift
-    echo "WORDS $list(WORD)" | expanded '-DWORD(value, word, ...)=word' | sed -n 's/^WORDS //p' |
-        tr ' ' '\n' | tr -d '"' >"$work/list"
-    [ -s "$work/list" ] || complain "there is no $list"
+    { cat "$src"/libfastsched/fastsched*.h "$src"/libfastsched/*/*.h && echo "WORDS $list(WORD)"; } |
+        expanded '-DWORD(value, word, ...)=word' | sed -n 's/^WORDS //p' | tr ' ' '\n' | tr -d '"' >"$work/list"
+    ! grep -q WORD "$work/list" || complain "there is no $list"
     for name in "$@"; do
         page=$man/$name
         # Bold ones only: "direct" is a word of English, too.
@@ -136,7 +133,7 @@ words_are_in FS_DECOMPOSE_MAP coll_fast.7 fastsched.1
 words_are_in FS_PAPERS_DECOMPOSE_MAP fastsched.1
 words_are_in FS_TRANSPORT_MAP coll_fast.7
 words_are_in FS_ACCEL_DIRECT_MAP coll_fast.7
-words_are_in FS_PATTERN_MAP fastsched.1 fs_pattern.3
+words_are_in FS_PATTERN_MAP fastsched.1
 words_are_in FS_SIM_FABRIC_MAP fastsched.1
 words_are_in FS_SIM_BASELINE_MAP fastsched.1
 words_are_in FS_STRAGGLER_MAP fastsched.1

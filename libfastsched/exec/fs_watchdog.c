@@ -138,9 +138,10 @@ static void say_missing_words(fs_line_t *line, const fs_coll_t *coll)
     }
 }
 
-void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
-                     const char *where, char *text, size_t text_len)
+void fs_request_explain(const fs_request_t *request, fs_status_t status,
+                        const char *where, char *text, size_t text_len)
 {
+    const fs_coll_t *coll = request->coll;
     const fs_plan_t *plan = fs_exec_plan(coll->exec);
     fs_line_t        line = {text, text_len, 0};
     uint32_t         culprit;
@@ -167,10 +168,10 @@ void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
 
 /* ---- the watch ---- */
 
-void fs_coll_watch_start(fs_coll_t *coll)
+void fs_request_watch_start(fs_request_t *request)
 {
-    fs_watchdog_start(&coll->watchdog,
-                      coll->params.watchdog * UINT64_C(1000000000),
+    fs_watchdog_start(&request->watchdog,
+                      request->coll->params.watchdog * UINT64_C(1000000000),
                       fs_now_ns());
 }
 
@@ -188,12 +189,14 @@ static void warn(const fs_coll_t *coll)
                 " has been waiting in call %llu for %u s, which is no error",
                 (unsigned long long)coll->stats.calls, coll->params.watchdog);
     say_missing_words(&line, coll);
-    coll->host.warn(coll->host.ctx, text);
+    coll->host.warn(coll->host.process, text);
 }
 
-static fs_status_t stall(fs_coll_t *coll)
+static fs_status_t stall(const fs_request_t *request)
 {
-    if (!coll->summarised) {
+    const fs_coll_t *coll = request->coll;
+
+    if (!request->summarised) {
         warn(coll);
         return FS_INPROGRESS;
     }
@@ -204,16 +207,19 @@ static fs_status_t stall(fs_coll_t *coll)
     return FS_INPROGRESS;
 }
 
-fs_status_t fs_coll_watch(fs_coll_t *coll)
+fs_status_t fs_request_watch(fs_request_t *request)
 {
-    switch (fs_watchdog_look(&coll->watchdog, coll->net->events, fs_now_ns())) {
+    const fs_coll_t *coll = request->coll;
+
+    switch (
+        fs_watchdog_look(&request->watchdog, coll->net->events, fs_now_ns())) {
     case FS_WATCHDOG_FINE:
         break;
     case FS_WATCHDOG_BEAT:
         fs_exec_beat(coll->exec);
         break;
     case FS_WATCHDOG_STALL:
-        return stall(coll);
+        return stall(request);
     }
     return FS_INPROGRESS;
 }

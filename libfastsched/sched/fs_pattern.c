@@ -12,7 +12,7 @@
  *
  * Limits: dense matrices only, so memory is n_ranks^2 * 8 bytes; weights of
  * "zipf" below 2^-32 of the largest are zero. */
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 
 #include "base/fs_arith.h"
 #include "sched/fs_rng.h"

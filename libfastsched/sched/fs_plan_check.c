@@ -16,6 +16,7 @@
 #include "sched/fs_plan_check.h"
 
 #include "base/fs_arith.h"
+#include "sched/fs_plan_replay.h"
 #include "sched/fs_topo.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
  * message, and a send (which ends with its receive) stands for the moment its
  * receive is posted.
  */
-#include "sched/fs_plan_check.h"
+#include "sched/fs_plan_replay.h"
 
 #include "base/fs_arith.h"
 #include "sched/fs_pieces.h"

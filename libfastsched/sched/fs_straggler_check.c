@@ -8,7 +8,7 @@
  * whose contribution it has, a row of bits. First of all come shape and ports,
  * which need all chunks of a round together.
  */
-#include "fastsched_straggler.h"
+#include "sched/fs_straggler.h"
 
 #include "base/fs_arena.h"
 

@@ -17,7 +17,7 @@
  * If nothing is under way and operations are left, programs wait for each
  * other: that is reported, with the first of them.
  */
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 
 #include "sim/fs_sim_net.h"
 #include "sim/fs_sim_program.h"

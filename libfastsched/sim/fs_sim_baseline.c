@@ -4,10 +4,10 @@
  *
  * Messages on the wire channel obey the executor's grants, in the order (step,
  * rail) on all ranks; the other channels are free, also between servers. See
- * fastsched_sim.h for who does what.
+ * sim/fs_sim.h for who does what.
  */
 #include "base/fs_arith.h"
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
 

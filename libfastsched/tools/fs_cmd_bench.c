@@ -6,7 +6,7 @@
  * up its server's row, check and sum the server matrix, select, schedule,
  * balance its own tiles, write its program. Drawing the traffic is not.
  */
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_json.h"
 #include "tools/fs_tool_params.h"

@@ -3,7 +3,7 @@
 #ifndef FS_TOOL_SIM_H
 #define FS_TOOL_SIM_H
 
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 #include "tools/fs_tool_spans.h"
 #include "tools/fs_tool_traffic.h"
 

@@ -5,7 +5,7 @@
 #define FS_TOOL_SPANS_H
 
 #include "fastsched.h"
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 #include "tools/fs_tool_chart.h"
 
 typedef struct fs_tool_spans {

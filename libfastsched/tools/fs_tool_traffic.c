@@ -8,7 +8,7 @@
  */
 #include "tools/fs_tool_traffic.h"
 
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 #include "tools/fs_tool_progress.h"
 
 #include <stdlib.h>

@@ -2,10 +2,11 @@
 /* Every allocation of every call of the scheduler fails once: an error, nothing
  * leaked (ASan looks), nothing half made. The linker puts our allocators in the
  * place of the library's. */
-#include "fastsched_pattern.h"
-#include "fastsched_straggler.h"
 #include "fs_test_util.h"
 #include "sched/fs_balance.h"
+#include "sched/fs_pattern.h"
+#include "sched/fs_plan_check.h"
+#include "sched/fs_straggler.h"
 #include "sched/papers/fs_frame.h"
 #include "sched/papers/fs_hierarchy.h"
 #include "sched/papers/fs_papers.h"

@@ -3,6 +3,7 @@
  * proved by fs_plan_check(), equal whoever makes them. */
 #include "fs_test_util.h"
 #include "sched/fs_balance.h"
+#include "sched/fs_plan_check.h"
 #include "sched/papers/fs_papers.h"
 
 #include <stdio.h>

@@ -235,6 +235,19 @@ void fs_test_local_rows(const fs_topo_t *topo, const uint64_t *counts,
     }
 }
 
+fs_counts_t fs_test_call_counts(const fs_topo_t *topo, uint32_t rank,
+                           const uint64_t *send, const uint64_t *recv)
+{
+    fs_counts_t counts;
+
+    ck_assert_int_eq(fs_counts_init(&counts, topo->n_ranks, rank), FS_OK);
+    fs_counts_begin(&counts, topo);
+    for (uint32_t r = 0; r < topo->n_ranks; ++r) {
+        fs_counts_add(&counts, r, send[r], recv[r]);
+    }
+    return counts;
+}
+
 fs_status_t fs_test_plan(const fs_test_case_t *tc, uint32_t rank,
                          bool send_packed, bool recv_packed, fs_plan_t **plan_p)
 {

@@ -195,19 +195,21 @@ static void host_alltoallv(rank_t *me);
 
 static void call_once(rank_t *me)
 {
-    uint64_t  sent = 0, recv_bytes[N_RANKS];
-    fs_call_t call = {.send_bytes = me->counts[me->rank],
-                      .recv_bytes = recv_bytes,
-                      .device     = {.consent = me->consent},
-                      .ctx        = me,
-                      .pack       = pack,
-                      .unpack     = unpack,
-                      .prepare    = me->prepares ? prepare : NULL};
+    uint64_t    recv_bytes[N_RANKS];
+    fs_counts_t counts;
+    fs_call_t   call = {.counts  = &counts,
+                        .device  = {.consent = me->consent},
+                        .ctx     = me,
+                        .pack    = pack,
+                        .unpack  = unpack,
+                        .prepare = me->prepares ? prepare : NULL,
+                        .owner   = me};
 
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         recv_bytes[r] = me->counts[r][me->rank];
-        sent += me->counts[me->rank][r];
     }
+    counts = fs_test_call_counts(fs_coll_topo(me->coll), me->rank,
+                                 me->counts[me->rank], recv_bytes);
     if (!me->packs) {
         call.send_block = (const void *const *)me->send;
         call.recv_block = (void *const *)me->recv;
@@ -216,7 +218,7 @@ static void call_once(rank_t *me)
         put_on_device(me, &call);
     }
     me->ran = false;
-    if (fs_coll_skip(me->coll, sent)) {
+    if (fs_coll_skip(me->coll, &counts)) {
         me->called = FS_OK;
     } else {
         me->called = fs_coll_alltoallv(me->coll, &call, &me->ran);
@@ -225,6 +227,7 @@ static void call_once(rank_t *me)
         host_alltoallv(me);
         me->called = fs_coll_host_done(me->coll);
     }
+    fs_counts_fini(&counts);
     me->alg = fs_coll_last_alg(me->coll);
     fs_coll_describe(me->coll, "COMM", me->line, sizeof(me->line));
     fs_coll_get_stats(me->coll, &me->stats);
@@ -245,6 +248,7 @@ static void *live(void *arg)
 {
     rank_t     *me     = arg;
     fs_host_t   host   = {.ctx       = me,
+                          .process   = me,
                           .allgather = allgather,
                           .agree     = agree,
                           .progress  = progress,

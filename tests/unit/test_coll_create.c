@@ -90,12 +90,15 @@ static void move_apart(void)
 /* A call that goes to the host: the summary is all there is. */
 static void call_once(rank_t *me, fs_coll_t *coll)
 {
-    uint64_t  zeros[N_RANKS] = {0};
-    fs_call_t call           = {.send_bytes = zeros, .recv_bytes = zeros};
+    uint64_t    zeros[N_RANKS] = {0};
+    fs_counts_t counts =
+        fs_test_call_counts(coll->topo, me->seat.rank, zeros, zeros);
+    fs_call_t call = {.counts = &counts};
     bool      ran;
 
     me->called = fs_coll_alltoallv(coll, &call, &ran);
     ck_assert(!ran);
+    fs_counts_fini(&counts);
 }
 
 static void *live(void *arg)

@@ -3,6 +3,7 @@
  * itself, all ranks have the same schedule. test_exec.c runs them. */
 #include "fs_test_util.h"
 #include "sched/fs_balance.h"
+#include "sched/fs_plan_check.h"
 #include "sched/fs_plan.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* Small programs, written by hand, in which one thing is wrong that random
  * damage seldom hits. test_plan_check.c does the damage. */
 #include "fs_test_util.h"
+#include "sched/fs_plan_check.h"
 
 #include <stdlib.h>
 #include <string.h>

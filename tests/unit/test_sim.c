@@ -3,7 +3,7 @@
  * The simulator against what pen and paper say, and laws that hold for any
  * program on any cluster.
  */
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 #include "fs_test_util.h"
 #include "sched/fs_plan.h"
 

@@ -335,18 +335,21 @@ static void check_blocks(rank_t *me, uint32_t call)
 
 static void call_once(rank_t *me, fs_coll_t *coll, uint32_t number)
 {
-    uint64_t  recv_bytes[N_RANKS];
-    fs_call_t call = {.send_bytes = me->counts[me->rank],
-                      .recv_bytes = recv_bytes,
-                      .send_block = (const void *const *)me->send,
-                      .recv_block = (void *const *)me->recv};
-    bool      ran  = false;
+    uint64_t    recv_bytes[N_RANKS];
+    fs_counts_t counts;
+    fs_call_t   call = {.counts     = &counts,
+                        .send_block = (const void *const *)me->send,
+                        .recv_block = (void *const *)me->recv};
+    bool        ran  = false;
 
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         recv_bytes[r] = me->counts[r][me->rank];
     }
+    counts = fs_test_call_counts(fs_coll_topo(coll), me->rank, me->counts[me->rank],
+                            recv_bytes);
     make_blocks(me, number);
     me->called = fs_coll_alltoallv(coll, &call, &ran);
+    fs_counts_fini(&counts);
     me->n_ran += ran;
     if (me->called == FS_OK && ran) {
         check_blocks(me, number);
@@ -430,7 +433,8 @@ static void gather_all(uint32_t n_tags, uint64_t seed)
 
         me->rank      = r;
         me->host      = fs_fake_host(fake, r);
-        me->host.net  = loop_net;
+        me->host.process = me->host.ctx;
+        me->host.net     = loop_net;
         me->host.warn = keep_warning;
         me->p2p       = *me->host.p2p;
         me->p2p.open  = open_messages;

@@ -14,14 +14,10 @@
  * Pure: equal arguments give byte-for-byte equal schedules on every rank. Safe
  * to call from several threads at once.
  */
-#ifndef FASTSCHED_STRAGGLER_H
-#define FASTSCHED_STRAGGLER_H
+#ifndef FS_STRAGGLER_H
+#define FS_STRAGGLER_H
 
 #include "fastsched.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /**
  * A list as in fastsched.h, of value, word and function. With n ranks, a buffer
@@ -142,9 +138,5 @@ uint32_t fs_straggler_min_rounds(uint32_t n_ranks);
  */
 fs_status_t fs_straggler_check(const fs_straggler_t *schedule, char *why,
                                size_t why_len);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/**
- * libfastsched and hwloc: the NICs of a server. The one public header that
- * needs hwloc's own.
- */
-#ifndef FASTSCHED_HWLOC_H
-#define FASTSCHED_HWLOC_H
+/* The NICs of a server as hwloc sees them. */
+#ifndef FS_HWLOC_H
+#define FS_HWLOC_H
 
 #include "fastsched.h"
 
 #include <hwloc.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum { FS_HWLOC_MAX_PORTS = 8 };
 
@@ -40,9 +33,5 @@ typedef struct fs_hwloc_nic {
  */
 uint32_t fs_hwloc_nics(hwloc_topology_t topology, uint32_t max,
                        fs_hwloc_nic_t *nics);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

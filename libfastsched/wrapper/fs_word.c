@@ -6,7 +6,7 @@
  */
 #include "exec/fs_line.h"
 #include "exec/fs_params.h"
-#include "fastsched_wrapper.h"
+#include "wrapper/fs_wrapper.h"
 
 #include <string.h>
 

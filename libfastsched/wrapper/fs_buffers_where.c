@@ -4,11 +4,10 @@
  * network takes them there, or their bytes go through staging on the host, or
  * the call is for the MPI alone, or not for the MPI.
  */
-#include "exec/fs_buffers.h"
-
 #include "accel/fs_accel.h"
 #include "exec/fs_coll.h"
 #include "exec/fs_line.h"
+#include "wrapper/fs_buffers.h"
 
 #include <stdio.h>
 
@@ -29,17 +28,17 @@ static bool find_mem(const fs_accel_t *accel, uint32_t n,
 }
 
 /* A side without a byte is like the other. */
-bool fs_buffers_find(fs_buffers_t *b, const fs_wrapper_t *wrapper,
-                     const fs_blocks_t *blocks)
+bool fs_buffers_find(fs_buffers_t *b, const fs_wrapper_t *wrapper)
 {
-    const void *const *recv_block = (const void *const *)blocks->recv_block;
-    uint32_t           n          = blocks->n_ranks;
+    const fs_accel_t  *accel  = wrapper->accel;
+    const fs_counts_t *counts = &b->counts;
+    uint32_t           n      = counts->n_ranks;
 
     b->send_mem = b->recv_mem = (fs_mem_t){.kind = FS_MEM_HOST};
-    bool recv = find_mem(wrapper->accel, n, recv_block, blocks->recv_bytes,
-                         &b->recv_mem);
-    bool send = !b->in_place && find_mem(wrapper->accel, n, blocks->send_block,
-                                         blocks->send_bytes, &b->send_mem);
+    bool recv = find_mem(accel, n, (const void *const *)b->recv_block,
+                         counts->recv_bytes, &b->recv_mem);
+    bool send = !b->in_place && find_mem(accel, n, b->send_block,
+                                         counts->send_bytes, &b->send_mem);
 
     if (!send) {
         b->send_mem        = b->recv_mem;
@@ -57,7 +56,7 @@ static bool is_in(unsigned mem_kinds, fs_mem_t mem)
     return mem_kinds >> mem.kind & 1;
 }
 
-bool fs_buffers_need_shadow(const fs_wrapper_t *wrapper, fs_mem_t mem)
+bool fs_buffers_need_bounce(const fs_wrapper_t *wrapper, fs_mem_t mem)
 {
     return fs_mem_is_device(mem) && !is_in(wrapper->mem_kinds, mem);
 }
@@ -177,8 +176,8 @@ fs_status_t fs_buffers_for_coll(const fs_buffers_t *b, fs_wrapper_t *wrapper,
         status = go_round(device, b, wrapper, coll, FS_SIDE_RECV, why, why_len);
     }
     if (device->consent == FS_CONSENT_YES && !wrapper->params.accel_fallback &&
-        (fs_buffers_need_shadow(wrapper, b->send_mem) ||
-         fs_buffers_need_shadow(wrapper, b->recv_mem))) {
+        (fs_buffers_need_bounce(wrapper, b->send_mem) ||
+         fs_buffers_need_bounce(wrapper, b->recv_mem))) {
         device->consent = FS_CONSENT_OURS;
     }
     return status;

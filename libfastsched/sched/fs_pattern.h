@@ -6,14 +6,10 @@
  * Pure and integer only: equal arguments give byte-for-byte equal matrices on
  * every rank and every platform. Safe to call from several threads at once.
  */
-#ifndef FASTSCHED_PATTERN_H
-#define FASTSCHED_PATTERN_H
+#ifndef FS_PATTERN_H
+#define FS_PATTERN_H
 
 #include "fastsched.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /**
  * What rank i sends to rank j, before scaling to the mean. The diagonal (a rank
@@ -101,9 +97,5 @@ fs_status_t fs_pattern_parse(const char *text, fs_pattern_t *pattern_p,
 fs_status_t fs_pattern_fill(const fs_pattern_t *pattern, uint32_t n_ranks,
                             const uint32_t *server_of, uint64_t mean_bytes,
                             uint64_t seed, uint64_t *bytes);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

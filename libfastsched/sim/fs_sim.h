@@ -24,14 +24,10 @@
  * Equal inputs give equal results on one platform; ties go to what was posted
  * first.
  */
-#ifndef FASTSCHED_SIM_H
-#define FASTSCHED_SIM_H
+#ifndef FS_SIM_H
+#define FS_SIM_H
 
 #include "fastsched.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /** How the ranks of a server are connected (FLASH §6.3). rate_up is what a rank
  *  can send over all its links together, and receive at the same time. */
@@ -222,9 +218,5 @@ fs_status_t fs_sim_run_lanes(const fs_topo_t *topo, const uint64_t *rank_bytes,
                              const fs_plan_params_t *plan,
                              const fs_sim_params_t  *params,
                              fs_sim_result_t        *result_p);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
