@@ -13,8 +13,8 @@
  */
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
-#include "exec/fs_coll.h"
 #include "exec/fs_params.h"
+#include "exec/fs_request.h"
 #include "sched/fs_topo.h"
 
 static const uint64_t consent_flags[] = {
@@ -57,14 +57,16 @@ static fs_choice_t choose(fs_request_t *request, uint64_t max_inter)
     const fs_coll_t *coll   = request->coll;
     fs_plan_params_t params = fs_params_plan(&coll->params);
 
-    request->traffic = (fs_traffic_t){.n_servers = coll->topo->n_servers,
-                                      .bytes     = fs_meta_matrix(coll->meta),
-                                      .max_inter = max_inter};
-    if (fs_traffic_sum(&request->traffic) != FS_OK) {
+    request->outcome.traffic =
+        (fs_traffic_t){.n_servers = coll->topo->n_servers,
+                       .bytes     = fs_meta_matrix(coll->meta),
+                       .max_inter = max_inter};
+    if (fs_traffic_sum(&request->outcome.traffic) != FS_OK) {
         return fs_coll_leave("too many bytes");
     }
-    request->bound = fs_traffic_lower_bound(coll->topo, &request->traffic);
-    return fs_select(coll->topo, &request->traffic, &params);
+    request->outcome.bound =
+        fs_traffic_lower_bound(coll->topo, &request->outcome.traffic);
+    return fs_select(coll->topo, &request->outcome.traffic, &params);
 }
 
 /* Has there been a call like this one? */
@@ -77,12 +79,12 @@ static fs_choice_t recall_or_choose(fs_request_t         *request,
     request->key = fs_digest_add(word->sum[0], word->max_inter);
     request->plan =
         counts_agree ? fs_plan_cache_find(&coll->cache, request->key) : NULL;
-    request->recalled = request->plan != NULL;
-    if (request->recalled) {
+    request->outcome.recalled = request->plan != NULL;
+    if (request->outcome.recalled) {
         ++coll->stats.cache_hits;
-        request->traffic       = request->plan->traffic;
-        request->traffic.bytes = fs_meta_matrix(coll->meta);
-        request->bound         = request->plan->bound;
+        request->outcome.traffic       = request->plan->traffic;
+        request->outcome.traffic.bytes = fs_meta_matrix(coll->meta);
+        request->outcome.bound         = request->plan->bound;
         return request->plan->choice;
     }
     fs_choice_t choice = choose(request, word->max_inter);
@@ -108,19 +110,20 @@ static void heed_guard(fs_request_t *request)
     fs_guard_question_t question = {FS_GUARD_OURS};
     uint64_t            mtm;
 
-    if (request->choice.alg != FS_ALG_HOST && is_auto(coll) &&
+    if (request->outcome.choice.alg != FS_ALG_HOST && is_auto(coll) &&
         coll->params.guard) {
-        mtm      = fs_traffic_mtm_milli(coll->topo, &request->traffic);
+        mtm      = fs_traffic_mtm_milli(coll->topo, &request->outcome.traffic);
         question = fs_guard_next(
-            &coll->guard, fs_guard_class(request->traffic.inter_bytes, mtm),
-            request->bound);
+            &coll->guard,
+            fs_guard_class(request->outcome.traffic.inter_bytes, mtm),
+            request->outcome.bound);
     }
     if (question.turn != FS_GUARD_OURS) {
-        request->choice.alg    = FS_ALG_HOST;
-        request->choice.reason = reasons[question.turn];
+        request->outcome.choice.alg    = FS_ALG_HOST;
+        request->outcome.choice.reason = reasons[question.turn];
     }
     coll->stats.guard_looks += question.turn == FS_GUARD_LOOK;
-    request->question = question;
+    request->outcome.question = question;
 }
 
 /* Times of the last call. Plans made with another stage_cost are no use. */
@@ -152,15 +155,16 @@ static void decide(fs_request_t *request)
                                                             : 0;
 
     hear(coll, word);
-    request->choice = recall_or_choose(request, word);
+    request->outcome.choice = recall_or_choose(request, word);
     if (word->flags & FS_FLAG_DECLINE) {
-        request->choice = fs_coll_leave("a rank's buffer is for the MPI alone");
+        request->outcome.choice =
+            fs_coll_leave("a rank's buffer is for the MPI alone");
     }
     if (!(word->flags & FS_FLAG_NO_HOST)) {
         heed_guard(request);
     }
-    seen.to_host = request->choice.alg == FS_ALG_HOST &&
-                   request->question.turn != FS_GUARD_LOOK;
+    seen.to_host = request->outcome.choice.alg == FS_ALG_HOST &&
+                   request->outcome.question.turn != FS_GUARD_LOOK;
     fs_quiet_note(&coll->quiet, longest, &seen);
 }
 
@@ -177,8 +181,9 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
          .recv_packed = fs_call_receives_packed(request->call),
     };
 
-    return fs_plan_create(request->choice.alg, coll->topo, &request->traffic,
-                          &params, coll->rank, &local, plan_p);
+    return fs_plan_create(request->outcome.choice.alg, coll->topo,
+                          &request->outcome.traffic, &params, coll->rank,
+                          &local, plan_p);
 }
 
 const fs_collective_t fs_alltoallv = {

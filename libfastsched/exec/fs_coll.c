@@ -7,6 +7,7 @@
 #include "exec/fs_coll.h"
 
 #include "exec/fs_clock.h"
+#include "exec/fs_request.h"
 #include "sched/fs_topo.h"
 
 bool fs_coll_active(const fs_coll_t *coll)
@@ -43,19 +44,15 @@ static bool is_lost(const fs_coll_t *coll)
            (coll->exec != NULL && fs_exec_lost_peer(coll->exec) != FS_NO_RANK);
 }
 
-static fs_request_t *begin(fs_coll_t *coll, const fs_call_t *call)
-{
-    ++coll->stats.calls;
-    fs_request_init(&coll->request, coll, &fs_alltoallv, call);
-    return &coll->request;
-}
-
 bool fs_coll_skip(fs_coll_t *coll, const fs_counts_t *counts)
 {
     if (is_lost(coll) || !fs_quiet_skips(&coll->quiet, counts->sent_bytes)) {
         return false;
     }
-    begin(coll, NULL)->choice = fs_coll_leave("not asked, see skip");
+    coll->outcome =
+        (fs_outcome_t){.entered_ns = fs_now_ns(),
+                       .choice     = fs_coll_leave("not asked, see skip")};
+    ++coll->stats.calls;
     ++coll->stats.skipped;
     return true;
 }
@@ -71,68 +68,88 @@ static fs_status_t check(fs_coll_t *coll, const fs_call_t *call)
     return fs_coll_check_counts(coll, call);
 }
 
-static fs_status_t alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
+/* Why no request is needed; NULL: one is. */
+static const char *why_native(const fs_coll_t *coll)
 {
-    fs_request_t *request = begin(coll, call);
-    fs_status_t   status  = check(coll, call);
+    return coll->topo->n_servers < 2                    ? "one server"
+           : coll->params.algorithm == FS_ALGORITHM_OFF ? "algorithm is off"
+                                                        : NULL;
+}
 
-    *ran = false;
+/* After an error of the network the plan is in use for good. */
+static fs_status_t serve(fs_request_t *request)
+{
+    fs_coll_t  *coll   = request->coll;
+    fs_status_t status = check(coll, request->call);
+    const char *why    = why_native(coll);
+
     if (status != FS_OK) {
         return status;
     }
-    if (coll->topo->n_servers < 2 ||
-        coll->params.algorithm == FS_ALGORITHM_OFF) {
-        request->choice = fs_coll_leave(
-            coll->topo->n_servers < 2 ? "one server" : "algorithm is off");
+    if (why != NULL) {
+        request->outcome.choice = fs_coll_leave(why);
         return FS_OK;
     }
     fs_request_post(request, FS_STEP_BEGIN);
-    status = fs_request_wait(request);
-    *ran   = request->ran;
-    return status;
+    return fs_request_wait(request);
 }
 
 fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call, bool *ran)
 {
-    fs_status_t status;
+    fs_request_t request;
+    fs_status_t  status;
 
     *ran = false;
     if (coll->dead) {
         return FS_ERR_TRANSPORT;
     }
+    ++coll->stats.calls;
+    fs_request_init(&request, coll, &fs_alltoallv, call);
     if (coll->trace != NULL) {
-        fs_trace_begin(coll->trace, coll->stats.calls + 1);
+        fs_trace_begin(coll->trace, coll->stats.calls);
     }
-    status = alltoallv(coll, call, ran);
+    status        = serve(&request);
+    *ran          = request.ran;
+    coll->outcome = request.outcome;
     if (coll->trace != NULL) {
         fs_trace_end(coll->trace, status);
     }
     if (coll->dead) {
         fs_coll_write_trace(coll); /* there may be no later */
     } else {
-        fs_request_fini(&coll->request);
+        fs_request_fini(&request);
     }
+    return status;
+}
+
+/* How long did it take the slowest rank? */
+static fs_status_t find_slowest(fs_coll_t *coll, uint64_t now_ns)
+{
+    fs_request_t request;
+    fs_status_t  status;
+
+    coll->outcome.slowest_ns = now_ns - coll->outcome.entered_ns;
+    if (coll->meta == NULL) {
+        return FS_OK;
+    }
+    fs_request_init(&request, coll, &fs_alltoallv, NULL);
+    request.outcome = coll->outcome;
+    fs_request_post(&request, FS_STEP_REPORT);
+    status        = fs_request_wait(&request);
+    coll->outcome = request.outcome;
     return status;
 }
 
 fs_status_t fs_coll_host_done(fs_coll_t *coll)
 {
-    fs_request_t *request = &coll->request;
-    uint64_t      now     = fs_now_ns();
+    const fs_outcome_t *outcome = &coll->outcome;
+    uint64_t            now_ns  = fs_now_ns();
 
-    if (request->question.turn == FS_GUARD_LOOK) {
-        coll->last = (fs_last_call_t){.question = request->question,
-                                      .run = {.ns = now - request->decided_ns},
-                                      .summary_ns = request->decided_ns -
-                                                    request->entered_ns};
+    if (outcome->question.turn == FS_GUARD_LOOK) {
+        coll->last = (fs_last_call_t){
+            .question   = outcome->question,
+            .run        = {.ns = now_ns - outcome->decided_ns},
+            .summary_ns = outcome->decided_ns - outcome->entered_ns};
     }
-    if (coll->params.verbose == 0) {
-        return FS_OK;
-    }
-    request->slowest_ns = now - request->entered_ns;
-    if (coll->meta == NULL) {
-        return FS_OK;
-    }
-    fs_request_post(request, FS_STEP_REPORT);
-    return fs_request_wait(request);
+    return coll->params.verbose > 0 ? find_slowest(coll, now_ns) : FS_OK;
 }

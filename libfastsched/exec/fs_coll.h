@@ -5,11 +5,28 @@
 
 #include "accel/fs_accel.h"
 #include "exec/fs_calibration.h"
+#include "exec/fs_collective.h"
 #include "exec/fs_exec.h"
+#include "exec/fs_guard.h"
+#include "exec/fs_plan_cache.h"
 #include "exec/fs_quiet.h"
-#include "exec/fs_request.h"
 #include "exec/fs_shm.h"
 #include "exec/fs_transport.h"
+
+/* What has become of a call, or is about to. */
+typedef struct fs_outcome {
+    uint64_t            entered_ns;
+    uint64_t            decided_ns; /* the summary is over */
+    uint64_t            slowest_ns; /* with parameter verbose only */
+    bool                summarised; /* what follows is known */
+    bool                recalled;   /* the plan comes from an earlier call */
+    fs_choice_t         choice;
+    fs_traffic_t        traffic;
+    uint64_t            bound; /* fs_traffic_lower_bound() */
+    fs_guard_question_t question;
+    fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
+    uint32_t            n_stages;
+} fs_outcome_t;
 
 /* What the next summary says of a call: times on this rank, 0 if unknown; and what
  * they are to tell. */
@@ -21,9 +38,9 @@ typedef struct fs_last_call {
 
 struct fs_coll {
     fs_task_t task; /* first; on the net's list while the queue is not empty */
-    fs_request_t   *first;   /* of the queue */
-    fs_request_t    request; /* the blocking call in hand, or the last one */
+    fs_request_t   *first; /* of the queue */
     uint32_t        n_requests;
+    fs_outcome_t    outcome; /* of the last blocking call */
     fs_net_t       *net;
     fs_net_t       *own_net; /* the same, if it serves this one alone */
     fs_host_t       host;

@@ -17,7 +17,6 @@
 
 #include "base/fs_arith.h"
 #include "exec/fs_clock.h"
-#include "exec/fs_coll.h"
 #include "exec/fs_params.h"
 #include "sched/fs_topo.h"
 
@@ -119,10 +118,10 @@ static fs_status_t get_ready(fs_request_t *request)
     if (call->prepare != NULL) {
         status = call->prepare(call->owner);
     }
-    if (status == FS_OK && !request->recalled) {
+    if (status == FS_OK && !request->outcome.recalled) {
         status = request->collective->plan(request, &plan);
     }
-    if (status == FS_OK && !request->recalled) {
+    if (status == FS_OK && !request->outcome.recalled) {
         request->plan = fs_cached_plan_create(plan);
         if (request->plan == NULL) {
             fs_plan_destroy(plan);
@@ -172,8 +171,8 @@ static void trace_decision(const fs_request_t *request)
     fs_plan_params_t params = fs_params_plan(&coll->params);
 
     if (coll->trace != NULL) {
-        fs_trace_decision(coll->trace, &request->choice, &request->traffic,
-                          &params);
+        fs_trace_decision(coll->trace, &request->outcome.choice,
+                          &request->outcome.traffic, &params);
     }
 }
 
@@ -187,8 +186,9 @@ static fs_step_t conclude(fs_request_t *request)
     if (status == FS_INPROGRESS) {
         return FS_STEP_SUMMARY;
     }
-    request->decided_ns = fs_now_ns();
-    coll->stats.summary_ns += request->decided_ns - request->entered_ns;
+    request->outcome.decided_ns = fs_now_ns();
+    coll->stats.summary_ns += request->outcome.decided_ns -
+                              request->outcome.entered_ns;
     coll->stats.meta_bytes = fs_meta_wire_bytes(coll->meta);
     if (status != FS_OK) {
         return lose(request, status);
@@ -198,11 +198,11 @@ static fs_step_t conclude(fs_request_t *request)
         return leave(request);
     }
     enter(request, FS_TRACE_PLAN);
-    request->summarised = true;
+    request->outcome.summarised = true;
     request->collective->decide(request);
     trace_decision(request);
-    return request->choice.alg == FS_ALG_HOST ? leave(request)
-           : request->recalled && !(request->flags & FS_FLAG_PREPARES)
+    return request->outcome.choice.alg == FS_ALG_HOST ? leave(request)
+           : request->outcome.recalled && !(request->flags & FS_FLAG_PREPARES)
                ? run(request)
                : ask(request);
 }
@@ -215,9 +215,9 @@ static void keep(fs_request_t *request, uint64_t size)
 
     cached->key     = request->key;
     cached->size    = size;
-    cached->choice  = request->choice;
-    cached->traffic = request->traffic;
-    cached->bound   = request->bound;
+    cached->choice  = request->outcome.choice;
+    cached->traffic = request->outcome.traffic;
+    cached->bound   = request->outcome.bound;
     fs_plan_cache_add(&coll->cache, coll->params.plan_cache, cached);
 }
 
@@ -237,11 +237,11 @@ static fs_step_t hear_plans(fs_request_t *request)
     digest = request->plan != NULL ? request->plan->plan->digest : 0;
     if (all->flags & FS_FLAG_DECLINE ||
         all->sum[0] != digest * coll->topo->n_ranks) {
-        request->choice.alg    = FS_ALG_HOST;
-        request->choice.reason = "a rank could not plan";
+        request->outcome.choice.alg    = FS_ALG_HOST;
+        request->outcome.choice.reason = "a rank could not plan";
         return leave(request);
     }
-    if (!request->recalled) {
+    if (!request->outcome.recalled) {
         keep(request, all->max_inter);
     }
     return run(request);
@@ -271,22 +271,23 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     const fs_plan_t *plan  = request->plan->plan;
 
     ++stats->calls_by[plan->alg];
-    stats->inter_bytes += request->traffic.inter_bytes;
+    stats->inter_bytes += request->outcome.traffic.inter_bytes;
     stats->moved_bytes += plan->moved_gather + plan->moved_redist;
     stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
     stats->peak_senders = fs_exec_peak_senders(coll->exec);
     stats->copy_ns      = fs_exec_copy_ns(coll->exec);
-    stats->plan_ns += request->started_ns - request->decided_ns;
+    stats->plan_ns += request->started_ns - request->outcome.decided_ns;
     stats->run_ns += ended_ns - request->started_ns;
     /* Without stages the busiest server has about one round per other. */
-    request->decompose = plan->decompose;
-    request->n_stages  = plan->n_stages;
-    coll->last         = (fs_last_call_t){
-                .question   = request->question,
-                .run        = {plan->total_per_lane,
+    request->outcome.decompose = plan->decompose;
+    request->outcome.n_stages  = plan->n_stages;
+    coll->last                 = (fs_last_call_t){
+                        .question   = request->outcome.question,
+                        .run        = {plan->total_per_lane,
                 plan->n_stages > 0 ? plan->n_stages : coll->topo->n_servers - 1,
-                               ended_ns - request->decided_ns},
-                .summary_ns = request->decided_ns - request->entered_ns};
+                                       ended_ns - request->outcome.decided_ns},
+                        .summary_ns = request->outcome.decided_ns -
+                                      request->outcome.entered_ns};
 }
 
 static fs_step_t execute(fs_request_t *request)
@@ -311,7 +312,7 @@ static fs_step_t execute(fs_request_t *request)
 
 static fs_step_t report(fs_request_t *request)
 {
-    fs_meta_word_t mine   = {.max_ns = fs_now_ns() - request->entered_ns};
+    fs_meta_word_t mine = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
     fs_status_t    status = fs_meta_start_agree(request->coll->meta, &mine);
 
     return status == FS_OK ? FS_STEP_SLOWEST : lose(request, status);
@@ -327,7 +328,7 @@ static fs_step_t hear_times(fs_request_t *request)
     if (status != FS_OK) {
         return lose(request, status);
     }
-    request->slowest_ns = fs_meta_word(request->coll->meta)->max_ns;
+    request->outcome.slowest_ns = fs_meta_word(request->coll->meta)->max_ns;
     return end(request, FS_OK);
 }
 
@@ -390,11 +391,10 @@ static void turn(fs_task_t *task, bool look)
 void fs_request_init(fs_request_t *request, fs_coll_t *coll,
                      const fs_collective_t *collective, const fs_call_t *call)
 {
-    fs_request_fini(request);
-    *request = (fs_request_t){.coll       = coll,
-                              .collective = collective,
-                              .call       = call,
-                              .entered_ns = fs_now_ns()};
+    *request = (fs_request_t){.coll               = coll,
+                              .collective         = collective,
+                              .call               = call,
+                              .outcome.entered_ns = fs_now_ns()};
 }
 
 void fs_request_fini(fs_request_t *request)

@@ -11,9 +11,8 @@
 #ifndef FS_REQUEST_H
 #define FS_REQUEST_H
 
+#include "exec/fs_coll.h"
 #include "exec/fs_collective.h"
-#include "exec/fs_guard.h"
-#include "exec/fs_plan_cache.h"
 #include "exec/fs_watchdog.h"
 
 typedef enum fs_step {
@@ -36,24 +35,13 @@ struct fs_request {
     fs_step_t              step;
     fs_status_t            status; /* once DONE */
     bool                   ran; /* here; else it is for the native algorithm */
-    fs_watchdog_t          watchdog; /* over the step */
-    uint64_t               entered_ns;
-    uint64_t               decided_ns;  /* the summary is over */
+    fs_watchdog_t          watchdog;    /* over the step */
     uint64_t               started_ns;  /* the program has */
-    uint64_t               slowest_ns;  /* with parameter verbose only */
     uint64_t               deadline_ns; /* of what ends an error; 0: none yet */
-    /* What the summary has said, and what follows from it. */
-    bool                summarised;
-    uint64_t            flags; /* of all ranks */
-    fs_choice_t         choice;
-    fs_traffic_t        traffic;
-    uint64_t            bound;    /* fs_traffic_lower_bound() */
-    uint64_t            key;      /* of counts and layouts */
-    fs_cached_plan_t   *plan;     /* this is a user of it; NULL: none yet */
-    bool                recalled; /* it comes from an earlier call */
-    fs_guard_question_t question;
-    fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
-    uint32_t            n_stages;
+    uint64_t               flags;       /* of all ranks, in the summary */
+    uint64_t               key;         /* of counts and layouts */
+    fs_cached_plan_t      *plan; /* this is a user of it; NULL: none yet */
+    fs_outcome_t           outcome;
 };
 
 /* What ranks tell each other in flags; one is enough. */
@@ -66,7 +54,7 @@ enum {
     FS_FLAG_CONFIRMS = 32  /* what it sends needs it, fs_net_t.local_arrives */
 };
 
-/* A new operation; call is borrowed. A plan of the one before is let go. */
+/* A new operation; call is borrowed. */
 void fs_request_init(fs_request_t *request, fs_coll_t *coll,
                      const fs_collective_t *collective, const fs_call_t *call);
 

@@ -3,8 +3,8 @@
 #include "exec/fs_watchdog.h"
 
 #include "exec/fs_clock.h"
-#include "exec/fs_coll.h"
 #include "exec/fs_line.h"
+#include "exec/fs_request.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
 
@@ -196,7 +196,7 @@ static fs_status_t stall(const fs_request_t *request)
 {
     const fs_coll_t *coll = request->coll;
 
-    if (!request->summarised) {
+    if (!request->outcome.summarised) {
         warn(coll);
         return FS_INPROGRESS;
     }

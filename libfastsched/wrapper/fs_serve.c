@@ -90,13 +90,13 @@ static int leave(const serve_t *s)
 
 static void count(fs_wrapper_t *wrapper, const fs_coll_t *coll)
 {
-    const fs_request_t *request = &coll->request;
-    fs_alg_t            alg     = request->choice.alg;
+    const fs_outcome_t *outcome = &coll->outcome;
+    fs_alg_t            alg     = outcome->choice.alg;
 
     __atomic_store_n(&wrapper->last_algorithm, (unsigned)alg, __ATOMIC_RELAXED);
     if (alg != FS_ALG_HOST) {
         add(&wrapper->calls_by[alg], 1);
-        add(&wrapper->inter_bytes, request->traffic.inter_bytes);
+        add(&wrapper->inter_bytes, outcome->traffic.inter_bytes);
     }
 }
 
