@@ -14,6 +14,21 @@ static inline bool fs_op_is_wire(const fs_op_t *op)
     return op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
 }
 
+static inline fs_place_t fs_in_send(uint32_t block, uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_SEND, block, offset};
+}
+
+static inline fs_place_t fs_in_recv(uint32_t block, uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_RECV, block, offset};
+}
+
+static inline fs_place_t fs_in_staging(uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_STAGING, 0, offset};
+}
+
 /* An edge of a program. */
 typedef struct fs_edge {
     uint32_t before;
