@@ -251,6 +251,8 @@ static fs_status_t take_place(replay_t *rp, size_t event)
     case FS_OP_SEND:
         receive_is_posted(rp, node->partner);
         break;
+    case FS_OP_REDUCE: /* was refused */
+        break;
     }
     return FS_OK;
 }
