@@ -495,6 +495,11 @@ START_TEST(wrong_sums)
     sum_of_two(&h);
     h.ops[1][R1_COPY].len_bytes = 8;
     expect(&h, "rank 1, operation 3: reads bytes that nobody wrote");
+    sum_in_place(&h); /* its halves exchanged */
+    add(&h, 1, h.ops[1][3]);
+    h.ops[1][3].src.offset = h.ops[1][4].dst.offset = LEN / 2;
+    h.ops[1][3].len_bytes = h.ops[1][4].len_bytes = LEN / 2;
+    expect(&h, "rank 1: byte 0 of the result is not the sum of all ranks");
 }
 END_TEST
 
