@@ -340,9 +340,11 @@ fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,
 /* ---- plan: the program of one rank ---- */
 
 typedef enum fs_op_kind {
-    FS_OP_COPY, /**< src to dst, on this rank */
-    FS_OP_SEND, /**< src to a peer */
-    FS_OP_RECV  /**< from a peer to dst */
+    FS_OP_COPY,  /**< src to dst, on this rank */
+    FS_OP_SEND,  /**< src to a peer */
+    FS_OP_RECV,  /**< from a peer to dst */
+    FS_OP_REDUCE /**< dst becomes src op dst, on this rank: src is the left
+                      operand, as "in" of MPI_Reduce_local() */
 } fs_op_kind_t;
 
 #define FS_BUFFER_MAP(X)                                        \

@@ -344,6 +344,11 @@ typedef struct fs_call {
                         uint64_t len_bytes, void *dst);
     fs_status_t (*unpack)(void *ctx, uint32_t block, uint64_t offset,
                           uint64_t len_bytes, const void *src);
+    /** dst[i] = src[i] op dst[i] for all elements in len_bytes, which are
+     *  whole ones, on the host: MPI_Reduce_local(src, dst, ...). Only for
+     *  plans with reductions. */
+    fs_status_t (*reduce)(void *ctx, const void *src, void *dst,
+                          uint64_t len_bytes);
     /** Called once all ranks know that they will run the call, before any
      *  block is read; may set the blocks. NULL: nothing to prepare. If it fails
      *  (out of memory) on any rank, all ranks use the host's algorithm. */

@@ -296,6 +296,20 @@ fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id)
     return FS_OK;
 }
 
+fs_status_t fs_places_reduce(const fs_places_t *places, const fs_op_t *op)
+{
+    const fs_call_t *call = places->call;
+    const char      *src  = fs_places_address(places, &op->src);
+    char            *dst  = fs_places_address(places, &op->dst);
+
+    if (src == NULL || dst == NULL ||
+        fs_mem_is_device(mem_of(places, &op->src)) ||
+        fs_mem_is_device(mem_of(places, &op->dst))) {
+        return FS_ERR_UNSUPPORTED;
+    }
+    return call->reduce(call->ctx, src, dst, op->len_bytes);
+}
+
 /* All that has been gathered is the next batch. */
 static fs_status_t begin_batch(fs_places_t *places)
 {

@@ -110,11 +110,13 @@ static void print_u64(const printer_t *p, const char *key, uint64_t value)
 
 /* ---- events ---- */
 
+/* Or a reduction: they share a row. */
 static void print_copy(printer_t *p, const fs_event_t *e)
 {
-    const char *name = e->src >= FS_BUF_PACKED   ? "pack"
-                       : e->dst >= FS_BUF_PACKED ? "unpack"
-                                                 : "copy";
+    const char *name = e->op_kind == FS_OP_REDUCE ? "reduce"
+                       : e->src >= FS_BUF_PACKED  ? "pack"
+                       : e->dst >= FS_BUF_PACKED  ? "unpack"
+                                                  : "copy";
 
     open_event(p, "copy", 'X');
     fprintf(p->out, ", \"name\": \"%s\"", name);
@@ -140,7 +142,7 @@ static void print_message(printer_t *p, const fs_event_t *e)
 
 static void print_op(printer_t *p, const fs_event_t *e)
 {
-    if (e->op_kind == FS_OP_COPY) {
+    if (e->op_kind == FS_OP_COPY || e->op_kind == FS_OP_REDUCE) {
         print_copy(p, e);
     } else {
         print_message(p, e);

@@ -95,7 +95,7 @@ static void say_local(fs_line_t *line, const fs_coll_t *coll)
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         const fs_op_t *op = &plan->ops[k];
 
-        if (op->kind != FS_OP_COPY && !fs_op_is_wire(op) &&
+        if (fs_op_is_message(op) && !fs_op_is_wire(op) &&
             fs_exec_is_ready(coll->exec, k) &&
             !fs_exec_is_done(coll->exec, k)) {
             fs_line_say(line, "; waits for ");
@@ -159,7 +159,7 @@ void fs_request_explain(const fs_request_t *request, fs_status_t status,
         return;
     }
     culprit = fs_exec_culprit(coll->exec);
-    if (culprit != FS_NO_OP && plan->ops[culprit].kind != FS_OP_COPY) {
+    if (culprit != FS_NO_OP && fs_op_is_message(&plan->ops[culprit])) {
         fs_line_say(&line, ", with ");
         say_rank(&line, coll, plan->ops[culprit].peer);
     }

@@ -38,10 +38,11 @@ static void emit_step(fs_emit_t *em, uint32_t to, uint64_t sent, uint32_t from,
                               fs_u64_min(em->chunk, sent - at));
         }
         if (at < received) {
-            fs_emit_order_wire_recv(
-                em, fs_emit_recv_user(em, &em->in_ring, FS_CH_WIRE, from,
-                                      fs_in_recv(from, at),
-                                      fs_u64_min(em->chunk, received - at)));
+            fs_recv_order_add(
+                &em->wire_recvs,
+                fs_emit_recv_user(em, &em->in_ring, FS_CH_WIRE, from,
+                                  fs_in_recv(from, at),
+                                  fs_u64_min(em->chunk, received - at)));
         }
     }
 }

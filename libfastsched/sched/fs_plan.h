@@ -8,10 +8,31 @@
 /* Messages of one channel between two ranks, per call: tags have 24 bits. */
 enum { FS_MAX_SEQ = 1 << 24, FS_NO_OP = UINT32_MAX };
 
+/* An end of a message; the others are this rank's own business. */
+static inline bool fs_op_is_message(const fs_op_t *op)
+{
+    return op->kind == FS_OP_SEND || op->kind == FS_OP_RECV;
+}
+
 /* A message between servers. */
 static inline bool fs_op_is_wire(const fs_op_t *op)
 {
-    return op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
+    return fs_op_is_message(op) && op->channel == FS_CH_WIRE;
+}
+
+static inline fs_place_t fs_in_send(uint32_t block, uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_SEND, block, offset};
+}
+
+static inline fs_place_t fs_in_recv(uint32_t block, uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_RECV, block, offset};
+}
+
+static inline fs_place_t fs_in_staging(uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_STAGING, 0, offset};
 }
 
 /* An edge of a program. */
@@ -46,6 +67,8 @@ void        fs_program_fini(fs_program_t *program);
 /* Each appends an operation and returns its index. */
 uint32_t fs_program_copy(fs_program_t *program, fs_place_t src, fs_place_t dst,
                          uint64_t len_bytes);
+uint32_t fs_program_reduce(fs_program_t *program, fs_place_t src,
+                           fs_place_t dst, uint64_t len_bytes);
 uint32_t fs_program_send(fs_program_t *program, fs_channel_t channel,
                          uint32_t peer, fs_place_t src, uint64_t len_bytes);
 uint32_t fs_program_recv(fs_program_t *program, fs_channel_t channel,

@@ -45,12 +45,12 @@ typedef enum fs_sim_fabric { FS_SIM_FABRIC_MAP(FS_LIST_VALUE) } fs_sim_fabric_t;
 
 enum { FS_SIM_N_FABRICS = FS_SIM_FABRIC_MAP(FS_LIST_ONE) };
 
-/** One message or copy that is over. */
+/** One message, copy or reduction that is over. */
 typedef struct fs_sim_span {
     uint32_t     src;     /**< rank */
-    uint32_t     dst;     /**< rank; a copy: src */
+    uint32_t     dst;     /**< rank; no message: src */
     bool         wire;    /**< between servers */
-    fs_channel_t channel; /**< of a message; FS_CH_LAST: a copy */
+    fs_channel_t channel; /**< FS_CH_LAST: no message */
     uint64_t     bytes;
     double       start; /**< seconds; of the first byte */
     double       end;
@@ -60,15 +60,16 @@ typedef struct fs_sim_span {
 typedef struct fs_sim_params {
     double          rate_out;  /**< of a NIC; above 0 */
     double          rate_up;   /**< of a rank inside its server; above 0 */
-    double          rate_copy; /**< of a rank's copies; 0: they take no time */
+    double          rate_copy; /**< of a rank's copies and reductions; 0: they
+                                    take no time */
     double          alpha_out; /**< of a message between servers */
     double          alpha_up;  /**< of a message inside, for each hop */
     double          incast;    /**< see above; 0: none */
     uint64_t        incast_bytes; /**< smaller messages fit into the switch's
                                        buffers: their senders do not count */
     fs_sim_fabric_t fabric;
-    /** Called for each message and copy at its end, in order of time. NULL is
-     *  fine. */
+    /** Called for each message, copy and reduction at its end, in order of
+     *  time. NULL is fine. */
     void (*span)(void *ctx, const fs_sim_span_t *span);
     void *ctx;
 } fs_sim_params_t;
@@ -89,7 +90,7 @@ typedef struct fs_sim_result {
                                  to itself included */
     uint64_t wire_bytes;     /**< between servers */
     uint64_t up_bytes;       /**< messages inside servers */
-    uint64_t copy_bytes;     /**< copies of a rank */
+    uint64_t copy_bytes;     /**< copies and reductions of a rank */
     uint64_t staging_bytes;  /**< of the rank that needs most */
     uint64_t n_ops;
     uint64_t n_messages;

@@ -186,7 +186,7 @@ static void write_place(const writer_t *writer, const char *buffer,
 
 static void write_message(const writer_t *writer, const fs_op_t *op)
 {
-    if (op->kind == FS_OP_COPY) {
+    if (op->kind == FS_OP_COPY || op->kind == FS_OP_REDUCE) {
         fs_tool_json_null(writer->json, "peer");
         fs_tool_json_null(writer->json, "tag");
         return;
@@ -198,10 +198,12 @@ static void write_message(const writer_t *writer, const fs_op_t *op)
 
 static void write_op(const writer_t *writer, uint32_t id)
 {
-    static const char *const kinds[] = {
-        [FS_OP_COPY] = "copy", [FS_OP_SEND] = "send", [FS_OP_RECV] = "recv"};
-    const fs_op_t    *op = &writer->plan->ops[id];
-    const fs_place_t *to = op->kind == FS_OP_SEND ? NULL : &op->dst;
+    static const char *const kinds[] = {[FS_OP_COPY]   = "copy",
+                                        [FS_OP_SEND]   = "send",
+                                        [FS_OP_RECV]   = "recv",
+                                        [FS_OP_REDUCE] = "reduce"};
+    const fs_op_t           *op      = &writer->plan->ops[id];
+    const fs_place_t        *to      = op->kind == FS_OP_SEND ? NULL : &op->dst;
 
     fs_tool_json_open(writer->json, NULL, '{');
     fs_tool_json_u64(writer->json, "id", id);

@@ -176,7 +176,7 @@ static void read_op(reader_t *r, fs_channel_t channel)
         op.peer  = rank_number(r, "peer");
         op.count = fs_tool_trace_number(r, "count", UINT64_MAX);
     } else {
-        op.packs = !name_begins(r, 'c');
+        op.packs = name_begins(r, 'p') || name_begins(r, 'u');
     }
     ADD(r, ops, op);
 }

@@ -6,6 +6,7 @@
 #include "sched/fs_balance.h"
 #include "sched/fs_pattern.h"
 #include "sched/fs_plan_check.h"
+#include "sched/fs_reduction.h"
 #include "sched/fs_straggler.h"
 #include "sched/papers/fs_frame.h"
 #include "sched/papers/fs_hierarchy.h"
@@ -49,15 +50,17 @@ void *__wrap_realloc(void *p, size_t n)
 /* ---- calls: ck_assert() would allocate, MUST() does not ---- */
 
 typedef struct stage {
-    fs_test_case_t tc;
-    fs_plan_t    **plans; /* made before anything fails */
-    fs_decompose_t how;   /* which schedule */
-    const char    *pattern;
-    uint32_t       n;      /* ranks of an allreduce */
-    uint64_t      *matrix; /* [n_ranks x n_ranks] room */
-    uint64_t      *send;   /* the rows of rank 0's server */
-    uint64_t      *recv;
-    bool           packed;
+    fs_test_case_t  tc;
+    fs_plan_t     **plans; /* made before anything fails */
+    fs_decompose_t  how;   /* which schedule */
+    const char     *pattern;
+    uint32_t        n; /* ranks of an allreduce */
+    fs_straggler_t *schedule;
+    fs_reduction_t  reduction;
+    uint64_t       *matrix; /* [n_ranks x n_ranks] room */
+    uint64_t       *send;   /* the rows of rank 0's server */
+    uint64_t       *recv;
+    bool            packed;
 } stage_t;
 
 typedef fs_status_t call_t(stage_t *st);
@@ -166,6 +169,25 @@ static fs_status_t call_straggler(stage_t *st)
     }
     fs_straggler_destroy(schedule);
     return status;
+}
+
+static fs_status_t call_reduction(stage_t *st)
+{
+    fs_plan_t  *plan   = NULL;
+    fs_status_t status = fs_reduction_plan(
+        st->schedule, st->tc.topo, &st->tc.params, &st->reduction, 0, &plan);
+
+    MUST((status == FS_OK) == (plan != NULL));
+    fs_plan_destroy(plan);
+    return status;
+}
+
+static fs_status_t call_reduction_check(stage_t *st)
+{
+    char why[200];
+
+    return fs_reduction_check(st->tc.topo, &st->tc.params, &st->reduction,
+                              st->plans, why, sizeof(why));
 }
 
 static fs_status_t call_plan(stage_t *st)
@@ -334,6 +356,35 @@ START_TEST(checks)
 }
 END_TEST
 
+/* In place and not: the second has a vector that is there from the start. */
+START_TEST(reductions)
+{
+    stage_t  st;
+    uint32_t n;
+
+    stage_init(&st, 1100);
+    n            = st.tc.n_ranks;
+    st.reduction = (fs_reduction_t){2000, 8, _i != 0};
+    st.plans     = fs_test_alloc(n, sizeof(*st.plans));
+    ck_assert_int_eq(
+        fs_straggler_create(FS_STRAGGLER_STRAGGLAR, n, 1, &st.schedule), FS_OK);
+    for (uint32_t r = 0; r < n; ++r) {
+        ck_assert_int_eq(fs_reduction_plan(st.schedule, st.tc.topo,
+                                           &st.tc.params, &st.reduction, r,
+                                           &st.plans[r]),
+                         FS_OK);
+    }
+    ck_assert_uint_gt(run(&st, call_reduction, "reduction"), 5);
+    ck_assert_uint_gt(run(&st, call_reduction_check, "its check"), 10);
+    for (uint32_t r = 0; r < n; ++r) {
+        fs_plan_destroy(st.plans[r]);
+    }
+    fs_straggler_destroy(st.schedule);
+    free(st.plans);
+    stage_fini(&st);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("prop_nomem");
@@ -346,6 +397,7 @@ int main(void)
     tcase_add_loop_test(tcase, stragglers, 0, 3);
     tcase_add_loop_test(tcase, plans, 0, 12);
     tcase_add_loop_test(tcase, checks, 0, 4);
+    tcase_add_loop_test(tcase, reductions, 0, 2);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }
