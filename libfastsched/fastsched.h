@@ -30,7 +30,7 @@ extern "C" {
     X(FS_ERR_NOMEM, -2, "out of memory")                               \
     X(FS_ERR_OVERFLOW, -3, "a byte count does not fit in 64 bits")     \
     X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")              \
-    X(FS_ERR_TRUNCATE, -5, "a message has not the planned length")     \
+    X(FS_ERR_TRUNCATE, -5, "message length differs from the plan")     \
     X(FS_ERR_TRANSPORT, -6, "the transport failed")                    \
     X(FS_ERR_HOST, -7, "a call into the host MPI failed")              \
     X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")         \

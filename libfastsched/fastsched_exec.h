@@ -19,7 +19,7 @@ extern "C" {
 /** How much the user sees of each parameter. */
 typedef enum fs_param_level {
     FS_PARAM_USER,  /**< for everyone */
-    FS_PARAM_TUNER, /**< for who tunes a machine */
+    FS_PARAM_TUNER, /**< for system tuners */
     FS_PARAM_DEVEL  /**< for who works on the library */
 } fs_param_level_t;
 
@@ -434,7 +434,7 @@ typedef struct fs_coll_stats {
     uint64_t skipped;     /**< calls without a summary, see fs_coll_skip() */
     uint64_t guard_looks; /**< calls lent to the host's algorithm to compare */
     uint64_t guard_gone_back; /**< classes of calls it was found faster at */
-    uint64_t stage_cost;      /**< bytes, as told or measured; 0: no call yet */
+    uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
 } fs_coll_stats_t;
 
 /** Copy out the sums. */

@@ -33,7 +33,7 @@ static void make_error_code(void)
         return;
     }
     mpi.Add_error_string(class, "MPI_Alltoallv by fastsched failed");
-    mpi.Add_error_string(own_error_code, "MPI_Alltoallv by fastsched failed; it has said why");
+    mpi.Add_error_string(own_error_code, "MPI_Alltoallv by fastsched failed; see the message above");
 }
 
 static int error_code(fs_status_t status)

@@ -94,7 +94,7 @@ static fs_choice_t recall_or_choose(fs_request_t         *request,
                : fs_coll_leave("send and receive counts differ, see check");
 }
 
-/* Who is told what to run is not asked whether he likes it. */
+/* A forced algorithm bypasses the tuner. */
 static bool is_auto(const fs_coll_t *coll)
 {
     return coll->params.algorithm == FS_ALGORITHM_AUTO;
@@ -158,7 +158,7 @@ static void decide(fs_request_t *request)
     request->outcome.choice = recall_or_choose(request, word);
     if (word->flags & FS_FLAG_DECLINE) {
         request->outcome.choice =
-            fs_coll_leave("a rank's buffer is for the MPI alone");
+            fs_coll_leave("a rank's buffer is accessible only to the MPI");
     }
     if (!(word->flags & FS_FLAG_NO_HOST)) {
         heed_guard(request);

@@ -51,7 +51,7 @@ bool fs_coll_skip(fs_coll_t *coll, const fs_counts_t *counts)
     }
     coll->outcome =
         (fs_outcome_t){.entered_ns = fs_now_ns(),
-                       .choice     = fs_coll_leave("not asked, see skip")};
+                       .choice     = fs_coll_leave("summary skipped, parameter skip")};
     ++coll->stats.calls;
     ++coll->stats.skipped;
     return true;

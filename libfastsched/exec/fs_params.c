@@ -104,7 +104,7 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"nodes", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
-      "What is a server, by rank in MPI_COMM_WORLD: 4x4 (4 servers of 4 "
+      "map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
       "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
       "the MPI",
       FS_PARAM_USER},
@@ -258,9 +258,9 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"guard", "1", "0 or 1",
-      "1: now and then the host MPI's own algorithm runs a call, and where it "
-      "was faster twice it gets the calls of that size and skew; for algorithm "
-      "auto",
+      "1: periodically time the MPI's own algorithm; a class of calls (size "
+      "and "
+      "skew) is switched to it after two wins; for algorithm auto",
       FS_PARAM_TUNER},
      NUMBER,
      AT(guard),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens when nothing happens, and the words for it. */
+/* Stall detection and diagnostics. */
 #include "exec/fs_watchdog.h"
 
 #include "exec/fs_clock.h"
@@ -131,7 +131,7 @@ static void say_missing_words(fs_line_t *line, const fs_coll_t *coll)
 
     for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
         if (fs_meta_awaits(coll->meta, r)) {
-            fs_line_say(line, first ? "; waits for the word of " : ", ");
+            fs_line_say(line, first ? "; no summary yet from " : ", ");
             say_rank(line, coll, r);
             first = false;
         }
@@ -185,8 +185,7 @@ static void warn(const fs_coll_t *coll)
         return;
     }
     say_rank(&line, coll, coll->rank);
-    fs_line_say(&line,
-                " has been waiting in call %llu for %u s, which is no error",
+    fs_line_say(&line, " has been waiting in call %llu for %u s (not an error)",
                 (unsigned long long)coll->stats.calls, coll->params.watchdog);
     say_missing_words(&line, coll);
     coll->host.warn(coll->host.process, text);

@@ -135,7 +135,7 @@ static answer_t always(const call_t *call)
 static const row_t rows[] = {
     {one_server, FS_ALG_HOST, "one server"},
     {nothing_between_servers, FS_ALG_HOST, "no bytes between servers"},
-    {told, FS_ALG_HOST, "as told"},
+    {told, FS_ALG_HOST, "forced by parameter"},
     {small, FS_ALG_HOST, "below min_bytes"},
     {skewed, FS_ALG_STAGED, "skewed"},
     {staged_is_cheaper, FS_ALG_STAGED, "lightly skewed, staged is cheaper"},

@@ -2,7 +2,7 @@
 /*
  * In which memory the buffers of a call are, and what that means for it: the
  * network takes them there, or their bytes go through staging on the host, or
- * the call is for the MPI alone, or not for the MPI.
+ * only the MPI can use them, or the MPI cannot.
  */
 #include "accel/fs_accel.h"
 #include "exec/fs_coll.h"
@@ -82,9 +82,9 @@ fs_status_t fs_buffers_check(const fs_buffers_t *buffers,
                  name, kind);
     } else {
         snprintf(why, why_len,
-                 "the %s buffer is %s memory, which %s does not use here; "
-                 "parameter accel_fallback allows to go through the host, see "
-                 "accel_direct, too",
+                 "the %s buffer is %s memory, which %s does not use here; set "
+                 "accel_fallback=1 to stage through host memory, see also "
+                 "accel_direct",
                  name, kind, server);
     }
     return FS_ERR_UNSUPPORTED;

@@ -234,5 +234,5 @@ case_of 'one rank has a datatype with gaps on a device: an error on every rank' 
     'the send buffer is cuda memory, and its datatype is not contiguous' \
     -- --gaps
 case_of 'accel_fallback=0: likewise' refused_on_device 4 \
-    'does not use here; parameter accel_fallback allows' \
+    'does not use here; set accel_fallback=1' \
     --mca coll_fast_accel_fallback 0 -- --plain

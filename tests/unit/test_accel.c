@@ -479,8 +479,8 @@ START_TEST(what_cannot_be_done_is_said)
     ck_assert_int_eq(end(&f, true), FS_OK);
     wrapper.params.accel_fallback = 0;
     ck_assert_int_eq(begin(&f), FS_ERR_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(f.why, "the MPI does not use here; parameter "
-                                        "accel_fallback allows"));
+    ck_assert_ptr_nonnull(strstr(f.why, "the MPI does not use here; set "
+                                        "accel_fallback=1"));
     forget(&f);
 }
 END_TEST

@@ -393,15 +393,15 @@ static const struct {
     fs_decompose_t decompose;
     const char    *line;
 } told[] = {
-    {FS_ALG_STAGED, FS_DECOMPOSE_AUTO, "staged (as told)"},
+    {FS_ALG_STAGED, FS_DECOMPOSE_AUTO, "staged (forced by parameter)"},
     {FS_ALG_STAGED, FS_DECOMPOSE_COMPACT, ", compact, "},
     {FS_ALG_STAGED, FS_DECOMPOSE_OPENSHOP,
      "openshop, 0."}, /* no stages to count */
     {FS_ALG_STAGED, FS_DECOMPOSE_BIRKHOFF, " stages, "},
     {FS_ALG_STAGED, FS_DECOMPOSE_HIERARCHICAL, ", hierarchical, "},
     {FS_ALG_STAGED, FS_DECOMPOSE_SPREADOUT, ", spreadout, "},
-    {FS_ALG_PIPE2D, FS_DECOMPOSE_AUTO, "pipe2d (as told)"},
-    {FS_ALG_DIRECT, FS_DECOMPOSE_AUTO, "direct (as told)"},
+    {FS_ALG_PIPE2D, FS_DECOMPOSE_AUTO, "pipe2d (forced by parameter)"},
+    {FS_ALG_DIRECT, FS_DECOMPOSE_AUTO, "direct (forced by parameter)"},
 };
 #define N_TOLD ((int)(sizeof(told) / sizeof(told[0])))
 
@@ -519,7 +519,7 @@ START_TEST(one_rank_has_what_only_the_mpi_can_read)
     ranks[2].consent = FS_CONSENT_HOST;
     live_all();
     all_came_out(FS_OK, FS_OK, false);
-    all_said("a rank's buffer is for the MPI alone");
+    all_said("a rank's buffer is accessible only to the MPI");
 }
 END_TEST
 
@@ -814,7 +814,7 @@ START_TEST(skipped_calls_are_told)
     SET(verbose, 1);
     live_on(12, all_small);
     ck_assert_uint_eq(ranks[0].stats.skipped, 4);
-    all_said("COMM call 12: host (not asked, see skip), 0.");
+    all_said("COMM call 12: host (summary skipped, parameter skip), 0.");
 }
 END_TEST
 
