@@ -30,7 +30,7 @@ extern "C" {
     X(FS_ERR_NOMEM, -2, "out of memory")                               \
     X(FS_ERR_OVERFLOW, -3, "a byte count does not fit in 64 bits")     \
     X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")              \
-    X(FS_ERR_TRUNCATE, -5, "a message has not the planned length")     \
+    X(FS_ERR_TRUNCATE, -5, "message length differs from the plan")     \
     X(FS_ERR_TRANSPORT, -6, "the transport failed")                    \
     X(FS_ERR_HOST, -7, "a call into the host MPI failed")              \
     X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")         \
@@ -176,32 +176,76 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
 
 /* ---- selection ---- */
 
+/*
+ * Lists of choices, a row each: X(value, word, text). The word is what users
+ * type and logs print, the text says in a few words what it is. Each list is the
+ * only one: enum, tables, allowed words, help texts and counters are made of it,
+ * and the word names the object that does the work (fs_alg_staged,
+ * fs_balance_minmove, fs_decompose_compact).
+ */
+
+/** Of a row: its value in an enum; one more, in a sum; its word, in an array that
+ *  values index. */
+#define FS_LIST_VALUE(_value, ...)       _value,
+#define FS_LIST_ONE(...)                 +1
+#define FS_LIST_NAME(_value, _word, ...) [_value] = #_word,
+
+/** Algorithms: what serves a call. */
+#define FS_ALG_MAP(X)                                 \
+    X(FS_ALG_STAGED, staged, "balance, stages: FAST") \
+    X(FS_ALG_PIPE2D, pipe2d, "along rails: SABRE")    \
+    X(FS_ALG_DIRECT, direct, "the plain rotation")
+
 typedef enum fs_alg {
-    FS_ALG_HOST,   /**< the host MPI's own algorithm */
-    FS_ALG_STAGED, /**< balance, one-to-one server stages, redistribute */
-    FS_ALG_PIPE2D, /**< pipelined 2D exchange along rails, SABRE §6 */
-    FS_ALG_DIRECT  /**< rank r to r + 1, r + 2, ...: the baseline */
+    FS_ALG_HOST, /**< the host MPI's own algorithm, "host" */
+    FS_ALG_MAP(FS_LIST_VALUE)
 } fs_alg_t;
 
+enum { FS_N_ALGS = 1 FS_ALG_MAP(FS_LIST_ONE) };
+
+/** How a tile becomes lane streams. */
+#define FS_BALANCE_MAP(X)                                        \
+    /* for lanes of equal length, each to its namesake (ours) */ \
+    X(FS_BALANCE_MINMOVE, minmove, "fewest bytes moved inside servers")
+
+/** Those of the papers are to compare with: the command has them, this library
+ *  and the plugins do not. */
+#define FS_PAPERS_BALANCE_MAP(X)                                             \
+    /* equal row sums, merged peer transfer, FAST 4.1 */                     \
+    X(FS_BALANCE_EQUALIZE, equalize, "FAST")                                 \
+    /* blocks by size to the lane of their destination, SABRE Algorithm 1 */ \
+    X(FS_BALANCE_GREEDY, greedy, "SABRE")                                    \
+    /* rows and columns, until every sum is at most the target, DHBvN IV */  \
+    X(FS_BALANCE_ROWCOL, rowcol, "DHBvN")
+
 typedef enum fs_balance {
-    FS_BALANCE_MINMOVE,  /**< fewest bytes moved inside servers for lanes of
-                              equal length, each to its namesake (ours) */
-    FS_BALANCE_EQUALIZE, /**< equal row sums, merged peer transfer, FAST §4.1 */
-    FS_BALANCE_GREEDY,   /**< blocks by size to the lane of their destination,
-                              SABRE Algorithm 1 */
-    FS_BALANCE_ROWCOL    /**< row and column transfers until every sum is at
-                              most the target, DHBvN §IV */
+    FS_BALANCE_MAP(FS_LIST_VALUE) FS_PAPERS_BALANCE_MAP(FS_LIST_VALUE)
 } fs_balance_t;
 
+enum { FS_N_BALANCES = FS_BALANCE_MAP(FS_LIST_ONE) };
+
+/** How the server matrix becomes a schedule. */
+#define FS_DECOMPOSE_MAP(X)                         \
+    X(FS_DECOMPOSE_AUTO, auto, "by cost")           \
+    /* within 2% of the bound (ours) */             \
+    X(FS_DECOMPOSE_COMPACT, compact, "few stages")  \
+    /* list scheduling (ours) */                    \
+    X(FS_DECOMPOSE_OPENSHOP, openshop, "no stages") \
+    /* FAST 4.2 */                                  \
+    X(FS_DECOMPOSE_BIRKHOFF, birkhoff, "exact, FAST")
+
+/** Likewise. */
+#define FS_PAPERS_DECOMPOSE_MAP(X)                                          \
+    /* lanes permuted, DHBvN III; always balanced with ROWCOL */            \
+    X(FS_DECOMPOSE_HIERARCHICAL, hierarchical, "exact, with rowcol, DHBvN") \
+    /* the baseline */                                                      \
+    X(FS_DECOMPOSE_SPREADOUT, spreadout, "shifted diagonals")
+
 typedef enum fs_decompose {
-    FS_DECOMPOSE_AUTO,         /**< the cheapest by the cost model */
-    FS_DECOMPOSE_COMPACT,      /**< few stages, within 2% of the bound (ours) */
-    FS_DECOMPOSE_OPENSHOP,     /**< list scheduling, no stages (ours) */
-    FS_DECOMPOSE_BIRKHOFF,     /**< exact, FAST §4.2 */
-    FS_DECOMPOSE_HIERARCHICAL, /**< exact, lanes permuted, DHBvN §III; a plan
-                                    balances with ROWCOL whatever is asked */
-    FS_DECOMPOSE_SPREADOUT     /**< shifted diagonals: the baseline */
+    FS_DECOMPOSE_MAP(FS_LIST_VALUE) FS_PAPERS_DECOMPOSE_MAP(FS_LIST_VALUE)
 } fs_decompose_t;
+
+enum { FS_N_DECOMPOSITIONS = FS_DECOMPOSE_MAP(FS_LIST_ONE) };
 
 /* ---- schedule: the server matrix in time ---- */
 
@@ -249,8 +293,9 @@ typedef struct fs_schedule {
  *                          FS_ALL_SERVERS keeps all. Totals and digest are
  *                          those of the whole.
  * @param[out] schedule_p   Set on FS_OK only; fs_schedule_destroy() frees it.
- * @return FS_OK; FS_ERR_INVAL (unknown how, no servers); FS_ERR_OVERFLOW (a
- *         line sum passes 2^62, or the total of SPREADOUT 2^64); FS_ERR_NOMEM
+ * @return FS_OK; FS_ERR_INVAL (how is unknown or not in this library, no
+ *         servers); FS_ERR_OVERFLOW (a line sum passes 2^62, or the total of
+ *         SPREADOUT 2^64); FS_ERR_NOMEM
  */
 fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
                                uint32_t n_servers, const uint64_t *bytes,
@@ -260,80 +305,8 @@ fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
 /** NULL is fine. */
 void fs_schedule_destroy(fs_schedule_t *schedule);
 
-/** The word users type: "auto", "compact", "openshop", "birkhoff",
- *  "hierarchical", "spreadout". */
+/** The word users type; "unknown" for what is not in this library. */
 const char *fs_decompose_name(fs_decompose_t how);
-
-/** The word users type: "minmove", "equalize", "greedy", "rowcol". */
-const char *fs_balance_name(fs_balance_t how);
-
-/**
- * Bytes that balance moves inside all servers together, beyond those that stay
- * there anyway.
- *
- * @param[in]  topo        Lanes included.
- * @param[in]  how         See fs_balance_t.
- * @param[in]  rank_bytes  [n_ranks x n_ranks] row-major, [src][dst], bytes.
- *                         Blocks inside a server are ignored. Read during the
- *                         call only.
- * @param[out] gather_p    Bytes that another rank than their source sends to
- *                         the other server. Set on FS_OK only, like redist_p.
- * @param[out] redist_p    Bytes that another rank than their destination
- *                         receives there. A byte may count in both.
- * @return FS_OK; FS_ERR_INVAL (unknown how); FS_ERR_OVERFLOW (one server sends
- *         another more than 2^62, or all moves pass 64 bits); FS_ERR_NOMEM
- *
- * Memory: that of the largest pair of servers. About 1 us for a pair of servers
- * of 8 ranks; GREEDY, which sorts, 4 us; ROWCOL, which decomposes a matrix of
- * lanes, 60 us.
- */
-fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
-                             const uint64_t *rank_bytes, uint64_t *gather_p,
-                             uint64_t *redist_p);
-
-/** Who sends to whom and when, rank by rank. At any time a rank sends to at most
- *  one rank and receives from at most one. Read-only; everything lives in one
- *  block. */
-typedef struct fs_hierarchy {
-    uint32_t       n_ranks;
-    size_t         n_stages;    /**< subpermutations of ranks: times in which
-                                     none changes its partner */
-    uint64_t       lower_bound; /**< the busiest rank's bytes, sent or received,
-                                     as balanced */
-    uint64_t       total;       /**< length of all stages, DHBvN equation 11 */
-    size_t         n_transfers;
-    fs_transfer_t *transfers; /**< src and dst are ranks; by start, then src. A
-                                   transfer may last several stages, and end
-                                   before its last one does. */
-} fs_hierarchy_t;
-
-/**
- * Turn a matrix of ranks into global subpermutations, in two levels (DHBvN
- * Theorem 4): blocks between servers first, then the servers.
- *
- * @param[in]  topo         Servers may be uneven.
- * @param[in]  balanced     Balance blocks first (FS_BALANCE_ROWCOL): then
- *                          transfers are between the ranks that serve lanes.
- *                          Otherwise every rank has a lane of its own, whatever
- *                          topo says.
- * @param[in]  rank_bytes   [n_ranks x n_ranks] row-major, [src][dst], bytes.
- *                          Blocks inside a server are ignored. Read during the
- *                          call only.
- * @param[out] hierarchy_p  Set on FS_OK only; fs_hierarchy_destroy() frees it.
- * @return FS_OK; FS_ERR_OVERFLOW (a block, or a server's line of scales, passes
- *         2^62); FS_ERR_NOMEM
- *
- * Cost: for N servers of M ranks, N^2 decompositions of M x M and one of N x N
- * (see fs_schedule_create()): 3 ms for 8 x 8 and 0.1 s for 40 x 8, three times
- * that if balanced. Memory: 24 bytes a transfer, of which there are about 3 M^2
- * a block, twice as many if balanced.
- */
-fs_status_t fs_hierarchy_create(const fs_topo_t *topo, bool balanced,
-                                const uint64_t  *rank_bytes,
-                                fs_hierarchy_t **hierarchy_p);
-
-/** NULL is fine. */
-void fs_hierarchy_destroy(fs_hierarchy_t *hierarchy);
 
 /** What a plan depends on besides the traffic; equal on every rank. */
 typedef struct fs_plan_params {
@@ -357,7 +330,7 @@ typedef struct fs_choice {
     const char *reason;
 } fs_choice_t;
 
-/** The word users type for an algorithm: "host", "staged", "pipe2d", "direct". */
+/** The word users type; "host"; "unknown" for what is no algorithm. */
 const char *fs_alg_name(fs_alg_t alg);
 
 /** Pick the algorithm of one call (SABRE §4). Integers only. */
@@ -367,16 +340,22 @@ fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,
 /* ---- plan: the program of one rank ---- */
 
 typedef enum fs_op_kind {
-    FS_OP_COPY, /**< src to dst, on this rank */
-    FS_OP_SEND, /**< src to a peer */
-    FS_OP_RECV  /**< from a peer to dst */
+    FS_OP_COPY,  /**< src to dst, on this rank */
+    FS_OP_SEND,  /**< src to a peer */
+    FS_OP_RECV,  /**< from a peer to dst */
+    FS_OP_REDUCE /**< dst becomes src op dst, on this rank: src is the left
+                      operand, as "in" of MPI_Reduce_local() */
 } fs_op_kind_t;
 
-typedef enum fs_buffer {
-    FS_BUF_SEND,   /**< the user's send buffer: offset in the block of a peer */
-    FS_BUF_RECV,   /**< the user's receive buffer, likewise */
-    FS_BUF_STAGING /**< this rank's staging pool, offset from its start */
-} fs_buffer_t;
+#define FS_BUFFER_MAP(X)                                        \
+    /* the user's send buffer: offset in the block of a peer */ \
+    X(FS_BUF_SEND, send)                                        \
+    /* the user's receive buffer, likewise */                   \
+    X(FS_BUF_RECV, recv)                                        \
+    /* this rank's staging pool, offset from its start */       \
+    X(FS_BUF_STAGING, staging)
+
+typedef enum fs_buffer { FS_BUFFER_MAP(FS_LIST_VALUE) } fs_buffer_t;
 
 /** A range of bytes. */
 typedef struct fs_place {
@@ -387,12 +366,18 @@ typedef struct fs_place {
 
 /** What a message is for; messages of one kind between two ranks are numbered
  *  in plan order, equally on both. */
+#define FS_CHANNEL_MAP(X)                             \
+    /* lane to lane between servers; needs a grant */ \
+    X(FS_CH_WIRE, wire)                               \
+    /* to the proxy that will send it */              \
+    X(FS_CH_GATHER, gather)                           \
+    /* from the proxy that received it */             \
+    X(FS_CH_REDIST, redist)                           \
+    /* server-internal traffic of the collective */   \
+    X(FS_CH_INTRA, intra)
+
 typedef enum fs_channel {
-    FS_CH_WIRE,   /**< lane to lane between servers; needs a grant */
-    FS_CH_GATHER, /**< to the proxy that will send it */
-    FS_CH_REDIST, /**< from the proxy that received it */
-    FS_CH_INTRA,  /**< server-internal traffic of the collective */
-    FS_CH_LAST
+    FS_CHANNEL_MAP(FS_LIST_VALUE) FS_CH_LAST
 } fs_channel_t;
 
 /** One operation. Runs once all operations it waits for are done. */
@@ -472,29 +457,6 @@ fs_status_t fs_plan_create(fs_alg_t alg, const fs_topo_t *topo,
 
 /** NULL is fine. */
 void fs_plan_destroy(fs_plan_t *plan);
-
-/**
- * Prove the programs of all ranks from the traffic, sharing no code with their
- * makers: what one rank sends another receives; nothing waits for ever, however
- * slow the network and although wire messages keep plan order and window; no
- * two operations touch the same staging bytes without an order; every byte of
- * every block lands once, in its place, and crosses the wire at most once.
- *
- * For tests, debugging and "fastsched program --verify".
- *
- * @param[in]  topo, params  What the plans were made from.
- * @param[in]  rank_bytes    [n_ranks x n_ranks] row-major, [src][dst], bytes.
- * @param[in]  plans         [n_ranks]
- * @param[out] why           On FS_ERR_INVAL: one line that names rank and
- *                           operation and says what is wrong.
- * @param[in]  why_len       Bytes at why.
- * @return FS_OK; FS_ERR_INVAL (a plan is wrong); FS_ERR_NOMEM
- *
- * About 0.5 us per operation; memory 160 bytes each.
- */
-fs_status_t fs_plan_check(const fs_topo_t *topo, const fs_plan_params_t *params,
-                          const uint64_t *rank_bytes, fs_plan_t *const *plans,
-                          char *why, size_t why_len);
 
 #ifdef __cplusplus
 }

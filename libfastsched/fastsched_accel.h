@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
- * Memory of accelerators: what there is to say about it. What is done with it
- * is in fastsched_wrapper.h.
+ * Memory of accelerators: what there is to say about it. The two plugins find out
+ * where buffers are, and move what the network does not take there; programs of
+ * others have no calls for that.
  *
  * Their drivers are used if the program has loaded them (libcuda.so.1,
  * libamdhip64), and found at run time: neither headers nor libraries of them are
@@ -16,14 +17,18 @@
 extern "C" {
 #endif
 
-/** Where memory is. What is managed, or pinned on the host, any CPU may touch. */
-typedef enum fs_mem_kind {
-    FS_MEM_HOST,
-    FS_MEM_CUDA,
-    FS_MEM_CUDA_MANAGED,
-    FS_MEM_ROCM,
-    FS_MEM_ROCM_MANAGED
-} fs_mem_kind_t;
+/** Where memory is. What is managed, or pinned on the host, any CPU may touch. A
+ *  list as in fastsched.h, of value, word and UCX's name. */
+#define FS_MEM_MAP(X)                                    \
+    X(FS_MEM_HOST, "host", HOST)                         \
+    X(FS_MEM_CUDA, "cuda", CUDA)                         \
+    X(FS_MEM_CUDA_MANAGED, "cuda-managed", CUDA_MANAGED) \
+    X(FS_MEM_ROCM, "rocm", ROCM)                         \
+    X(FS_MEM_ROCM_MANAGED, "rocm-managed", ROCM_MANAGED)
+
+typedef enum fs_mem_kind { FS_MEM_MAP(FS_LIST_VALUE) } fs_mem_kind_t;
+
+enum { FS_N_MEM_KINDS = FS_MEM_MAP(FS_LIST_ONE) };
 
 typedef struct fs_mem {
     fs_mem_kind_t kind;
@@ -33,13 +38,6 @@ typedef struct fs_mem {
     bool pooled;  /**< CUDA: of a pool or mapped, not of a context: another
                        process cannot open it, a UCX is told it is managed */
 } fs_mem_t;
-
-/** Bytes from one place to another. */
-typedef struct fs_segment {
-    void       *dst;
-    const void *src;
-    uint64_t    len_bytes;
-} fs_segment_t;
 
 /** The accelerators of this process. */
 typedef struct fs_accel fs_accel_t;

@@ -19,7 +19,7 @@ extern "C" {
 /** How much the user sees of each parameter. */
 typedef enum fs_param_level {
     FS_PARAM_USER,  /**< for everyone */
-    FS_PARAM_TUNER, /**< for who tunes a machine */
+    FS_PARAM_TUNER, /**< for system tuners */
     FS_PARAM_DEVEL  /**< for who works on the library */
 } fs_param_level_t;
 
@@ -32,32 +32,37 @@ typedef struct fs_param_info {
     fs_param_level_t level;
 } fs_param_info_t;
 
-/** What the host's own algorithm is left to do. */
-typedef enum fs_algorithm_param {
-    FS_ALGORITHM_AUTO,
-    FS_ALGORITHM_STAGED,
-    FS_ALGORITHM_PIPE2D,
-    FS_ALGORITHM_DIRECT,
-    FS_ALGORITHM_OFF
-} fs_algorithm_param_t;
+/** What parameter algorithm may be besides an fs_alg_t. */
+enum {
+    FS_ALGORITHM_OFF  = FS_ALG_HOST,
+    FS_ALGORITHM_AUTO = FS_N_ALGS /**< fs_select() decides */
+};
+
+/* Lists as in fastsched.h. */
+
+#define FS_TRANSPORT_MAP(X)                                           \
+    X(FS_TRANSPORT_AUTO, auto, "ucx, or mpi where that fails")        \
+    X(FS_TRANSPORT_UCX, ucx, "an error where it cannot reach a peer") \
+    X(FS_TRANSPORT_MPI, mpi, "the host MPI's own messages")
 
 typedef enum fs_transport_param {
-    FS_TRANSPORT_AUTO, /**< UCX; the host's messages where it cannot reach */
-    FS_TRANSPORT_UCX,  /**< UCX; an error where it cannot reach */
-    FS_TRANSPORT_MPI   /**< the host's messages */
+    FS_TRANSPORT_MAP(FS_LIST_VALUE)
 } fs_transport_param_t;
 
+#define FS_ACCEL_DIRECT_MAP(X)                                  \
+    X(FS_ACCEL_DIRECT_AUTO, auto, "if it has RDMA, too")        \
+    X(FS_ACCEL_DIRECT_ALWAYS, always, "if UCX is built for it") \
+    X(FS_ACCEL_DIRECT_NEVER, never, "through pinned memory of the host")
+
 typedef enum fs_accel_direct {
-    FS_ACCEL_DIRECT_AUTO, /**< if the network has RDMA */
-    FS_ACCEL_DIRECT_ALWAYS,
-    FS_ACCEL_DIRECT_NEVER
+    FS_ACCEL_DIRECT_MAP(FS_LIST_VALUE)
 } fs_accel_direct_t;
 
 enum { FS_NODES_MAX = 4096, FS_TRACE_MAX = 1024 };
 
 /** All parameters, parsed. */
 typedef struct fs_params {
-    uint32_t algorithm;     /**< fs_algorithm_param_t */
+    uint32_t algorithm;     /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
     uint32_t mtm_threshold; /**< thousandths */
     uint64_t min_bytes;
     uint32_t lanes;               /**< per server; 0: as many as NICs in use */
@@ -67,7 +72,6 @@ typedef struct fs_params {
     uint32_t window;
     uint64_t staging_limit; /**< bytes */
     uint32_t transport;     /**< fs_transport_param_t */
-    uint32_t balance;       /**< fs_balance_t */
     uint32_t decompose;     /**< fs_decompose_t */
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;
@@ -150,6 +154,8 @@ typedef struct fs_host_p2p {
 /** What the library needs of the MPI around it, on one communicator. */
 typedef struct fs_host {
     void *ctx;
+    void *
+        process; /**< of what belongs to the process: net and what follows it */
     /**
      * Gather len bytes of every rank, in rank order, on every rank. Blocking
      * and collective; serves the network of progress() while it waits.
@@ -169,15 +175,15 @@ typedef struct fs_host {
     void (*progress)(void *ctx);
     /** The network of this process, made at the first call; NULL if that is
      *  impossible. Asked for only when ranks are on several servers. */
-    fs_net_t *(*net)(void *ctx);
+    fs_net_t *(*net)(void *process);
     /** Why net() gave none. NULL: unknown. */
-    const char *(*why_no_net)(void *ctx);
+    const char *(*why_no_net)(void *process);
     /** The NICs of this process, found at the first call; NULL: unknown. Asked
      *  for only when ranks are on several servers. */
-    fs_nics_t *(*nics)(void *ctx);
+    fs_nics_t *(*nics)(void *process);
     /** Tell people one line about something that does not stop the call. NULL:
      *  nobody wants to know. */
-    void (*warn)(void *ctx, const char *line);
+    void (*warn)(void *process, const char *line);
     /** The MPI's own messages, for peers that net cannot reach. Static; NULL:
      *  not to be used. */
     const fs_host_p2p_t *p2p;
@@ -265,6 +271,9 @@ fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
 /** Local. NULL is fine. */
 void fs_coll_destroy(fs_coll_t *coll);
 
+/** Its ranks on their servers. Owned by coll. */
+const fs_topo_t *fs_coll_topo(const fs_coll_t *coll);
+
 /** False if every call will be left to the host's own algorithm: the caller may
  *  go there at once. The same on every rank. */
 bool fs_coll_active(const fs_coll_t *coll);
@@ -281,17 +290,48 @@ typedef enum fs_consent {
 typedef struct fs_call_device {
     fs_mem_t    send_mem; /**< on a device: the side is contiguous */
     fs_mem_t    recv_mem;
-    fs_accel_t *accel; /**< of these devices */
+    fs_accel_t *accel; /**< of these devices; only the plugins make one */
     /** What is on a device goes through staging on the host. Else the network
      *  takes it there, and both sides are contiguous. */
     bool         staged;
     fs_consent_t consent;
 } fs_call_device_t;
 
-/** The buffers of one call, in bytes. Borrowed until the call ends. */
+/** How much a rank sends and receives in one call, and all that is to be known of it:
+ *  one pass over the ranks fills it. */
+typedef struct fs_counts {
+    uint32_t        n_ranks;
+    uint32_t        rank;
+    const uint32_t *server_of;  /**< [n_ranks]; NULL: all on one */
+    uint64_t       *send_bytes; /**< [n_ranks] like the next */
+    uint64_t       *recv_bytes;
+    uint64_t       *row; /**< [n_servers] bytes sent to each; UINT64_MAX if a
+                                   sum does not fit */
+    uint64_t        sent_bytes;     /**< to all, this rank among them */
+    uint64_t        sent_inter;     /**< to other servers */
+    uint64_t        received_inter; /**< from other servers */
+    uint64_t send_digest; /**< sums over all ranks: equal if what is sent is */
+    uint64_t received_digest; /**< what is expected */
+} fs_counts_t;
+
+/** @return FS_OK, FS_ERR_NOMEM */
+fs_status_t fs_counts_init(fs_counts_t *counts, uint32_t n_ranks,
+                           uint32_t rank);
+
+/** Zeroed counts are fine. */
+void fs_counts_fini(fs_counts_t *counts);
+
+/** A call begins, on a communicator with these servers; NULL: the host will serve
+ *  it anyway. Then fs_counts_add() once for each rank. topo is borrowed. */
+void fs_counts_begin(fs_counts_t *counts, const fs_topo_t *topo);
+
+/** What this rank sends to a peer and receives from it, bytes. */
+void fs_counts_add(fs_counts_t *counts, uint32_t peer, uint64_t send_bytes,
+                   uint64_t recv_bytes);
+
+/** One call on this rank, in bytes. Borrowed until the call ends. */
 typedef struct fs_call {
-    const uint64_t *send_bytes; /**< [n_ranks] */
-    const uint64_t *recv_bytes; /**< [n_ranks] */
+    const fs_counts_t *counts;
     /** [n_ranks] start of each block; NULL if blocks are not contiguous, then
      *  pack() is asked for ranges of them. */
     const void *const *send_block;
@@ -304,10 +344,16 @@ typedef struct fs_call {
                         uint64_t len_bytes, void *dst);
     fs_status_t (*unpack)(void *ctx, uint32_t block, uint64_t offset,
                           uint64_t len_bytes, const void *src);
+    /** dst[i] = src[i] op dst[i] for all elements in len_bytes, which are
+     *  whole ones, on the host: MPI_Reduce_local(src, dst, ...). Only for
+     *  plans with reductions. */
+    fs_status_t (*reduce)(void *ctx, const void *src, void *dst,
+                          uint64_t len_bytes);
     /** Called once all ranks know that they will run the call, before any
      *  block is read; may set the blocks. NULL: nothing to prepare. If it fails
      *  (out of memory) on any rank, all ranks use the host's algorithm. */
-    fs_status_t (*prepare)(void *ctx);
+    fs_status_t (*prepare)(void *owner);
+    void *owner;
 } fs_call_t;
 
 /**
@@ -331,10 +377,9 @@ fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call,
  * because the calls before it went there and parameter skip allows it? Local,
  * and cheap; the same on every rank.
  *
- * @param[in]  sent_bytes  All that this rank sends in this call.
  * @return True: the call is counted, fs_coll_alltoallv() must not be called.
  */
-bool fs_coll_skip(fs_coll_t *coll, uint64_t sent_bytes);
+bool fs_coll_skip(fs_coll_t *coll, const fs_counts_t *counts);
 
 /**
  * After the host's own algorithm has served a call that fs_coll_skip() or
@@ -368,8 +413,6 @@ void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
 bool fs_coll_describe_guard(const fs_coll_t *coll, uint32_t k, char *text,
                             size_t text_len);
 
-enum { FS_N_ALGS = FS_ALG_DIRECT + 1 };
-
 /** Sums over the calls of one communicator, this rank's view. */
 typedef struct fs_coll_stats {
     uint64_t calls;
@@ -391,7 +434,7 @@ typedef struct fs_coll_stats {
     uint64_t skipped;     /**< calls without a summary, see fs_coll_skip() */
     uint64_t guard_looks; /**< calls lent to the host's algorithm to compare */
     uint64_t guard_gone_back; /**< classes of calls it was found faster at */
-    uint64_t stage_cost;      /**< bytes, as told or measured; 0: no call yet */
+    uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
 } fs_coll_stats_t;
 
 /** Copy out the sums. */

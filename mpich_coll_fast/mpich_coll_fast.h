@@ -15,11 +15,11 @@ extern "C" {
  * A sum over all communicators of this process, as the Open MPI component has
  * it for a performance variable.
  *
- * @param[in] name  "calls": MPI_Alltoallv calls seen; "calls_staged",
- *                  "calls_pipe2d", "calls_direct": of these, run so;
- *                  "inter_bytes": bytes between servers in these, all ranks;
+ * @param[in] name  "calls": MPI_Alltoallv calls seen; "calls_staged" and so
+ *                  on, for each algorithm: of these, run so; "inter_bytes":
+ *                  bytes between servers in these, all ranks;
  *                  "last_algorithm": what served the last call, 0 host, 1
- *                  staged, 2 pipe2d, 3 direct
+ *                  staged and so on, as fs_alg_t of fastsched.h counts
  * @return The sum; all ones for another name.
  */
 unsigned long long mpich_fast_counter(const char *name);

@@ -6,7 +6,7 @@
 #ifndef MPICH_FAST_H
 #define MPICH_FAST_H
 
-#include "fastsched_wrapper.h"
+#include "wrapper/fs_wrapper.h"
 #include "mpich_fast_export.h"
 
 #include <mpi.h>
@@ -97,27 +97,22 @@ typedef struct mpich_fast_side {
     bool large; /* they are MPI_Count and MPI_Aint */
     char *buf;
     mpich_fast_layout_t layout;
-    bool contiguous;
 } mpich_fast_side_t;
 
+/* One in hand. */
 typedef struct mpich_fast_call {
-    fs_blocks_t blocks;
-    bool in_place;
+    const mpich_fast_args_t *args;
+    MPI_Comm comm;
     mpich_fast_side_t send; /* in place: the receive side */
     mpich_fast_side_t recv;
-    char *landing; /* of receive blocks of large elements, packed */
 } mpich_fast_call_t;
 
-/* Can we make sense of it? If not, it is the MPI that complains. */
-bool mpich_fast_args_are_plain(const mpich_fast_args_t *args, int size);
-/* All that this rank sends. */
-uint64_t mpich_fast_sent_bytes(const mpich_fast_args_t *args, int size);
-/* Valid until mpich_fast_call_end(). */
-const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *args,
-                                       fs_call_device_t device);
-/* all_done: the exchange was successful, or nothing has moved (ran false). Otherwise the network may
- * still use what the call has allocated, which is then left alone for good. */
-fs_status_t mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done);
+/* For fs_wrapper_calls_t; ctx is an mpich_fast_call_t. */
+bool mpich_fast_describe(void *ctx, fs_buffers_t *buffers);
+fs_status_t mpich_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
+                            void *dst);
+fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
+                              const void *src);
 
 /* ---- mpich_fast_comm.c: one communicator ---- */
 
@@ -127,19 +122,14 @@ struct mpich_fast_comm {
     MPI_Comm comm;       /* the user's */
     MPI_Comm own;        /* the same ranks, for messages of transport mpi; else MPI_COMM_NULL */
     MPI_Request endless; /* a test of it drives the MPI */
-    int rank;
-    int size;
     char name[MPI_MAX_OBJECT_NAME];
-    bool counts;     /* its calls: it has other ranks, all in one group */
-    fs_coll_t *coll; /* NULL: every call is left to the MPI */
-    mpich_fast_call_t call;
-    mpich_fast_call_t looked; /* where there are accelerators: says only where the blocks are */
+    bool counts; /* its calls: it has other ranks, all in one group */
+    fs_wrapper_comm_t shared;
     mpich_fast_comm_t *next;
 };
 
-/* fs_coll_create(), and what there is to say about it. Collective; alike on every rank. mine: what
- * this rank has failed at before. On FS_OK coll may be NULL. After FS_ERR_NOMEM calls go to the MPI,
- * but no rank may keep the state, since one may have none: the next call comes here again. */
+/* fs_wrapper_open(). mine: what this rank has failed at before. After FS_ERR_NOMEM calls go to the
+ * MPI, but no rank may keep the state, since one may have none: the next call comes here again. */
 fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host,
                                  uint32_t server_label, int world_rank, fs_status_t mine);
 
@@ -162,24 +152,9 @@ int mpich_fast_raise(MPI_Comm comm, fs_status_t status);
 
 /* ---- mpich_fast_alltoallv.c ---- */
 
-/* A call on a state that counts; the arguments make sense. Returns an MPI error code, of which the
+/* A call on a state that counts. Returns an MPI error code, of which the
  * error handler knows. */
 int mpich_fast_serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
-
-/* ---- mpich_fast_device.c: where there are accelerators ---- */
-
-/* Serve a call. Returns an MPI error code. */
-typedef int mpich_fast_next_t(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
-
-/* Go on with next, which learns by args->device whether a buffer is on a device. */
-int mpich_fast_look_for_device(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
-                               mpich_fast_next_t *next);
-/* Before our own turn: what goes into fs_call_t. */
-fs_call_device_t mpich_fast_on_device(const mpich_fast_comm_t *state,
-                                      const mpich_fast_args_t *args);
-/* The MPI's turn, which gets memory that it can use. */
-int mpich_fast_by_host(mpich_fast_comm_t *state, const mpich_fast_args_t *args,
-                       mpich_fast_next_t *next);
 
 /* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
 
@@ -187,8 +162,6 @@ fs_host_t mpich_fast_host(mpich_fast_comm_t *state);
 /* Before its first call; false: out of memory. Stop after its last. */
 bool mpich_fast_host_start(mpich_fast_comm_t *state);
 void mpich_fast_host_stop(mpich_fast_comm_t *state);
-/* Only what no MPI is needed for. */
-fs_host_t mpich_fast_basic_host(void *ctx);
 /* The lowest rank of the communicator on this rank's node, or what parameter nodes says. Collective.
  * Returns an MPI error code. */
 int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p);

@@ -33,7 +33,7 @@ static void make_error_code(void)
         return;
     }
     mpi.Add_error_string(class, "MPI_Alltoallv by fastsched failed");
-    mpi.Add_error_string(own_error_code, "MPI_Alltoallv by fastsched failed; it has said why");
+    mpi.Add_error_string(own_error_code, "MPI_Alltoallv by fastsched failed; see the message above");
 }
 
 static int error_code(fs_status_t status)
@@ -64,13 +64,7 @@ int mpich_fast_raise(MPI_Comm comm, fs_status_t status)
 /* Called more than once. An MPICH that has called us may do so on one rank alone. */
 static void teardown(mpich_fast_comm_t *state)
 {
-    if (NULL != state->coll) {
-        fs_wrapper_farewell(&mpich_fast_wrapper, state->coll, MPI_COMM_NULL != state->comm);
-    }
-    fs_coll_destroy(state->coll);
-    state->coll = NULL;
-    fs_blocks_fini(&state->call.blocks);
-    fs_blocks_fini(&state->looked.blocks);
+    fs_wrapper_close(&state->shared, MPI_COMM_NULL != state->comm);
     mpich_fast_host_stop(state);
     if (MPI_COMM_NULL != state->own) {
         mpi.Comm_free(&state->own);
@@ -109,7 +103,7 @@ void mpich_fast_comm_free(mpich_fast_comm_t *state)
 
 static void close_network(void)
 {
-    fs_wrapper_close(&mpich_fast_wrapper);
+    fs_wrapper_fini(&mpich_fast_wrapper);
 }
 
 /* After MPI_Finalize nobody needs our network any more; it closes while UCX is still there, whose
@@ -182,45 +176,21 @@ static void read_name(mpich_fast_comm_t *state)
     }
 }
 
-/* All that a call needs on this rank. */
-static fs_status_t make_blocks(mpich_fast_comm_t *state)
-{
-    fs_status_t status = fs_blocks_init(&state->call.blocks, (uint32_t) state->size);
-
-    return FS_OK == status && fs_wrapper_has_accel(&mpich_fast_wrapper)
-               ? fs_blocks_init(&state->looked.blocks, (uint32_t) state->size)
-               : status;
-}
-
 fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host,
                                  uint32_t server_label, int world_rank, fs_status_t mine)
 {
-    const fs_params_t *params = &mpich_fast_wrapper.params;
-    fs_member_t member = {.n_ranks = (uint32_t) state->size,
-                          .rank = (uint32_t) state->rank,
+    fs_member_t member = {.n_ranks = state->shared.n_ranks,
+                          .rank = state->shared.rank,
                           .server_label = server_label,
-                          .status = FS_OK == mine ? make_blocks(state) : mine,
+                          .status = mine,
                           .world_rank = (uint32_t) world_rank,
                           .comm_name = state->name};
-    char why[256] = "";
-    fs_status_t status = fs_coll_create(host, params, &member, &state->coll, why, sizeof(why));
+    fs_status_t status = fs_wrapper_open(&mpich_fast_wrapper, &state->shared, host, &member);
 
-    if (FS_OK != status || !fs_coll_active(state->coll)) {
+    if (NULL == state->shared.coll) {
         teardown(state);
     }
-    if (FS_ERR_UNREACHABLE == status && FS_TRANSPORT_UCX == params->transport) {
-        mpich_fast_say_last("MPI_Alltoallv fails on %s: %s, and FASTSCHED_TRANSPORT is \"ucx\"",
-                            state->name, why);
-        return status;
-    }
-    mpich_fast_wrapper.declined |= FS_OK != status;
-    if (FS_OK != status && 0 == state->rank) {
-        mpich_fast_sayf("not used on %s: %s", state->name, why);
-    }
-    if (NULL != state->coll) {
-        fs_wrapper_welcome(&mpich_fast_wrapper, state->coll, state->name);
-    }
-    return FS_ERR_NOMEM == status ? status : FS_OK;
+    return status;
 }
 
 /* *status_p as mine and what is returned above. */
@@ -238,13 +208,15 @@ static int open_comm(mpich_fast_comm_t *state, uint32_t server_label, fs_status_
 static int set_up(mpich_fast_comm_t *state, fs_status_t *status_p)
 {
     uint32_t server_label = 0;
-    int inter;
+    int inter, size, rank;
 
     mpi.Comm_test_inter(state->comm, &inter);
-    mpi.Comm_size(state->comm, &state->size);
-    mpi.Comm_rank(state->comm, &state->rank);
+    mpi.Comm_size(state->comm, &size);
+    mpi.Comm_rank(state->comm, &rank);
+    state->shared.n_ranks = (uint32_t) size;
+    state->shared.rank = (uint32_t) rank;
     read_name(state);
-    state->counts = !inter && state->size > 1;
+    state->counts = !inter && size > 1;
     if (!state->counts) {
         return MPI_SUCCESS;
     }
@@ -294,9 +266,8 @@ static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
     fs_status_t status = NULL == kept ? FS_ERR_NOMEM : FS_OK;
     int mpi_errno;
 
-    fs_wrapper_find_accel(&mpich_fast_wrapper);
     mpi_errno = set_up_in_silence(state, &status);
-    if (NULL == state->coll) {
+    if (NULL == state->shared.coll) {
         teardown(state);
     }
     if (NULL == kept || FS_ERR_NOMEM == status) {

@@ -11,7 +11,6 @@
 #include "mpich_fast.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -19,90 +18,31 @@ enum {
     ELEMENT_MAX = 16384  /* bytes of one that is taken apart, on the stack */
 };
 
-static MPI_Count count_of(const void *counts, bool large, int r)
+/* ---- one side of a call ---- */
+
+static MPI_Count count_of(const mpich_fast_side_t *side, uint32_t r)
 {
-    return large ? ((const MPI_Count *) counts)[r] : ((const int *) counts)[r];
+    return side->large ? ((const MPI_Count *) side->counts)[r] : ((const int *) side->counts)[r];
 }
 
-static MPI_Aint displ_of(const void *displs, bool large, int r)
+static MPI_Aint displ_of(const mpich_fast_side_t *side, uint32_t r)
 {
-    return large ? ((const MPI_Aint *) displs)[r] : ((const int *) displs)[r];
+    return side->large ? ((const MPI_Aint *) side->displs)[r] : ((const int *) side->displs)[r];
 }
 
-/* ---- what the arguments say ---- */
-
-static bool counts_are_plain(const void *counts, const void *displs, bool large, MPI_Datatype type,
-                             int size)
+static char *block_start(const mpich_fast_side_t *side, uint32_t r)
 {
-    MPI_Count least = 0;
-
-    if (NULL == counts || NULL == displs || MPI_DATATYPE_NULL == type) {
-        return false;
-    }
-    for (int r = 0; r < size; ++r) {
-        MPI_Count count = count_of(counts, large, r);
-
-        least = count < least ? count : least;
-    }
-    return least >= 0;
+    return side->buf + displ_of(side, r) * side->layout.extent;
 }
 
-bool mpich_fast_args_are_plain(const mpich_fast_args_t *a, int size)
+static bool is_contiguous(const mpich_fast_side_t *side, MPI_Count most)
 {
-    bool in_place = MPI_IN_PLACE == a->sendbuf;
-    bool alias = !in_place && NULL != a->sendbuf && a->sendbuf == a->recvbuf
-                 && a->sendcounts == a->recvcounts && a->sendtype == a->recvtype;
-
-    return !alias && MPI_IN_PLACE != a->recvbuf
-           && counts_are_plain(a->recvcounts, a->rdispls, a->large, (MPI_Datatype) a->recvtype,
-                               size)
-           && (in_place
-               || counts_are_plain(a->sendcounts, a->sdispls, a->large, (MPI_Datatype) a->sendtype,
-                                   size));
-}
-
-uint64_t mpich_fast_sent_bytes(const mpich_fast_args_t *a, int size)
-{
-    bool in_place = MPI_IN_PLACE == a->sendbuf;
-    const void *counts = in_place ? a->recvcounts : a->sendcounts;
-    MPI_Datatype type = (MPI_Datatype) (in_place ? a->recvtype : a->sendtype);
-    uint64_t count = 0;
-
-    for (int r = 0; r < size; ++r) {
-        count += (uint64_t) count_of(counts, a->large, r);
-    }
-    return count * (uint64_t) mpich_fast_engine->size(type);
-}
-
-/* Fill a side and its byte counts. */
-static void describe_side(mpich_fast_side_t *side, int size, uint64_t *bytes)
-{
-    mpich_fast_layout_t *layout = &side->layout;
-    MPI_Count most = 0;
-
-    mpich_fast_engine->describe(side->type, layout);
-    for (int r = 0; r < size; ++r) {
-        MPI_Count count = count_of(side->counts, side->large, r);
-
-        bytes[r] = (uint64_t) count * (uint64_t) layout->size;
-        most = count > most ? count : most;
-    }
-    side->contiguous = 0 == layout->size
-                       || ((most < 2 || layout->size == layout->extent)
-                           && mpich_fast_engine->is_dense(side->type));
-}
-
-static char *block_start(const mpich_fast_side_t *side, int r)
-{
-    return side->buf + displ_of(side->displs, side->large, r) * side->layout.extent;
+    return 0 == side->layout.size
+           || ((most < 2 || side->layout.size == side->layout.extent)
+               && mpich_fast_engine->is_dense(side->type));
 }
 
 /* ---- packing ---- */
-
-static bool is_large(const mpich_fast_side_t *side)
-{
-    return !side->contiguous && side->layout.size > ELEMENT_MAX;
-}
 
 /* Elements that go through one MPI_Pack; 0: not even one does. */
 static MPI_Count elements_in_one_go(const mpich_fast_side_t *side)
@@ -113,7 +53,7 @@ static MPI_Count elements_in_one_go(const mpich_fast_side_t *side)
 }
 
 /* n elements of block r, from element k on, to packed or from it. */
-static int convert_elements(const mpich_fast_side_t *side, int r, MPI_Count k, MPI_Count n,
+static int convert_elements(const mpich_fast_side_t *side, uint32_t r, MPI_Count k, MPI_Count n,
                             char *packed, bool unpack)
 {
     char *at = block_start(side, r) + k * side->layout.extent;
@@ -124,7 +64,7 @@ static int convert_elements(const mpich_fast_side_t *side, int r, MPI_Count k, M
 }
 
 /* len bytes of element k, from byte skip on. */
-static int convert_part(const mpich_fast_side_t *side, int r, MPI_Count k, uint64_t skip,
+static int convert_part(const mpich_fast_side_t *side, uint32_t r, MPI_Count k, uint64_t skip,
                         uint64_t len, char *packed, bool unpack)
 {
     char element[ELEMENT_MAX];
@@ -139,7 +79,7 @@ static int convert_part(const mpich_fast_side_t *side, int r, MPI_Count k, uint6
 }
 
 /* A range of block r. */
-static fs_status_t convert(const mpich_fast_side_t *side, int r, uint64_t offset, uint64_t len,
+static fs_status_t convert(const mpich_fast_side_t *side, uint32_t r, uint64_t offset, uint64_t len,
                            char *packed, bool unpack)
 {
     uint64_t size = (uint64_t) side->layout.size, most = (uint64_t) elements_in_one_go(side), n;
@@ -161,122 +101,76 @@ static fs_status_t convert(const mpich_fast_side_t *side, int r, uint64_t offset
     return MPI_SUCCESS == mpi_errno ? FS_OK : FS_ERR_HOST;
 }
 
-static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes, void *dst)
+fs_status_t mpich_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
+                            void *dst)
 {
-    mpich_fast_call_t *call = ctx;
+    const mpich_fast_call_t *call = ctx;
 
-    return convert(&call->send, (int) block, offset, len_bytes, dst, false);
+    return convert(&call->send, block, offset, len_bytes, dst, false);
 }
 
-static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
-                          const void *src)
+fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
+                              const void *src)
 {
-    mpich_fast_call_t *call = ctx;
+    const mpich_fast_call_t *call = ctx;
 
-    return convert(&call->recv, (int) block, offset, len_bytes, (char *) (uintptr_t) src, true);
-}
-
-/* ---- what cannot go range by range ---- */
-
-static fs_status_t make_landing(mpich_fast_call_t *call)
-{
-    fs_blocks_t *b = &call->blocks;
-    size_t total = 0, at = 0;
-
-    for (uint32_t r = 0; r < b->n_ranks; ++r) {
-        total += b->recv_bytes[r];
-    }
-    call->landing = malloc(total > 0 ? total : 1);
-    if (NULL == call->landing) {
-        return FS_ERR_NOMEM;
-    }
-    for (uint32_t r = 0; r < b->n_ranks; at += b->recv_bytes[r++]) {
-        b->recv_block[r] = call->landing + at;
-    }
-    return FS_OK;
-}
-
-static fs_status_t prepare(void *ctx)
-{
-    mpich_fast_call_t *call = ctx;
-    fs_status_t status = FS_OK;
-
-    if (call->in_place || is_large(&call->send)) {
-        status = fs_blocks_copy(&call->blocks, call->send.contiguous);
-    }
-    return FS_OK == status && is_large(&call->recv) ? make_landing(call) : status;
-}
-
-static fs_status_t unpack_all(mpich_fast_call_t *call)
-{
-    fs_status_t status = FS_OK;
-
-    for (uint32_t r = 0; r < call->blocks.n_ranks && FS_OK == status; ++r) {
-        status = convert(&call->recv, (int) r, 0, call->blocks.recv_bytes[r],
-                         call->blocks.recv_block[r], true);
-    }
-    return status;
+    return convert(&call->recv, block, offset, len_bytes, (char *) (uintptr_t) src, true);
 }
 
 /* ---- a call ---- */
 
-const fs_call_t *mpich_fast_call_begin(mpich_fast_call_t *call, const mpich_fast_args_t *a,
-                                       fs_call_device_t device)
+static bool is_plain(const mpich_fast_side_t *side)
 {
-    fs_blocks_t *b = &call->blocks;
-    int size = (int) b->n_ranks;
-    bool prepares;
-
-    call->in_place = MPI_IN_PLACE == a->sendbuf;
-    call->recv = (mpich_fast_side_t){.type = (MPI_Datatype) a->recvtype,
-                                     .counts = a->recvcounts,
-                                     .displs = a->rdispls,
-                                     .large = a->large,
-                                     .buf = a->recvbuf};
-    describe_side(&call->recv, size, b->recv_bytes);
-    if (call->in_place) {
-        /* The send arguments are undefined then. */
-        call->send = call->recv;
-        memcpy(b->send_bytes, b->recv_bytes, (size_t) size * sizeof(*b->send_bytes));
-    } else {
-        call->send = (mpich_fast_side_t){.type = (MPI_Datatype) a->sendtype,
-                                         .counts = a->sendcounts,
-                                         .displs = a->sdispls,
-                                         .large = a->large,
-                                         .buf = (char *) (uintptr_t) a->sendbuf};
-        describe_side(&call->send, size, b->send_bytes);
-    }
-    for (int r = 0; r < size; ++r) {
-        b->send_block[r] = block_start(&call->send, r) + call->send.layout.true_lb;
-        b->recv_block[r] = block_start(&call->recv, r) + call->recv.layout.true_lb;
-    }
-    prepares = call->in_place || is_large(&call->send) || is_large(&call->recv);
-    b->call = (fs_call_t){
-        .send_bytes = b->send_bytes,
-        .recv_bytes = b->recv_bytes,
-        .send_block =
-            call->send.contiguous || call->in_place || is_large(&call->send) ? b->send_block : NULL,
-        .recv_block = call->recv.contiguous || is_large(&call->recv) ? b->recv_block : NULL,
-        .device = device,
-        .ctx = call,
-        .pack = pack,
-        .unpack = unpack,
-        .prepare = prepares ? prepare : NULL,
-    };
-    return &b->call;
+    return NULL != side->counts && NULL != side->displs && MPI_DATATYPE_NULL != side->type;
 }
 
-fs_status_t mpich_fast_call_end(mpich_fast_call_t *call, bool ran, bool all_done)
+/* In place the send arguments are undefined. What an MPI refuses is not for us: negative counts,
+ * a buffer that is sent and received. */
+bool mpich_fast_describe(void *ctx, fs_buffers_t *b)
 {
-    fs_status_t status = FS_OK;
+    mpich_fast_call_t *call = ctx;
+    const mpich_fast_args_t *a = call->args;
+    mpich_fast_side_t *send = &call->send, *recv = &call->recv;
+    MPI_Count most_sent = 0, most_received = 0;
+    bool alias = NULL != a->sendbuf && a->sendbuf == a->recvbuf && a->sendcounts == a->recvcounts
+                 && a->sendtype == a->recvtype;
 
-    if (ran && all_done && NULL != call->landing) {
-        status = unpack_all(call);
+    b->in_place = MPI_IN_PLACE == a->sendbuf;
+    *recv = (mpich_fast_side_t){.type = (MPI_Datatype) a->recvtype,
+                                .counts = a->recvcounts,
+                                .displs = a->rdispls,
+                                .large = a->large,
+                                .buf = a->recvbuf};
+    *send = (mpich_fast_side_t){.type = (MPI_Datatype) a->sendtype,
+                                .counts = a->sendcounts,
+                                .displs = a->sdispls,
+                                .large = a->large,
+                                .buf = (char *) (uintptr_t) a->sendbuf};
+    if (b->in_place) {
+        *send = *recv;
     }
-    if (all_done) {
-        free(call->landing);
+    if (MPI_IN_PLACE == a->recvbuf || (alias && !b->in_place) || !is_plain(send)
+        || !is_plain(recv)) {
+        return false;
     }
-    call->landing = NULL;
-    fs_blocks_end(&call->blocks, all_done);
-    return status;
+    mpich_fast_engine->describe(send->type, &send->layout);
+    mpich_fast_engine->describe(recv->type, &recv->layout);
+    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
+        MPI_Count sent = count_of(send, r), received = count_of(recv, r);
+
+        if (sent < 0 || received < 0) {
+            return false;
+        }
+        fs_counts_add(&b->counts, r, (uint64_t) (sent * send->layout.size),
+                      (uint64_t) (received * recv->layout.size));
+        b->send_block[r] = block_start(send, r) + send->layout.true_lb;
+        b->recv_block[r] = block_start(recv, r) + recv->layout.true_lb;
+        most_sent = sent > most_sent ? sent : most_sent;
+        most_received = received > most_received ? received : most_received;
+    }
+    b->send_contiguous = is_contiguous(send, most_sent);
+    b->recv_contiguous = is_contiguous(recv, most_received);
+    b->send_whole = !b->send_contiguous && send->layout.size > ELEMENT_MAX;
+    b->recv_whole = !b->recv_contiguous && recv->layout.size > ELEMENT_MAX;
+    return true;
 }

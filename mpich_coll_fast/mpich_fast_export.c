@@ -70,18 +70,16 @@ static int serve(const mpich_fast_args_t *args)
 
 static int Alltoallv_body ALLTOALLV_PARAMS
 {
-    mpich_fast_args_t args = {
-        sendbuf,  sendcounts, sdispls, sendtype,           recvbuf, recvcounts, rdispls,
-        recvtype, comm,       false,   mpich_fast_forward, NULL};
+    mpich_fast_args_t args = {sendbuf, sendcounts, sdispls, sendtype, recvbuf,           recvcounts,
+                              rdispls, recvtype,   comm,    false,    mpich_fast_forward};
 
     return serve(&args);
 }
 
 static int Alltoallv_c_body ALLTOALLV_PARAMS
 {
-    mpich_fast_args_t args = {
-        sendbuf,  sendcounts, sdispls, sendtype,           recvbuf, recvcounts, rdispls,
-        recvtype, comm,       true,    mpich_fast_forward, NULL};
+    mpich_fast_args_t args = {sendbuf, sendcounts, sdispls, sendtype, recvbuf,           recvcounts,
+                              rdispls, recvtype,   comm,    true,     mpich_fast_forward};
 
     return serve(&args);
 }

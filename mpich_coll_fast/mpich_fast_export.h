@@ -24,7 +24,6 @@ typedef struct mpich_fast_args {
     bool large; /* MPI_Alltoallv_c */
     /* The MPI's own algorithm. Returns an MPI error code. */
     int (*by_mpi)(const struct mpich_fast_args *args);
-    struct mpich_fast_device *device; /* NULL: all on the host */
 } mpich_fast_args_t;
 
 /* The user has chosen us, and nothing speaks against it. */

@@ -103,30 +103,6 @@ void mpich_fast_host_stop(mpich_fast_comm_t *state)
     }
 }
 
-static fs_net_t *get_net(void *ctx)
-{
-    (void) ctx;
-    return fs_wrapper_net(&mpich_fast_wrapper);
-}
-
-static const char *why_no_net(void *ctx)
-{
-    (void) ctx;
-    return fs_wrapper_no_net(&mpich_fast_wrapper);
-}
-
-static fs_nics_t *get_nics(void *ctx)
-{
-    (void) ctx;
-    return fs_wrapper_nics(&mpich_fast_wrapper);
-}
-
-static void warn(void *ctx, const char *line)
-{
-    (void) ctx;
-    mpich_fast_say(line);
-}
-
 /* ---- messages (parameter transport) ---- */
 
 static fs_status_t status_of(int mpi_errno)
@@ -148,7 +124,7 @@ static MPI_Request to_request(void *request)
 static fs_status_t p2p_open(void *ctx)
 {
     mpich_fast_comm_t *state = ctx;
-    int mpi_errno = mpi.Comm_split(state->comm, 0, state->rank, &state->own);
+    int mpi_errno = mpi.Comm_split(state->comm, 0, (int) state->shared.rank, &state->own);
 
     if (MPI_SUCCESS == mpi_errno) {
         mpi_errno = mpi.Comm_set_errhandler(state->own, MPI_ERRORS_RETURN);
@@ -226,19 +202,9 @@ static const fs_host_p2p_t p2p = {
     .cancel = p2p_cancel,
 };
 
-fs_host_t mpich_fast_basic_host(void *ctx)
-{
-    return (fs_host_t){.ctx = ctx,
-                       .net = get_net,
-                       .why_no_net = why_no_net,
-                       .nics = get_nics,
-                       .warn = warn,
-                       .mem_kinds = mpich_fast_wrapper.mem_kinds};
-}
-
 fs_host_t mpich_fast_host(mpich_fast_comm_t *state)
 {
-    fs_host_t host = mpich_fast_basic_host(state);
+    fs_host_t host = fs_wrapper_host(&mpich_fast_wrapper, state);
 
     host.allgather = allgather;
     host.agree = agree;
@@ -252,7 +218,7 @@ fs_host_t mpich_fast_host(mpich_fast_comm_t *state)
 int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p)
 {
     const uint32_t *world_server = mpich_fast_wrapper.world_server;
-    int world_rank, lowest = state->rank, mpi_errno;
+    int world_rank, rank = (int) state->shared.rank, lowest = rank, mpi_errno;
     MPI_Comm node;
 
     if (NULL != world_server) {
@@ -260,8 +226,7 @@ int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p)
         *label_p = world_server[world_rank];
         return MPI_SUCCESS;
     }
-    mpi_errno =
-        mpi.Comm_split_type(state->comm, MPI_COMM_TYPE_SHARED, state->rank, MPI_INFO_NULL, &node);
+    mpi_errno = mpi.Comm_split_type(state->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     if (MPI_SUCCESS == mpi_errno) {
         mpi_errno = mpi.Bcast(&lowest, 1, MPI_INT, 0, node);
         mpi.Comm_free(&node);

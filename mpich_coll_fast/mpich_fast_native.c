@@ -22,13 +22,12 @@ static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
     uint32_t label = (uint32_t) comm->node;
     fs_status_t status = NULL == kept ? FS_ERR_NOMEM : FS_OK;
 
-    blank.rank = comm->rank;
-    blank.size = comm->size;
+    blank.shared.rank = (uint32_t) comm->rank;
+    blank.shared.n_ranks = (uint32_t) comm->size;
     strncpy(blank.name, comm->name, sizeof(blank.name) - 1);
     if (NULL != kept) {
         *kept = blank;
     }
-    fs_wrapper_find_accel(&mpich_fast_wrapper);
     host = mpich_fast_native_host(comm->comm);
     if (NULL != world_server) {
         label = world_server[comm->world_rank];
@@ -66,9 +65,8 @@ static int alltoallv(void *state, const void *sendbuf, const ptrdiff_t *sendcoun
     mpich_fast_args_t args = {sendbuf,  sendcounts, sdispls,
                               sendtype, recvbuf,    recvcounts,
                               rdispls,  recvtype,   (mpich_fast_word_t) call,
-                              true,     by_mpi,     NULL};
+                              true,     by_mpi};
 
-    fs_wrapper_enter(&mpich_fast_wrapper);
     return mpich_fast_serve(state, &args);
 }
 

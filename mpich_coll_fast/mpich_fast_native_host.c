@@ -87,7 +87,7 @@ static const fs_host_p2p_t p2p = {
 
 fs_host_t mpich_fast_native_host(void *comm)
 {
-    fs_host_t host = mpich_fast_basic_host(comm);
+    fs_host_t host = fs_wrapper_host(&mpich_fast_wrapper, comm);
 
     host.allgather = allgather;
     host.agree = agree;

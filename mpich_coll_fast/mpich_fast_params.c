@@ -13,8 +13,14 @@
 
 #define PREFIX "FASTSCHED_"
 
+static void say_last(const char *line)
+{
+    mpich_fast_say_last("%s", line);
+}
+
 fs_wrapper_t mpich_fast_wrapper = {
     .say = mpich_fast_say,
+    .say_last = say_last,
     .create_net = fs_ucx_create,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };

@@ -17,7 +17,7 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/output.h"
 
-#include "fastsched_wrapper.h"
+#include "wrapper/fs_wrapper.h"
 
 /* The one block that knows the versions of the coll interface. */
 #if defined(MCA_COLL_BASE_VERSION_3_0_0) /* Open MPI 6 */
@@ -73,27 +73,25 @@ typedef struct mca_coll_fast_component_t {
 
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
-typedef enum fast_state {
-    FAST_UNTRIED, /* before the first alltoallv */
-    FAST_READY,
-    FAST_OFF /* every call goes to the previous module */
-} fast_state_t;
+/* What served a communicator before us, and what we need of it. */
+#define FAST_NATIVE(DO) DO(allgather) DO(allreduce) DO(alltoallv)
+
+#define FAST_NATIVE_FIELD(name)              \
+    mca_coll_base_module_##name##_fn_t name; \
+    mca_coll_base_module_t *name##_module;
+
+typedef struct fast_native {
+    FAST_NATIVE(FAST_NATIVE_FIELD)
+} fast_native_t;
 
 /* One per communicator, which owns it. */
 typedef struct mca_coll_fast_module_t {
     mca_coll_base_module_t super;
     ompi_communicator_t *comm;
-    fast_state_t state;
+    fast_native_t native;
+    bool is_set_up; /* at the first call */
+    fs_wrapper_comm_t shared;
     ompi_communicator_t *own; /* coll_fast_p2p.c */
-    fs_coll_t *coll;
-    struct fast_scratch *scratch;
-    struct fast_scratch *looked; /* where there are accelerators: says only where the blocks are */
-    mca_coll_base_module_allgather_fn_t previous_allgather;
-    mca_coll_base_module_t *previous_allgather_module;
-    mca_coll_base_module_allreduce_fn_t previous_allreduce;
-    mca_coll_base_module_t *previous_allreduce_module;
-    mca_coll_base_module_alltoallv_fn_t previous_alltoallv;
-    mca_coll_base_module_t *previous_alltoallv_module;
 } mca_coll_fast_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_fast_module_t);
@@ -134,40 +132,25 @@ int mca_coll_fast_error(fs_status_t status);
 extern const fs_host_p2p_t mca_coll_fast_p2p;
 void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module);
 
-/* coll_fast_dtype.c: MPI's arguments as byte ranges */
-typedef struct fast_args {
-    const void *sbuf;
-    FAST_COUNTS scounts;
-    FAST_DISPLS sdispls;
-    ompi_datatype_t *sdtype;
-    void *rbuf;
-    FAST_COUNTS rcounts;
-    FAST_DISPLS rdispls;
-    ompi_datatype_t *rdtype;
-    struct fast_device *device; /* NULL: all on the host */
-} fast_args_t;
+/* coll_fast_dtype.c: one side of a call */
+typedef struct mca_coll_fast_side {
+    ompi_datatype_t *dtype;
+    char *buf;
+    size_t size;
+    ptrdiff_t extent;
+    FAST_COUNTS counts; /* the caller sets these two */
+    FAST_DISPLS displs;
+} mca_coll_fast_side_t;
 
-struct fast_scratch *mca_coll_fast_scratch_new(int size);
-void mca_coll_fast_scratch_free(struct fast_scratch *scratch);
-/* Valid until the next call with the same scratch, or mca_coll_fast_call_end(). */
-const fs_call_t *mca_coll_fast_call_begin(struct fast_scratch *scratch, const fast_args_t *args,
-                                          fs_call_device_t device);
-/* Where the blocks are, and are they contiguous? For nothing else. */
-const fs_blocks_t *mca_coll_fast_describe(struct fast_scratch *scratch, const fast_args_t *args,
-                                          fs_buffers_t *buffers);
-/* all_done: nobody reads what the call has allocated any more; else it is left alone for good. */
-void mca_coll_fast_call_end(struct fast_scratch *scratch, bool all_done);
-
-/* coll_fast_device.c: where there are accelerators */
-typedef int mca_coll_fast_next_fn_t(mca_coll_fast_module_t *module, const fast_args_t *args);
-/* Go on with next, which learns by args->device whether a buffer is on a device. */
-int mca_coll_fast_look_for_device(mca_coll_fast_module_t *module, const fast_args_t *args,
-                                  mca_coll_fast_next_fn_t *next);
-/* Before our own turn: what goes into fs_call_t. */
-fs_call_device_t mca_coll_fast_on_device(mca_coll_fast_module_t *module, const fast_args_t *args);
-/* The MPI's turn, which gets memory that it can use. */
-int mca_coll_fast_by_host(mca_coll_fast_module_t *module, const fast_args_t *args,
-                          mca_coll_fast_next_fn_t *next);
+void mca_coll_fast_side(mca_coll_fast_side_t *side, void *buf, ompi_datatype_t *dtype);
+void *mca_coll_fast_first_byte(const mca_coll_fast_side_t *side, uint32_t block);
+/* Blocks of most elements at most. */
+bool mca_coll_fast_is_contiguous(const mca_coll_fast_side_t *side, size_t most);
+/* Bytes of a block, as packed. */
+fs_status_t mca_coll_fast_pack(const mca_coll_fast_side_t *side, uint32_t block, uint64_t offset,
+                               uint64_t len, char *dst);
+fs_status_t mca_coll_fast_unpack(const mca_coll_fast_side_t *side, uint32_t block, uint64_t offset,
+                                 uint64_t len, const void *src);
 
 /* coll_fast_alltoallv.c */
 int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,

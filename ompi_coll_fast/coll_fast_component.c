@@ -41,6 +41,7 @@ mca_coll_fast_component_t mca_coll_fast_component = {
     .wrapper =
         {
             .say = mca_coll_fast_say,
+            .say_last = mca_coll_fast_say,
             .create_net = fs_ucx_create,
             .net_is_up = mca_coll_fast_net_is_up,
             .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -88,13 +89,29 @@ static void register_pvar(const char *name, const char *help, int class, int typ
         MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL, storage);
 }
 
+/* A level, not a state: ompi_info 4.1.4 crashes when it prints the names of a
+ * state's values. */
+static void register_last_algorithm(void)
+{
+    char help[256] = "What served the last MPI_Alltoallv:";
+
+    for (unsigned alg = 0; alg < FS_N_ALGS; ++alg) {
+        size_t len = strlen(help);
+
+        snprintf(help + len, sizeof(help) - len, "%s %u %s", 0 == alg ? "" : ",", alg,
+                 fs_alg_name((fs_alg_t) alg));
+    }
+    register_pvar("last_algorithm", help, MCA_BASE_PVAR_CLASS_LEVEL, MCA_BASE_VAR_TYPE_UNSIGNED_INT,
+                  &mca_coll_fast_component.wrapper.last_algorithm);
+}
+
 static void register_pvars(void)
 {
     fs_wrapper_t *w = &mca_coll_fast_component.wrapper;
 
     register_pvar("calls", "MPI_Alltoallv calls seen", MCA_BASE_PVAR_CLASS_COUNTER,
                   MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &w->calls);
-    for (unsigned alg = FS_ALG_STAGED; alg < FS_N_ALGS; ++alg) {
+    for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
         char name[64], help[64];
 
         snprintf(name, sizeof(name), "calls_%s", fs_alg_name((fs_alg_t) alg));
@@ -105,11 +122,7 @@ static void register_pvars(void)
     register_pvar("inter_bytes", "Bytes between servers in these calls, all ranks",
                   MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
                   &w->inter_bytes);
-    /* A level, not a state: ompi_info 4.1.4 crashes when it prints the names of
-     * a state's values. */
-    register_pvar("last_algorithm",
-                  "What served the last MPI_Alltoallv: 0 host, 1 staged, 2 pipe2d, 3 direct",
-                  MCA_BASE_PVAR_CLASS_LEVEL, MCA_BASE_VAR_TYPE_UNSIGNED_INT, &w->last_algorithm);
+    register_last_algorithm();
 }
 
 /* May run alone (ompi_info, MPI_T): parameters only, no resources. */

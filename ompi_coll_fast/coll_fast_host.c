@@ -65,34 +65,16 @@ void mca_coll_fast_close_network(void)
     if (NULL != mca_coll_fast_component.wrapper.net) {
         opal_progress_unregister(progress);
     }
-    fs_wrapper_close(&mca_coll_fast_component.wrapper);
+    fs_wrapper_fini(&mca_coll_fast_component.wrapper);
 }
 
 /* ---- a communicator ---- */
 
-static fs_net_t *get_net(void *ctx)
-{
-    (void) ctx;
-    return fs_wrapper_net(&mca_coll_fast_component.wrapper);
-}
-
-static const char *why_no_net(void *ctx)
-{
-    (void) ctx;
-    return fs_wrapper_no_net(&mca_coll_fast_component.wrapper);
-}
-
-static fs_nics_t *get_nics(void *ctx)
-{
-    (void) ctx;
-    return fs_wrapper_nics(&mca_coll_fast_component.wrapper);
-}
-
 static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 {
     mca_coll_fast_module_t *module = ctx;
-    int rc = module->previous_allgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE,
-                                        module->comm, module->previous_allgather_module);
+    int rc = module->native.allgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE,
+                                      module->comm, module->native.allgather_module);
 
     return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_HOST;
 }
@@ -101,8 +83,8 @@ static fs_status_t agree(void *ctx, fs_status_t mine)
 {
     mca_coll_fast_module_t *module = ctx;
     int in = mine, worst;
-    int rc = module->previous_allreduce(&in, &worst, 1, MPI_INT, MPI_MIN, module->comm,
-                                        module->previous_allreduce_module);
+    int rc = module->native.allreduce(&in, &worst, 1, MPI_INT, MPI_MIN, module->comm,
+                                      module->native.allreduce_module);
 
     return OMPI_SUCCESS == rc ? (fs_status_t) worst : FS_ERR_HOST;
 }
@@ -111,12 +93,6 @@ static void host_progress(void *ctx)
 {
     (void) ctx;
     opal_progress();
-}
-
-static void host_warn(void *ctx, const char *line)
-{
-    (void) ctx;
-    mca_coll_fast_say(line);
 }
 
 /* The lowest rank of the communicator on this rank's node, or what parameter
@@ -139,23 +115,6 @@ static uint32_t server_label(ompi_communicator_t *comm)
     return (uint32_t) me;
 }
 
-/* Whatever goes wrong goes wrong on every rank: fs_coll_create() agrees. */
-static int setup_failed(mca_coll_fast_module_t *module, fs_status_t status, const char *why)
-{
-    module->state = FAST_OFF;
-    mca_coll_fast_component.wrapper.declined = true;
-    if (FS_ERR_UNREACHABLE == status
-        && FS_TRANSPORT_UCX == mca_coll_fast_component.wrapper.params.transport) {
-        mca_coll_fast_complain("MPI_Alltoallv fails on %s: %s, and coll_fast_transport is \"ucx\"",
-                               module->comm->c_name, why);
-        return mca_coll_fast_error(status);
-    }
-    if (0 == ompi_comm_rank(module->comm)) {
-        mca_coll_fast_complain("not used on %s: %s", module->comm->c_name, why);
-    }
-    return OMPI_SUCCESS;
-}
-
 static int on_free(MPI_Comm comm, int keyval, void *attribute, void *extra)
 {
     (void) comm;
@@ -163,17 +122,6 @@ static int on_free(MPI_Comm comm, int keyval, void *attribute, void *extra)
     (void) extra;
     mca_coll_fast_teardown(attribute, true);
     return MPI_SUCCESS;
-}
-
-/* All that a call needs on this rank. */
-static fs_status_t make_scratch(mca_coll_fast_module_t *module)
-{
-    int size = ompi_comm_size(module->comm);
-    bool looks = fs_wrapper_has_accel(&mca_coll_fast_component.wrapper);
-
-    module->scratch = mca_coll_fast_scratch_new(size);
-    module->looked = looks ? mca_coll_fast_scratch_new(size) : NULL;
-    return NULL == module->scratch || (looks && NULL == module->looked) ? FS_ERR_NOMEM : FS_OK;
 }
 
 static void end(void *module)
@@ -221,58 +169,38 @@ static int watch_end(mca_coll_fast_module_t *module)
 
 int mca_coll_fast_setup(mca_coll_fast_module_t *module)
 {
-    fs_host_t host = {.ctx = module,
-                      .allgather = allgather,
-                      .agree = agree,
-                      .progress = host_progress,
-                      .net = get_net,
-                      .why_no_net = why_no_net,
-                      .nics = get_nics,
-                      .warn = host_warn,
-                      .p2p = &mca_coll_fast_p2p};
+    fs_wrapper_t *wrapper = &mca_coll_fast_component.wrapper;
+    fs_host_t host = fs_wrapper_host(wrapper, module);
     fs_member_t member = {.n_ranks = (uint32_t) ompi_comm_size(module->comm),
                           .rank = (uint32_t) ompi_comm_rank(module->comm),
                           .server_label = server_label(module->comm),
                           .world_rank = (uint32_t) ompi_comm_rank(&ompi_mpi_comm_world.comm),
                           .comm_name = module->comm->c_name};
-    char why[256] = "";
-    fs_status_t status;
 
+    host.allgather = allgather;
+    host.agree = agree;
+    host.progress = host_progress;
+    host.p2p = &mca_coll_fast_p2p;
+    module->is_set_up = true;
+    module->shared = (fs_wrapper_comm_t){.wrapper = wrapper,
+                                         .name = module->comm->c_name,
+                                         .n_ranks = member.n_ranks,
+                                         .rank = member.rank};
     if (!mca_coll_fast_ranks_are_alike(module->comm)) {
-        mca_coll_fast_component.wrapper.declined = true;
-        module->state = FAST_OFF;
+        wrapper->declined = true;
         return OMPI_SUCCESS;
     }
-    fs_wrapper_find_accel(&mca_coll_fast_component.wrapper);
-    host.mem_kinds = mca_coll_fast_component.wrapper.mem_kinds;
-    member.status = make_scratch(module);
-    if (FS_OK == member.status && MPI_SUCCESS != watch_end(module)) {
+    if (MPI_SUCCESS != watch_end(module)) {
         member.status = FS_ERR_NOMEM;
     }
-    status = fs_coll_create(&host, &mca_coll_fast_component.wrapper.params, &member, &module->coll,
-                            why, sizeof(why));
-    if (FS_OK != status) {
-        return setup_failed(module, status, why);
-    }
-    module->state = fs_coll_active(module->coll) ? FAST_READY : FAST_OFF;
-    if (FAST_READY == module->state) {
-        fs_wrapper_welcome(&mca_coll_fast_component.wrapper, module->coll, module->comm->c_name);
-    }
-    return OMPI_SUCCESS;
+    return FS_ERR_UNREACHABLE == fs_wrapper_open(wrapper, &module->shared, &host, &member)
+               ? mca_coll_fast_error(FS_ERR_UNREACHABLE)
+               : OMPI_SUCCESS;
 }
 
 /* Called more than once. */
 void mca_coll_fast_teardown(mca_coll_fast_module_t *module, bool together)
 {
-    if (NULL != module->coll) {
-        fs_wrapper_farewell(&mca_coll_fast_component.wrapper, module->coll, together);
-    }
-    fs_coll_destroy(module->coll);
+    fs_wrapper_close(&module->shared, together);
     mca_coll_fast_close_p2p(module);
-    mca_coll_fast_scratch_free(module->scratch);
-    mca_coll_fast_scratch_free(module->looked);
-    module->coll = NULL;
-    module->scratch = NULL;
-    module->looked = NULL;
-    module->state = FAST_OFF;
 }

@@ -16,31 +16,21 @@
 static void construct(mca_coll_fast_module_t *module)
 {
     module->comm = NULL;
-    module->state = FAST_UNTRIED;
+    module->native = (fast_native_t){.alltoallv = NULL};
+    module->is_set_up = false;
+    module->shared = (fs_wrapper_comm_t){.coll = NULL};
     module->own = NULL;
-    module->coll = NULL;
-    module->scratch = NULL;
-    module->looked = NULL;
-    module->previous_allgather = NULL;
-    module->previous_allgather_module = NULL;
-    module->previous_allreduce = NULL;
-    module->previous_allreduce_module = NULL;
-    module->previous_alltoallv = NULL;
-    module->previous_alltoallv_module = NULL;
 }
+
+#define RELEASE(name)                              \
+    if (NULL != module->native.name##_module) {    \
+        OBJ_RELEASE(module->native.name##_module); \
+    }
 
 static void destruct(mca_coll_fast_module_t *module)
 {
     mca_coll_fast_teardown(module, false);
-    if (NULL != module->previous_allgather_module) {
-        OBJ_RELEASE(module->previous_allgather_module);
-    }
-    if (NULL != module->previous_allreduce_module) {
-        OBJ_RELEASE(module->previous_allreduce_module);
-    }
-    if (NULL != module->previous_alltoallv_module) {
-        OBJ_RELEASE(module->previous_alltoallv_module);
-    }
+    FAST_NATIVE(RELEASE)
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_fast_module_t, mca_coll_base_module_t, construct, destruct);
@@ -52,14 +42,20 @@ int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threa
     return OMPI_SUCCESS;
 }
 
+#define IS_MISSING(name) NULL == comm->c_coll->coll_##name ||
+
+#define SAVE(name)                                                     \
+    module->native.name = comm->c_coll->coll_##name;                   \
+    module->native.name##_module = comm->c_coll->coll_##name##_module; \
+    OBJ_RETAIN(module->native.name##_module);
+
 /* Capture what was there before us; it is what we fall back to. Nothing here may fail on one rank
  * alone: the others would wait for it. */
 static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
 
-    if (NULL == comm->c_coll->coll_allgather || NULL == comm->c_coll->coll_allreduce
-        || NULL == comm->c_coll->coll_alltoallv) {
+    if (FAST_NATIVE(IS_MISSING) false) {
         if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
             mca_coll_fast_complain(
                 "not used: no other component serves allgather, allreduce and alltoallv, or "
@@ -69,15 +65,7 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
         return OMPI_ERR_NOT_FOUND;
     }
     module->comm = comm;
-    module->previous_allgather = comm->c_coll->coll_allgather;
-    module->previous_allgather_module = comm->c_coll->coll_allgather_module;
-    OBJ_RETAIN(module->previous_allgather_module);
-    module->previous_allreduce = comm->c_coll->coll_allreduce;
-    module->previous_allreduce_module = comm->c_coll->coll_allreduce_module;
-    OBJ_RETAIN(module->previous_allreduce_module);
-    module->previous_alltoallv = comm->c_coll->coll_alltoallv;
-    module->previous_alltoallv_module = comm->c_coll->coll_alltoallv_module;
-    OBJ_RETAIN(module->previous_alltoallv_module);
+    FAST_NATIVE(SAVE)
 #if defined(MCA_COLL_BASE_VERSION_3_0_0)
     MCA_COLL_INSTALL_API(comm, alltoallv, mca_coll_fast_alltoallv, &module->super, "fast");
 #endif
@@ -91,8 +79,8 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     mca_coll_fast_teardown(module, false);
 #if defined(MCA_COLL_BASE_VERSION_3_0_0)
     if (comm->c_coll->coll_alltoallv_module == &module->super) {
-        MCA_COLL_INSTALL_API(comm, alltoallv, module->previous_alltoallv,
-                             module->previous_alltoallv_module, "fast");
+        MCA_COLL_INSTALL_API(comm, alltoallv, module->native.alltoallv,
+                             module->native.alltoallv_module, "fast");
     }
 #else
     (void) comm;

@@ -138,7 +138,7 @@ static osu_verdict_t parse_count(const char *option, const char *text,
 
 const char *osu_memory_name(osu_memory_t memory)
 {
-    static const char *const names[] = {"host", "cuda", "rocm", "managed"};
+    static const char *const names[] = {OSU_MEMORY_MAP(FS_LIST_NAME)};
 
     return names[memory];
 }
@@ -152,7 +152,9 @@ static osu_verdict_t parse_memory(const char *text, osu_memory_t *memory_p,
             return OSU_RUN;
         }
     }
-    return bad(why, "-d \"%s\": allowed: host, cuda, rocm, managed", text);
+#define X(_memory, _word) ", " #_word
+    return bad(why, "-d \"%s\": allowed: %s", text, &OSU_MEMORY_MAP(X)[2]);
+#undef X
 }
 
 /* "MAX", "MIN:MAX" or "MIN:". */

@@ -3,7 +3,7 @@
 #ifndef OSU_FAST_OPTIONS_H
 #define OSU_FAST_OPTIONS_H
 
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,13 +13,16 @@
 #define OSU_WHY_LEN   512 /* one line that says what is wrong */
 #define OSU_NAME_LEN  64
 
-/* Where buffers are. */
+/* Where buffers are, and how -d calls that: a list as in fastsched.h. */
+#define OSU_MEMORY_MAP(X)                     \
+    X(OSU_HOST, host)                         \
+    X(OSU_CUDA, cuda)                         \
+    X(OSU_ROCM, rocm)                         \
+    /* CUDA's if there is CUDA, else HIP's */ \
+    X(OSU_MANAGED, managed)
+
 typedef enum osu_memory {
-    OSU_HOST,
-    OSU_CUDA,
-    OSU_ROCM,
-    OSU_MANAGED, /* CUDA's if there is CUDA, else HIP's */
-    OSU_N_MEMORIES
+    OSU_MEMORY_MAP(FS_LIST_VALUE) OSU_N_MEMORIES
 } osu_memory_t;
 
 /* As -d takes it. */

@@ -335,16 +335,15 @@ static int read_pvar(const osu_algorithm_t *a)
 void osu_algorithm_last(const osu_algorithm_t *algorithm,
                         char                   name[OSU_NAME_LEN])
 {
-    static const char *const plain[] = {"host", "staged", "pipe2d", "direct"};
-    int                      value = read_pvar(algorithm), n = 0, item, len;
+    int value = read_pvar(algorithm), n = 0, item, len;
 
     snprintf(name, OSU_NAME_LEN, "-");
     if (value < 0) {
         return;
     }
     if (!algorithm->found || algorithm->names == MPI_T_ENUM_NULL) {
-        if (value < 4) {
-            snprintf(name, OSU_NAME_LEN, "%s", plain[value]);
+        if (value < FS_N_ALGS) {
+            snprintf(name, OSU_NAME_LEN, "%s", fs_alg_name((fs_alg_t)value));
         }
         return;
     }

@@ -72,20 +72,19 @@ fi
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
 base='"(base/)?fs_(arena|arith|assert|bits|digest|grow|json|status|value).h"|"fastsched.h"'
-sched="$base|\"sched/fs_[a-z_]*.h\"|\"fastsched_(frame|pattern|straggler).h\""
+sched="$base|\"sched/fs_[a-z_]*.h\""
 
-accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"fastsched_accel.h"'
+accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"base/fs_library.h"|"fastsched_accel.h"'
 
-allow base "$pure|$base" "$lib"/base/*.[ch]
+allow base "$pure|$base" "$lib"/base/fs_[!l]*.[ch]
+allow fs_library "$pure|<dlfcn.h>|\"base/fs_library.h\"" "$lib"/base/fs_library.[ch]
 allow sched "$pure|$sched" "$lib"/sched/*.[ch]
-allow sim "$pure|$sched|\"fastsched_sim.h\"|\"sim/fs_sim_[a-z]*.h\"" "$lib"/sim/*.[ch]
-allow 'a public header' "$pure|\"fastsched(_accel|_exec|_pattern)?.h\"" \
-    "$lib"/fastsched.h "$lib"/fastsched_accel.h "$lib"/fastsched_exec.h "$lib"/fastsched_frame.h "$lib"/fastsched_pattern.h \
-    "$lib"/fastsched_sim.h "$lib"/fastsched_straggler.h
+allow sched/papers "$pure|$sched|\"sched/papers/fs_[a-z_]*.h\"" "$lib"/sched/papers/*.[ch]
+allow sim "$pure|$sched|\"sim/fs_sim[a-z_]*.h\"" "$lib"/sim/*.[ch]
+allow 'a public header' "$pure|\"fastsched(_accel|_exec)?.h\"" "$lib"/fastsched*.h
 allow accel "$pure|$accel" "$lib"/accel/*.[ch]
-allow 'fastsched_wrapper.h' "$pure|<pthread.h>|\"fastsched_(accel|exec).h\"" "$lib"/fastsched_wrapper.h
 
-for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
+for file in "$lib"/exec/*.[ch] "$lib"/wrapper/*.[ch] "$lib"/fastsched*.h; do
     case $file in
     */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_api.[ch] | */fs_ucx_config.[ch] | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
     *) outside='mpi|ompi|opal|ucp|uct|ucs|cuda|hip' ;;
@@ -95,17 +94,26 @@ for file in "$lib"/exec/*.[ch] "$lib"/fastsched*.h; do
 $crossing"
 done
 
-crossing=$(includes "$lib"/*/*.[ch] "$lib"/*.h | grep -E '(coll_fast|osu_|\.\.)')
+crossing=$(includes "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h | grep -E '(coll_fast|osu_|\.\.)')
 [ -z "$crossing" ] || complain "libfastsched may not know its users:
 $crossing"
 
-crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE ' "(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?)\.h"$')
-[ -z "$crossing" ] || complain "the command knows the public headers and base only:
+# What is not installed and whose header is a contract.
+contracts='sched/fs_(balance|pattern|plan_check|straggler)|sched/papers/fs_hierarchy|sim/fs_sim|exec/fs_hwloc'
+crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE " \"(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?|$contracts)\.h\"$")
+[ -z "$crossing" ] || complain "the command may not know of the library:
 $crossing"
+
+# ---- one name, one type: a file may include any two headers ----
+
+twice=$(cat "$lib"/*.h "$lib"/*/*.h "$lib"/*/*/*.h |
+    sed -nE 's/^(\}|typedef [^(]*[ *(]+) *(fs_[a-z0-9_]+_t)( *;|\)? *\().*/\2/p' | sort | uniq -d)
+[ -z "$twice" ] || complain "a type with two definitions:
+$twice"
 
 # ---- every file is built and distributed ----
 
-for file in "$lib"/*/*.[ch] "$lib"/*.h; do
+for file in "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h $(find "$lib/tools/python" -name '*.py'); do
     file=${file#"$lib"/}
     grep -qF "$file" "$lib/Makefile.am" || complain "libfastsched/Makefile.am does not name $file"
 done
@@ -114,14 +122,20 @@ done
 
 impure='getenv|secure_getenv|clock.*|time|gettimeofday|nanosleep|usleep|rand.*|random|drand48|getpid|gethostname'
 impure="$impure|printf|fprintf|vprintf|puts|fopen|open|read|write|pthread_.*|exit"
-for object in "$build"/libfastsched/base/*.o "$build"/libfastsched/sched/*.o \
-    "$build"/libfastsched/sim/*.o; do
+checked=0
+for object in "$build"/libfastsched/base/.libs/*.o "$build"/libfastsched/sched/.libs/*.o \
+    "$build"/libfastsched/sched/papers/.libs/*.o "$build"/libfastsched/sim/.libs/*.o; do
     [ -f "$object" ] || continue
     [ "${object##*/}" != fs_json.o ] || continue
+    checked=$((checked + 1))
     calls=$(${NM:-nm} -u "$object" | awk '{ print $2 }' | sed 's/@.*//' | grep -xE "$impure")
     [ -z "$calls" ] || complain "${object#"$build"/} is not pure, it calls:
 $calls"
 done
+
+# Objects are where libtool puts them.
+[ $checked -gt 0 ] || [ ! -e "$build/libfastsched/libfastsched_core.la" ] ||
+    complain "no objects in $build/libfastsched"
 
 # ---- exported symbols ----
 
@@ -144,14 +158,23 @@ calls_itself() {
 $calls"
 }
 
+# What only the command, the figures and the tests use: see libfastsched/Makefile.am.
+papers=$(${NM:-nm} --defined-only "$build"/libfastsched/sched/papers/.libs/*.o 2>/dev/null |
+    awk '$2 == "T" && $3 !~ /^fs_papers_/ { print $3 }')
+without_papers() {
+    found=$(${NM:-nm} "$1" | awk '{ print $NF }' | grep -xF -e "$papers")
+    [ -z "$found" ] || complain "${1##*/} contains what is in sched/papers:
+$found"
+}
+
 system='libc libdl libpthread librt libm ld-linux-x86-64 ld-linux-aarch64'
 library=$build/libfastsched/.libs/libfastsched.so
 if [ -e "$library" ]; then
     lacks 'exported by libfastsched.so but not in its map' "$(exported "$library")" "$(in_map)"
     calls_itself "$library"
-    # Without UCX or hwloc, what their headers declare is not there.
-    if [ -f "$build/libfastsched/exec/fs_ucx_api.lo" ] &&
-        [ -f "$build/libfastsched/exec/fs_hwloc.lo" ]; then
+    without_papers "$library"
+    # Without UCX, what its header declares is not there.
+    if [ -f "$build/libfastsched/exec/fs_ucx_api.lo" ]; then
         lacks 'in libfastsched.map but not defined' "$(in_map)" "$(exported "$library")"
     fi
 fi
@@ -160,6 +183,7 @@ component=$build/ompi_coll_fast/.libs/mca_coll_fast.so
 if [ -e "$component" ]; then
     lacks 'exported by mca_coll_fast.so' "$(exported "$component")" mca_coll_fast_component
     calls_itself "$component"
+    without_papers "$component"
     # shellcheck disable=SC2086
     needs_only "$component" libmpi libopen-pal libpmix $system
 fi
@@ -167,6 +191,7 @@ fi
 library=$build/mpich_coll_fast/.libs/libmpich_coll_fast.so
 if [ -e "$library" ]; then
     calls_itself "$library"
+    without_papers "$library"
     # shellcheck disable=SC2086
     needs_only "$library" $system
 fi

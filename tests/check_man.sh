@@ -6,7 +6,8 @@
 #   functions    a public function without a page of section 3, or a page that
 #                names what no public header has
 #   prototypes   code in a page of section 3 that is not in a header, up to
-#                white space and comments
+#                white space and comments; lists (FS_ALG_MAP) are enums there
+#   words        a parameter, or a word of a list that users type, is missing
 #   examples     one that does not compile or, with a build, prints something
 #                else than the page says
 #   fastsched.1  a command or an option that --help prints is missing
@@ -84,9 +85,12 @@ code_of() {
         { gsub(/[ \t"]/, ""); gsub(/\\-/, "-"); text = text $0 }' "$1"
 }
 
-headers | tr -d '[:space:]"' >"$work/headers"
+# OPTION...: headers on stdin as the compiler sees them.
+expanded() { sed '/^ *# *include/d' | ${CC:-cc} -E -P "$@" -; }
+
+{ headers && cat "$src"/libfastsched/fastsched*.h | expanded; } | tr -d '[:space:]"' | sed 's/,}/}/g' >"$work/headers"
 for page in "$man"/*.3; do
-    code_of "$page" | while read -r text; do
+    code_of "$page" | sed 's/,}/}/g' | while read -r text; do
         grep -qF -e "$text" "$work/headers" || echo "$text"
     done | complain_of "${page##*/} shows what is in no header"
 done
@@ -95,6 +99,44 @@ while read -r name; do
     page=$man/${page:-$name}.3
     [ ! -f "$page" ] || code_of "$page" | grep -q "$name(" || echo "$name"
 done <"$work/declared" | complain_of 'has a page, which does not show it'
+
+# ---- words ----
+
+# LIST PAGE...
+words_are_in() {
+    list=$1
+    shift
+    { cat "$src"/libfastsched/fastsched*.h "$src"/libfastsched/*/*.h && echo "WORDS $list(WORD)"; } |
+        expanded '-DWORD(value, word, ...)=word' | sed -n 's/^WORDS //p' | tr ' ' '\n' | tr -d '"' >"$work/list"
+    ! grep -q WORD "$work/list" || complain "there is no $list"
+    for name in "$@"; do
+        page=$man/$name
+        # Bold ones only: "direct" is a word of English, too.
+        grep -E '^\.[BI]|\\fB' "$page" | sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' >"$work/page"
+        while read -r word; do
+            grep -qwF -e "$word" "$work/page" || echo "$word"
+        done <"$work/list" | complain_of "$name does not mention, of $list,"
+    done
+}
+
+sed -nE 's/^    (\{\{"|CHOICE\()([a-z_]+).*/\2/p' "$src"/libfastsched/exec/fs_params.c >"$work/params"
+[ -s "$work/params" ] || complain 'fs_params.c has no parameters'
+while read -r name; do
+    grep -q "^\.BR $name \" (" "$man"/coll_fast.7 || echo "$name"
+done <"$work/params" | complain_of 'coll_fast.7 lacks a parameter'
+
+words_are_in FS_STATUS_MAP fs_strerror.3 # their numbers
+words_are_in FS_ALG_MAP coll_fast.7 fastsched.1
+words_are_in FS_BALANCE_MAP fastsched.1
+words_are_in FS_PAPERS_BALANCE_MAP fastsched.1
+words_are_in FS_DECOMPOSE_MAP coll_fast.7 fastsched.1
+words_are_in FS_PAPERS_DECOMPOSE_MAP fastsched.1
+words_are_in FS_TRANSPORT_MAP coll_fast.7
+words_are_in FS_ACCEL_DIRECT_MAP coll_fast.7
+words_are_in FS_PATTERN_MAP fastsched.1
+words_are_in FS_SIM_FABRIC_MAP fastsched.1
+words_are_in FS_SIM_BASELINE_MAP fastsched.1
+words_are_in FS_STRAGGLER_MAP fastsched.1
 
 # ---- examples ----
 

@@ -18,8 +18,9 @@ struct fs_accel {
 
 const char *fs_mem_name(fs_mem_kind_t kind)
 {
-    static const char *const names[] = {"host", "cuda", "cuda-managed", "rocm",
-                                        "rocm-managed"};
+#define X(_kind, _word, _ucx) [_kind] = _word,
+    static const char *const names[]  = {FS_MEM_MAP(X)};
+#undef X
 
     return names[kind];
 }

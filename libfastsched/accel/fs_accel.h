@@ -5,6 +5,13 @@
 
 #include "fastsched_accel.h"
 
+/* Bytes from one place to another. */
+typedef struct fs_segment {
+    void       *dst;
+    const void *src;
+    uint64_t    len_bytes;
+} fs_segment_t;
+
 /* Look for drivers that the process has loaded. NULL: there is none, or no
  * memory. fs_accel_destroy() frees it; NULL is fine there. */
 fs_accel_t *fs_accel_create(void);

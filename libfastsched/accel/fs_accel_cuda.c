@@ -8,6 +8,8 @@
  */
 #include "accel/fs_cuda.h"
 
+#include "base/fs_library.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -243,16 +245,13 @@ static void cuda_destroy(fs_backend_t *backend)
     free(cuda);
 }
 
-#define FIND(name, type)                              \
-    *(void **)&cu->name = dlsym(library, "cu" #name); \
-    found               = found && cu->name != NULL;
+#define NAME(name, type) "cu" #name,
+static const char *const names[] = {FS_CU_CALLS(NAME)};
 
 static bool find_calls(fs_cu_calls_t *cu, void *library)
 {
-    bool found = true;
-
-    FS_CU_CALLS(FIND)
-    return found;
+    return fs_library_find(library, names, sizeof(names) / sizeof(names[0]),
+                           false, cu) == NULL;
 }
 
 fs_backend_t *fs_cuda_create(void)

@@ -7,6 +7,8 @@
  */
 #include "accel/fs_hip.h"
 
+#include "base/fs_library.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -162,34 +164,21 @@ static void hip_destroy(fs_backend_t *backend)
     free(hip);
 }
 
-static void *find_library(void)
-{
-    static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-                                        "libamdhip64.so.5", "libamdhip64.so"};
-    void                    *library = NULL;
+static const char *const files[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                    "libamdhip64.so.5", "libamdhip64.so", NULL};
 
-    for (size_t k = 0; library == NULL && k < sizeof(names) / sizeof(names[0]);
-         ++k) {
-        library = dlopen(names[k], RTLD_LAZY | RTLD_NOLOAD);
-    }
-    return library;
-}
-
-#define FIND(name, type)                                \
-    *(void **)&hip->name = dlsym(library, "hip" #name); \
-    found                = found && hip->name != NULL;
+#define NAME(name, type) "hip" #name,
+static const char *const names[] = {FS_HIP_CALLS(NAME)};
 
 static bool find_calls(fs_hip_calls_t *hip, void *library)
 {
-    bool found = true;
-
-    FS_HIP_CALLS(FIND)
-    return found;
+    return fs_library_find(library, names, sizeof(names) / sizeof(names[0]),
+                           false, hip) == NULL;
 }
 
 fs_backend_t *fs_hip_create(void)
 {
-    void  *library = find_library();
+    void  *library = fs_library_open(files, RTLD_LAZY | RTLD_NOLOAD);
     hip_t *hip     = calloc(1, sizeof(*hip));
     int    version = 0;
 

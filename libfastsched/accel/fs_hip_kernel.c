@@ -7,6 +7,8 @@
  */
 #include "accel/fs_hip.h"
 
+#include "base/fs_library.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,28 +27,24 @@ typedef struct rtc {
     RTC_CALLS(FS_HIP_FIELD)
 } rtc_t;
 
-#define FIND(name, type)                                   \
-    *(void **)&rtc->name = dlsym(library, "hiprtc" #name); \
-    found                = found && rtc->name != NULL;
+#define NAME(name, type) "hiprtc" #name,
+static const char *const names[] = {RTC_CALLS(NAME)};
 
 static bool find_calls(rtc_t *rtc, void *library)
 {
-    bool found = library != NULL;
-
-    if (found) {
-        RTC_CALLS(FIND)
-    }
-    return found;
+    return library != NULL &&
+           fs_library_find(library, names, sizeof(names) / sizeof(names[0]),
+                           false, rtc) == NULL;
 }
 
 /* Of the runtime's major version. */
 static void *open_library(int version)
 {
-    static const char *const names[] = {"libhiprtc.so.5", "libhiprtc.so.6",
+    static const char *const files[] = {"libhiprtc.so.5", "libhiprtc.so.6",
                                         "libhiprtc.so.7"};
     int                      major   = version / FS_HIP_VERSION_PER_MAJOR;
 
-    return major < 5 || major > 7 ? NULL : dlopen(names[major - 5], RTLD_LAZY);
+    return major < 5 || major > 7 ? NULL : dlopen(files[major - 5], RTLD_LAZY);
 }
 
 /* The model of a device, "gfx90a:sramecc+:xnack-" say. hipDeviceProp_t is not the

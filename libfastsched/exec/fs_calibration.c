@@ -8,11 +8,6 @@ enum { SHORT, LONG, NEITHER };
 /* Products of any two of these fit in 128 bits with room to subtract. */
 #define MOST (UINT64_C(1) << 62)
 
-void fs_calibration_expect(fs_calibration_t *c, uint64_t bytes, uint64_t rounds)
-{
-    c->last = (fs_timed_run_t){fs_u64_min(bytes, MOST), rounds, 0};
-}
-
 static int kind_of(const fs_timed_run_t *run, uint64_t alpha)
 {
     fs_u128_t cost = (fs_u128_t)run->rounds * alpha;
@@ -53,16 +48,16 @@ static uint64_t solve(const fs_timed_run_t *s, const fs_timed_run_t *l,
     return (uint64_t)(up < least ? least : up > most ? most : up);
 }
 
-bool fs_calibration_hear(fs_calibration_t *c, uint64_t ns, uint64_t *alpha)
+bool fs_calibration_hear(fs_calibration_t *c, const fs_timed_run_t *seen,
+                         uint64_t *alpha)
 {
-    fs_timed_run_t run  = c->last;
+    fs_timed_run_t run  = {fs_u64_min(seen->bytes, MOST), seen->rounds,
+                           fs_u64_min(seen->ns, MOST)};
     int            kind = kind_of(&run, *alpha);
 
-    c->last = (fs_timed_run_t){0};
-    if (c->done || run.rounds == 0 || ns == 0 || kind == NEITHER) {
+    if (c->done || run.rounds == 0 || run.ns == 0 || kind == NEITHER) {
         return false;
     }
-    run.ns = fs_u64_min(ns, MOST);
     if (c->n[kind] == 0 || quicker(&run, &c->best[kind], *alpha)) {
         c->best[kind] = run;
     }

@@ -37,18 +37,15 @@ typedef struct fs_timed_run {
 
 /* All zero: nothing seen. */
 typedef struct fs_calibration {
-    fs_timed_run_t last;    /* its time is still to come, if rounds is not 0 */
     fs_timed_run_t best[2]; /* short, long */
     uint32_t       n[2];
     bool           done;
 } fs_calibration_t;
 
-/* A schedule is run; the next fs_calibration_hear() tells its time. */
-void fs_calibration_expect(fs_calibration_t *c, uint64_t bytes,
-                           uint64_t rounds);
-
-/* What it took, ns; 0: nobody knows. *alpha is what the model uses. True, once:
- * it has been measured, and *alpha is new. */
-bool fs_calibration_hear(fs_calibration_t *c, uint64_t ns, uint64_t *alpha);
+/* A schedule of so many bytes per lane in so many rounds took ns on the slowest
+ * rank; 0: nobody knows, or there was none. *alpha is what the model uses. True,
+ * once: it has been measured, and *alpha is new. */
+bool fs_calibration_hear(fs_calibration_t *c, const fs_timed_run_t *run,
+                         uint64_t *alpha);
 
 #endif

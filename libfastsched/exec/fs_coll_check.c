@@ -29,10 +29,11 @@ static disagreement_t find_disagreement(const fs_coll_t *coll,
     size_t n = coll->topo->n_ranks;
 
     for (uint32_t r = 0; r < n; ++r) {
-        uint64_t sent = counts[r * n + coll->rank];
+        uint64_t sent     = counts[r * n + coll->rank];
+        uint64_t expected = call->counts->recv_bytes[r];
 
-        if (sent != call->recv_bytes[r]) {
-            return (disagreement_t){1, r, sent, call->recv_bytes[r]};
+        if (sent != expected) {
+            return (disagreement_t){1, r, sent, expected};
         }
     }
     return (disagreement_t){0};
@@ -42,11 +43,11 @@ static disagreement_t find_disagreement(const fs_coll_t *coll,
 static fs_status_t compare(fs_coll_t *coll, const fs_call_t *call,
                            uint64_t *counts, disagreement_t *all)
 {
-    const fs_host_t *host   = &coll->host;
-    size_t           n      = coll->topo->n_ranks;
-    fs_status_t      status = host->allgather(host->ctx, call->send_bytes,
-                                              n * sizeof(*counts), counts);
-    disagreement_t   mine;
+    const fs_host_t *host = &coll->host;
+    size_t           n    = coll->topo->n_ranks;
+    fs_status_t    status = host->allgather(host->ctx, call->counts->send_bytes,
+                                            n * sizeof(*counts), counts);
+    disagreement_t mine;
 
     if (status == FS_OK) {
         mine   = find_disagreement(coll, call, counts);

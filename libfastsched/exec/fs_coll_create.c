@@ -110,7 +110,7 @@ static fs_status_t gather(creation_t *c, const void *mine, size_t len,
 static void warn(const fs_coll_t *coll, const char *line)
 {
     if (coll->host.warn != NULL) {
-        coll->host.warn(coll->host.ctx, line);
+        coll->host.warn(coll->host.process, line);
     }
 }
 
@@ -122,7 +122,7 @@ static void explain_no_net(const fs_coll_t *coll)
 
     if (coll->net == NULL && host->why_no_net != NULL) {
         snprintf(line, sizeof(line), "UCX cannot be used: %s",
-                 host->why_no_net(host->ctx));
+                 host->why_no_net(host->process));
         warn(coll, line);
     }
 }
@@ -228,10 +228,10 @@ static bool nics_are_known(const fs_coll_t *coll)
 /* Before the network is there, so that it can be bound to a NIC. */
 static fs_status_t choose_nics(creation_t *c)
 {
-    fs_coll_t    *coll = c->coll;
-    fs_nics_t    *nics = nics_are_known(coll) ? coll->host.nics(coll->host.ctx)
-                                              : NULL;
-    fs_nic_list_t mine = fs_nics_list(nics);
+    fs_coll_t *coll = c->coll;
+    fs_nics_t *nics = nics_are_known(coll) ? coll->host.nics(coll->host.process)
+                                           : NULL;
+    fs_nic_list_t mine   = fs_nics_list(nics);
     fs_status_t   status = gather(c, &mine, sizeof(mine), c->nics);
 
     if (status == FS_OK) {
@@ -445,7 +445,7 @@ static void close_network(fs_coll_t *coll)
 
 static fs_status_t use_net(creation_t *c)
 {
-    c->coll->net = c->coll->host.net(c->coll->host.ctx);
+    c->coll->net = c->coll->host.net(c->coll->host.process);
     return open_network(c);
 }
 

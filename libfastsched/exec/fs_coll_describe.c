@@ -12,7 +12,7 @@ const char *fs_coll_error(const fs_coll_t *coll)
 
 fs_alg_t fs_coll_last_alg(const fs_coll_t *coll)
 {
-    return coll->choice.alg;
+    return coll->outcome.choice.alg;
 }
 
 void fs_coll_get_stats(const fs_coll_t *coll, fs_coll_stats_t *stats_p)
@@ -23,36 +23,39 @@ void fs_coll_get_stats(const fs_coll_t *coll, fs_coll_stats_t *stats_p)
 
 static void say_traffic(fs_line_t *line, const fs_coll_t *coll)
 {
-    uint64_t mtm = fs_traffic_mtm_milli(coll->topo, &coll->traffic);
+    const fs_outcome_t *outcome = &coll->outcome;
+    uint64_t mtm = fs_traffic_mtm_milli(coll->topo, &outcome->traffic);
 
     fs_line_say(
         line,
         ", MTM %llu.%03llu %s %u.%03u; %u servers, %llu bytes between them",
         (unsigned long long)mtm / 1000, (unsigned long long)mtm % 1000,
-        coll->choice.skewed ? ">=" : "<", coll->params.mtm_threshold / 1000,
+        outcome->choice.skewed ? ">=" : "<", coll->params.mtm_threshold / 1000,
         coll->params.mtm_threshold % 1000, coll->topo->n_servers,
-        (unsigned long long)coll->traffic.inter_bytes);
+        (unsigned long long)outcome->traffic.inter_bytes);
 }
 
 /* How the servers take turns. */
 static void say_schedule(fs_line_t *line, const fs_coll_t *coll)
 {
-    fs_line_say(line, ", %s", fs_decompose_name(coll->decompose));
-    if (coll->n_stages > 0) {
-        fs_line_say(line, ", %u stage%s", coll->n_stages,
-                    coll->n_stages == 1 ? "" : "s");
+    fs_line_say(line, ", %s", fs_decompose_name(coll->outcome.decompose));
+    if (coll->outcome.n_stages > 0) {
+        fs_line_say(line, ", %u stage%s", coll->outcome.n_stages,
+                    coll->outcome.n_stages == 1 ? "" : "s");
     }
 }
 
 /* The slowest rank's time, and the bound where the rate is known. */
 static void say_time(fs_line_t *line, const fs_coll_t *coll)
 {
-    double bound_s = (double)coll->bound * 8 / (double)coll->params.rate;
-    double time_s  = (double)coll->slowest_ns * 1e-9;
+    double bound_s = (double)coll->outcome.bound * 8 /
+                     (double)coll->params.rate;
+    double time_s = (double)coll->outcome.slowest_ns * 1e-9;
 
     fs_line_say(line, ", %.6f s%s", time_s,
                 coll->meta == NULL ? " on this rank" : "");
-    if (coll->summarised && coll->bound > 0 && coll->params.rate > 0) {
+    if (coll->outcome.summarised && coll->outcome.bound > 0 &&
+        coll->params.rate > 0) {
         fs_line_say(line, ", lower bound %.6f s (%.1f%%)", bound_s,
                     100 * bound_s / time_s);
     }
@@ -65,17 +68,18 @@ void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
 
     fs_line_say(&line, "%s call %llu: %s (%s)", comm_name,
                 (unsigned long long)coll->stats.calls,
-                fs_alg_name(coll->choice.alg), coll->choice.reason);
-    if (coll->summarised) {
+                fs_alg_name(coll->outcome.choice.alg),
+                coll->outcome.choice.reason);
+    if (coll->outcome.summarised) {
         say_traffic(&line, coll);
     }
-    if (coll->choice.alg == FS_ALG_STAGED) {
+    if (coll->outcome.choice.alg == FS_ALG_STAGED) {
         say_schedule(&line, coll);
     }
-    if (coll->choice.alg != FS_ALG_HOST && coll->hit != NULL) {
+    if (coll->outcome.choice.alg != FS_ALG_HOST && coll->outcome.recalled) {
         fs_line_say(&line, ", plan kept");
     }
-    if (coll->slowest_ns > 0) {
+    if (coll->outcome.slowest_ns > 0) {
         say_time(&line, coll);
     }
 }

@@ -2,9 +2,9 @@
 /*
  * The state machine that walks a program.
  *
- * An operation becomes ready when all it waits for is done. Ready copies and
- * messages inside the server run at once, in plan order. Wire messages need
- * the receiver's word:
+ * An operation becomes ready when all it waits for is done. Ready copies,
+ * reductions and messages inside the server run at once, in plan order. Wire
+ * messages need the receiver's word:
  *
  *   receiver  posts wire receives strictly in plan order, a window of them at
  *             a time, and grants their sender "all messages below n". A lane
@@ -115,13 +115,11 @@ static void grant(fs_exec_t *exec, uint32_t peer, uint64_t count)
     }
 }
 
-static void copy(fs_exec_t *exec, uint32_t id)
+/* A copy or a reduction, with what fs_places.h says of it. */
+static void local_begun(fs_exec_t *exec, uint32_t id, fs_status_t status)
 {
-    const fs_op_t *op     = &exec->plan->ops[id];
-    fs_status_t    status = fs_places_copy(&exec->places, op, id);
-
     if (status != FS_INPROGRESS) {
-        op_ended(&exec->ops[id].xfer, status, op->len_bytes);
+        op_ended(&exec->ops[id].xfer, status, exec->plan->ops[id].len_bytes);
     }
 }
 
@@ -134,12 +132,12 @@ static void copy_ended(void *arg, uint32_t id, fs_status_t status)
 
 static bool post(fs_exec_t *exec, uint32_t id)
 {
-    const fs_op_t     *op     = &exec->plan->ops[id];
-    const fs_places_t *places = &exec->places;
-    fs_transport_t    *t      = exec->transport;
-    fs_xfer_t         *xfer   = &exec->ops[id].xfer;
-    uint32_t           key    = fs_key(op->channel, exec->call_seq, op->seq);
-    fs_status_t        status = FS_OK;
+    const fs_op_t  *op     = &exec->plan->ops[id];
+    fs_places_t    *places = &exec->places;
+    fs_transport_t *t      = exec->transport;
+    fs_xfer_t      *xfer   = &exec->ops[id].xfer;
+    uint32_t        key    = fs_key(op->channel, exec->call_seq, op->seq);
+    fs_status_t     status = FS_OK;
 
     if (exec->trace != NULL) {
         fs_trace_post(exec->trace, id, number_of(exec, op));
@@ -148,7 +146,10 @@ static bool post(fs_exec_t *exec, uint32_t id)
     ++exec->n_in_flight;
     switch ((fs_op_kind_t)op->kind) {
     case FS_OP_COPY:
-        copy(exec, id);
+        local_begun(exec, id, fs_places_copy(places, op, id));
+        break;
+    case FS_OP_REDUCE:
+        local_begun(exec, id, fs_places_reduce(places, op));
         break;
     case FS_OP_SEND:
         xfer->mem = fs_places_kind(places, &op->src);
@@ -250,7 +251,8 @@ static void serve_wires(fs_exec_t *exec)
     push_sends(exec);
 }
 
-/* Copies and messages inside the server have no place in the order of the wires. */
+/* All but messages between servers: they have no place in the order of the
+ * wires. */
 static void post_local(fs_exec_t *exec, uint32_t id)
 {
     const fs_exec_op_t *op = &exec->ops[id];
@@ -266,13 +268,13 @@ static void post_local(fs_exec_t *exec, uint32_t id)
 /* Has the receiver to say that it has arrived? */
 static bool is_counted(const fs_exec_t *exec, const fs_op_t *op)
 {
-    return op->kind != FS_OP_COPY && (fs_op_is_wire(op) || exec->confirm_local);
+    return fs_op_is_message(op) && (fs_op_is_wire(op) || exec->confirm_local);
 }
 
 /* The peer has a part in the call. */
 static void meet(fs_exec_t *exec, const fs_op_t *op)
 {
-    if (op->kind != FS_OP_COPY && !fs_op_is_wire(op)) {
+    if (fs_op_is_message(op) && !fs_op_is_wire(op)) {
         exec->wires.peer[op->peer].is_mate = true;
     }
     if (!is_counted(exec, op)) {

@@ -3,12 +3,26 @@
 #ifndef FS_EXEC_H
 #define FS_EXEC_H
 
+#include "accel/fs_accel.h"
 #include "exec/fs_trace.h"
 #include "exec/fs_transport.h"
 
 typedef struct fs_exec fs_exec_t;
 
 #define FS_NO_RANK UINT32_MAX
+
+/* Can the network read and write the blocks of a call where they are? */
+static inline bool fs_call_sends_packed(const fs_call_t *call)
+{
+    return call->send_block != NULL &&
+           !(call->device.staged && fs_mem_is_device(call->device.send_mem));
+}
+
+static inline bool fs_call_receives_packed(const fs_call_t *call)
+{
+    return call->recv_block != NULL &&
+           !(call->device.staged && fs_mem_is_device(call->device.recv_mem));
+}
 
 /* One per communicator; lives as long as its transport, which it does not own.
  * FS_OK, FS_ERR_NOMEM. */

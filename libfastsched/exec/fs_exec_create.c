@@ -74,8 +74,7 @@ static bool has_keys_for(const fs_exec_t *exec, const fs_plan_t *plan)
     for (uint32_t k = 0; max_seq > 0 && k < plan->n_ops; ++k) {
         const fs_op_t *op = &plan->ops[k];
 
-        if (op->kind != FS_OP_COPY && !fs_op_is_wire(op) &&
-            op->seq >= max_seq) {
+        if (fs_op_is_message(op) && !fs_op_is_wire(op) && op->seq >= max_seq) {
             return false;
         }
     }

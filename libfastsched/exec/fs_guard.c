@@ -36,22 +36,26 @@ static void enter(fs_guard_t      *guard, fs_guard_class_t *class,
 }
 
 /* In state TRY, calls counted from 1. */
-static fs_guard_turn_t try_out(fs_guard_t *guard, fs_guard_class_t *class)
+static void try_out(fs_guard_t          *guard, fs_guard_class_t *class,
+                    fs_guard_question_t *question)
 {
+    question->waiting = true;
     if (class->calls < look_at[class->n_looks]) {
-        return FS_GUARD_OURS;
+        return;
     }
     ++class->n_looks;
     ++guard->n_looks;
-    guard->rehearsal = !guard->rehearsed;
-    guard->rehearsed = true;
-    return FS_GUARD_LOOK;
+    question->turn      = FS_GUARD_LOOK;
+    question->rehearsal = !guard->rehearsed;
+    guard->rehearsed    = true;
 }
 
-fs_guard_turn_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
-                              uint64_t bound)
+fs_guard_question_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
+                                  uint64_t bound)
 {
-    fs_guard_class_t *class = &guard->classes[of_class];
+    fs_guard_class_t *class      = &guard->classes[of_class];
+    fs_guard_question_t question = {FS_GUARD_OURS, of_class, bound, false,
+                                    false};
 
     if (class->state != FS_GUARD_STATE_TRY &&
         class->calls >= FS_GUARD_RECHECK) {
@@ -62,21 +66,17 @@ fs_guard_turn_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
         enter(guard, class, FS_GUARD_STATE_OURS);
     }
     ++class->calls;
-    guard->of_class = of_class;
-    guard->bound    = bound;
-    guard->waiting  = class->state == FS_GUARD_STATE_TRY;
     switch ((fs_guard_state_t) class->state) {
     case FS_GUARD_STATE_TRY:
-        guard->turn = try_out(guard, class);
+        try_out(guard, class, &question);
         break;
     case FS_GUARD_STATE_OURS:
-        guard->turn = FS_GUARD_OURS;
         break;
     case FS_GUARD_STATE_HOST:
-        guard->turn = FS_GUARD_HOST;
+        question.turn = FS_GUARD_HOST;
         break;
     }
-    return guard->turn;
+    return question;
 }
 
 /* ---- verdicts ---- */
@@ -97,13 +97,12 @@ uint64_t fs_guard_ours(const fs_guard_class_t *class)
                           : fs_u64_min(ours[0], ours[1]);
 }
 
-static void judge(fs_guard_t *guard, fs_guard_class_t *class)
+static void judge(fs_guard_t *guard, fs_guard_class_t *class, bool rehearsal)
 {
     uint64_t ours = fs_guard_ours(class);
+    bool     lost = clearly_above(ours, class->host);
 
-    bool lost = clearly_above(ours, class->host);
-
-    if (ours == 0 || (guard->rehearsal && !lost)) {
+    if (ours == 0 || (rehearsal && !lost)) {
         return;
     }
     ++class->n_judged;
@@ -126,22 +125,19 @@ static uint64_t price(uint64_t ns, uint64_t bound)
     return price > UINT64_MAX ? UINT64_MAX : fs_u64_max((uint64_t)price, 1);
 }
 
-void fs_guard_hear(fs_guard_t *guard, uint64_t run_ns, uint64_t extra_ns)
+void fs_guard_hear(fs_guard_t *guard, const fs_guard_question_t *question,
+                   uint64_t run_ns, uint64_t extra_ns)
 {
-    fs_guard_class_t *class = &guard->classes[guard->of_class];
+    fs_guard_class_t *class = &guard->classes[question->of_class];
 
-    if (!guard->waiting) {
+    if (!question->waiting || run_ns == 0) {
         return;
     }
-    guard->waiting = false;
-    if (run_ns == 0) {
-        return;
-    }
-    if (guard->turn == FS_GUARD_OURS) {
+    if (question->turn == FS_GUARD_OURS) {
         class->ours[1] = class->ours[0];
-        class->ours[0] = price(run_ns + extra_ns, guard->bound);
+        class->ours[0] = price(run_ns + extra_ns, question->bound);
     } else {
-        class->host = price(run_ns, guard->bound);
-        judge(guard, class);
+        class->host = price(run_ns, question->bound);
+        judge(guard, class, question->rehearsal);
     }
 }

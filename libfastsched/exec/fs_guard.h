@@ -59,16 +59,19 @@ typedef struct fs_guard_class {
     uint64_t host;    /* price in the last look */
 } fs_guard_class_t;
 
+/* What a call's time is to tell. All zero: nothing. */
+typedef struct fs_guard_question {
+    fs_guard_turn_t turn;
+    uint32_t        of_class;
+    uint64_t        bound;
+    bool            waiting; /* for the time */
+    bool            rehearsal;
+} fs_guard_question_t;
+
 /* All zero: nothing seen. */
 typedef struct fs_guard {
     fs_guard_class_t classes[FS_GUARD_CLASSES];
     bool             rehearsed;
-    /* The call whose time fs_guard_hear() is to be told. */
-    uint32_t        of_class;
-    fs_guard_turn_t turn;
-    uint64_t        bound;
-    bool            waiting;
-    bool            rehearsal;
     /* For people. */
     uint64_t n_looks;
     uint32_t n_gone_back; /* classes in HOST */
@@ -81,12 +84,13 @@ uint32_t fs_guard_class(uint64_t inter_bytes, uint64_t mtm_milli);
 uint64_t fs_guard_ours(const fs_guard_class_t *class);
 
 /* Whose turn is it? The call's lower bound, bytes per lane, 1 or more. */
-fs_guard_turn_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
-                              uint64_t bound);
+fs_guard_question_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
+                                  uint64_t bound);
 
-/* What the call of the last fs_guard_next() took on the slowest rank, without
- * and with all that the host's algorithm would not need (summary). 0: nobody
- * knows. Nothing happens unless a call is waited for. */
-void fs_guard_hear(fs_guard_t *guard, uint64_t run_ns, uint64_t extra_ns);
+/* What the call of a question took on the slowest rank, without and with all that
+ * the host's algorithm would not need (summary). 0: nobody knows. Once for each
+ * question, in the order of calls. */
+void fs_guard_hear(fs_guard_t *guard, const fs_guard_question_t *question,
+                   uint64_t run_ns, uint64_t extra_ns);
 
 #endif

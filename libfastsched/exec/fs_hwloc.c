@@ -4,7 +4,7 @@
  * OpenFabrics interface. Interfaces without a device (loopback, bridges,
  * tunnels) are no NICs: they have no slow network of their own.
  */
-#include "fastsched_hwloc.h"
+#include "exec/fs_hwloc.h"
 
 #include "exec/fs_hwloc_api.h"
 

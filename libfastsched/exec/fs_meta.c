@@ -216,18 +216,6 @@ static void add_bytes(uint64_t *cell, uint64_t bytes)
     }
 }
 
-/* This rank's send counts as bytes to each server. */
-static void sum_by_server(const fs_meta_t *meta, const uint64_t *send,
-                          uint64_t *cells)
-{
-    const fs_topo_t *topo = meta->topo;
-
-    memset(cells, 0, fs_topo_n_servers(topo) * sizeof(*cells));
-    for (uint32_t r = 0; r < fs_topo_n_ranks(topo); ++r) {
-        add_bytes(&cells[fs_topo_server(topo, r)], send[r]);
-    }
-}
-
 /* The local rows become this server's. */
 static void add_rows(fs_meta_t *meta)
 {
@@ -407,16 +395,20 @@ static fs_status_t start(fs_meta_t *meta, const fs_meta_word_t *mine)
 }
 
 fs_status_t fs_meta_start_summary(fs_meta_t *meta, const fs_meta_word_t *mine,
-                                  const uint64_t *send, const uint64_t *recv)
+                                  const fs_counts_t *counts)
 {
     fs_board_t *board = &meta->board;
-    size_t      p     = fs_topo_n_ranks(meta->topo);
+    size_t      p = fs_topo_n_ranks(meta->topo), at = meta->local * p;
+    size_t      n = fs_topo_n_servers(meta->topo);
 
     meta->summary = true;
     fs_board_turn(board);
-    memcpy(fs_board_sends(board) + meta->local * p, send, p * sizeof(*send));
-    memcpy(fs_board_receives(board) + meta->local * p, recv, p * sizeof(*recv));
-    sum_by_server(meta, send, fs_board_row(board, meta->local) + FS_WORD_LEN);
+    memcpy(fs_board_sends(board) + at, counts->send_bytes,
+           p * sizeof(*meta->up));
+    memcpy(fs_board_receives(board) + at, counts->recv_bytes,
+           p * sizeof(*meta->up));
+    memcpy(fs_board_row(board, meta->local) + FS_WORD_LEN, counts->row,
+           n * sizeof(*meta->up));
     return start(meta, mine);
 }
 

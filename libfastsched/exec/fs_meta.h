@@ -38,12 +38,10 @@ fs_status_t fs_meta_create(const fs_topo_t *topo, uint32_t rank,
                            fs_meta_t **meta_p);
 void        fs_meta_destroy(fs_meta_t *meta);
 
-/*
- * Begin a summary round: mine and this rank's counts [n_ranks], copied.
- * Under the net's lock, like fs_meta_progress().
- */
+/* Begin a summary round: mine and this rank's counts, copied. Under the net's lock,
+ * like fs_meta_progress(). */
 fs_status_t fs_meta_start_summary(fs_meta_t *meta, const fs_meta_word_t *mine,
-                                  const uint64_t *send, const uint64_t *recv);
+                                  const fs_counts_t *counts);
 
 /* Begin a round of words only: do all ranks agree? */
 fs_status_t fs_meta_start_agree(fs_meta_t *meta, const fs_meta_word_t *mine);

@@ -10,6 +10,42 @@
  */
 enum { PATIENCE = 64, RARELY = 32 };
 
+unsigned fs_net_turn(fs_net_t *net)
+{
+    unsigned events = net->ops->progress(net);
+    bool     look   = fs_net_is_quiet(events, ++net->turns);
+
+    net->events += events;
+    net->idle = events > 0 ? 0 : net->idle + 1;
+    for (fs_task_t *task = net->tasks, *next; task != NULL; task = next) {
+        next = task->next;
+        task->turn(task, look);
+    }
+    return events;
+}
+
+void fs_net_add(fs_net_t *net, fs_task_t *task)
+{
+    task->next = net->tasks;
+    net->tasks = task;
+}
+
+void fs_net_remove(fs_net_t *net, fs_task_t *task)
+{
+    fs_task_t **at = &net->tasks;
+
+    while (*at != task) {
+        at = &(*at)->next;
+    }
+    *at = task->next;
+}
+
+/* Has somebody work to do, and nobody else turns the net for it? */
+static bool is_needed(const fs_net_t *net)
+{
+    return net->tasks != NULL && net->n_waiting == 0;
+}
+
 unsigned fs_net_progress(fs_net_t *net)
 {
     unsigned events = 0;
@@ -17,7 +53,7 @@ unsigned fs_net_progress(fs_net_t *net)
     if (pthread_mutex_trylock(&net->lock) != 0) {
         return 0;
     }
-    if (net->idle < PATIENCE || net->idle % RARELY == 0) {
+    if (is_needed(net) || net->idle < PATIENCE || net->idle % RARELY == 0) {
         events = fs_net_turn(net);
     } else {
         ++net->idle;

@@ -22,7 +22,7 @@
 
 #if FS_HWLOC
 #include "exec/fs_hwloc_api.h"
-#include "fastsched_hwloc.h"
+#include "exec/fs_hwloc.h"
 #endif
 
 enum { DEVICE_LEN = 128, MAX_FOUND = 64 };

@@ -15,45 +15,54 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A word and what it stands for. */
+typedef struct word {
+    const char *text;
+    uint32_t    value;
+} word_t;
+
 typedef enum type { WORD, NUMBER, BYTES, MILLI, RATE, TEXT } type_t;
 
 typedef struct row {
-    fs_param_info_t    info;
-    type_t             type;
-    size_t             offset; /* in fs_params_t; size follows from type */
-    uint64_t           min;
-    uint64_t           max;
-    const char *const *words; /* of a WORD, NULL at the end */
-    bool               all_equal;
+    fs_param_info_t info;
+    type_t          type;
+    size_t          offset; /* in fs_params_t; size follows from type */
+    uint64_t        min;
+    uint64_t        max;
+    const word_t   *words; /* of a WORD, NULL at the end */
+    bool            all_equal;
 } row_t;
-
-static const char *const algorithm_words[] = {"auto",   "staged", "pipe2d",
-                                              "direct", "off",    NULL};
-static const char *const transport_words[] = {"auto", "ucx", "mpi", NULL};
-static const char *const balance_words[]   = {"minmove", "equalize", "greedy",
-                                              "rowcol", NULL};
-static const char *const decompose_words[] = {
-    "auto",         "compact",   "openshop", "birkhoff",
-    "hierarchical", "spreadout", NULL};
-
-static const char *const accel_direct_words[] = {"auto", "always", "never",
-                                                 NULL};
 
 #define KIB        UINT64_C(1024)
 #define GIB        (KIB * KIB * KIB)
 #define AT(_field) offsetof(fs_params_t, _field)
 
+/* Rows of a list (fastsched.h) as words, in what is allowed, in a help text. */
+#define WORD_ROW(_value, _word, _text)  {#_word, _value},
+#define WORD_NAME(_value, _word, _text) ", " #_word
+#define WORD_HELP(_value, _word, _text) "; " #_word ": " _text
+#define WORDS(...)                      ((const word_t[]){__VA_ARGS__{NULL, 0}})
+
+/* The row of a parameter whose values are a list. */
+#define CHOICE(_name, _default, _list, _help, _level, _all_equal)        \
+    {                                                                    \
+        {#_name, _default, &_list(WORD_NAME)[2], _help _list(WORD_HELP), \
+         _level},                                                        \
+            WORD, AT(_name), 0, 0, WORDS(_list(WORD_ROW)), _all_equal    \
+    }
+
 static const row_t rows[] = {
-    {{"algorithm", "auto", "auto, staged, pipe2d, direct, off",
-      "What serves MPI_Alltoallv: auto (by size and skew), off (the host MPI's "
-      "own), or whenever bytes cross servers: staged (balance, stages: FAST), "
-      "pipe2d (along rails: SABRE), direct (the plain rotation)",
+    {{"algorithm", "auto", "auto" FS_ALG_MAP(WORD_NAME) ", off",
+      "What serves MPI_Alltoallv whenever bytes cross servers" FS_ALG_MAP(
+          WORD_HELP) "; auto: by size and skew; off: the host MPI's own "
+                     "algorithm",
       FS_PARAM_USER},
      WORD,
      AT(algorithm),
      0,
      0,
-     algorithm_words,
+     WORDS({"auto", FS_ALGORITHM_AUTO}, {"off", FS_ALGORITHM_OFF},
+           FS_ALG_MAP(WORD_ROW)),
      true},
     {{"verbose", "0", "0 or 1",
       "1: a line per call on rank 0, with the slowest rank's time, and a "
@@ -96,7 +105,7 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"nodes", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
-      "What is a server, by rank in MPI_COMM_WORLD: 4x4 (4 servers of 4 "
+      "map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
       "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
       "the MPI",
       FS_PARAM_USER},
@@ -192,17 +201,8 @@ static const row_t rows[] = {
      16 * GIB,
      NULL,
      true},
-    {{"transport", "auto", "auto, ucx, mpi",
-      "What carries the bytes: ucx (an error where it cannot reach a peer), "
-      "mpi "
-      "(the host MPI's own messages), auto (ucx, or mpi where that fails)",
-      FS_PARAM_TUNER},
-     WORD,
-     AT(transport),
-     0,
-     0,
-     transport_words,
-     true},
+    CHOICE(transport, "auto", FS_TRANSPORT_MAP, "What carries the bytes",
+           FS_PARAM_TUNER, true),
     {{"tcp_sndbuf", "128k", "4k to 64m",
       "Send buffer of our own TCP connections: about twice the "
       "bandwidth-delay product; more delays the next stage",
@@ -223,18 +223,11 @@ static const row_t rows[] = {
      1,
      NULL,
      false},
-    {{"accel_direct", "auto", "auto, always, never",
-      "Does the network move such buffers from and to the accelerator's "
-      "memory? "
-      "always (if UCX is built for it), never (through pinned memory of the "
-      "host), auto (if it has RDMA, too)",
-      FS_PARAM_TUNER},
-     WORD,
-     AT(accel_direct),
-     0,
-     0,
-     accel_direct_words,
-     false},
+    CHOICE(
+        accel_direct, "auto", FS_ACCEL_DIRECT_MAP,
+        "Whether the network moves such buffers from and to the accelerator's "
+        "memory",
+        FS_PARAM_TUNER, false),
     {{"accel_fallback", "1", "0 or 1",
       "1: where the network does not, or the host MPI cannot, bytes go through "
       "memory of the host; 0: that is an error",
@@ -266,9 +259,9 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"guard", "1", "0 or 1",
-      "1: now and then the host MPI's own algorithm runs a call, and where it "
-      "was faster twice it gets the calls of that size and skew; for algorithm "
-      "auto",
+      "1: periodically time the MPI's own algorithm; a class of calls (size "
+      "and "
+      "skew) is switched to it after two wins; for algorithm auto",
       FS_PARAM_TUNER},
      NUMBER,
      AT(guard),
@@ -298,43 +291,21 @@ static const row_t rows[] = {
      16 * GIB,
      NULL,
      true},
-    {{"balance", "minmove", "minmove, equalize, greedy, rowcol",
-      "How a tile becomes lane streams: minmove (fewest bytes moved inside "
-      "servers), equalize (FAST), greedy (SABRE), rowcol (DHBvN)",
-      FS_PARAM_DEVEL},
-     WORD,
-     AT(balance),
-     0,
-     0,
-     balance_words,
-     true},
-    {{"decompose", "auto",
-      "auto, compact, openshop, birkhoff, hierarchical, spreadout",
-      "How the server matrix becomes a schedule: compact (few stages), "
-      "openshop (no stages), birkhoff (exact, FAST), hierarchical (exact, with "
-      "rowcol, DHBvN), spreadout (shifted diagonals), auto (by cost)",
-      FS_PARAM_DEVEL},
-     WORD,
-     AT(decompose),
-     0,
-     0,
-     decompose_words,
-     true},
+    CHOICE(decompose, "auto", FS_DECOMPOSE_MAP,
+           "How the server matrix becomes a schedule", FS_PARAM_DEVEL, true),
 };
 
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* ---- reading values ---- */
 
-static bool read_word(const char *text, const char *const *words,
-                      uint64_t *value_p)
+static bool read_word(const char *text, const word_t *words, uint64_t *value_p)
 {
-    for (*value_p = 0; words[*value_p] != NULL; ++*value_p) {
-        if (strcmp(text, words[*value_p]) == 0) {
-            return true;
-        }
+    while (words->text != NULL && strcmp(text, words->text) != 0) {
+        ++words;
     }
-    return false;
+    *value_p = words->value;
+    return words->text != NULL;
 }
 
 static bool read_value(const row_t *row, const char *text, uint64_t *value_p)
@@ -497,6 +468,14 @@ static void write_text(const char *value, char text[FS_PARAM_TEXT_MAX])
              (unsigned long long)digest);
 }
 
+static const char *find_word(const word_t *words, uint32_t value)
+{
+    while (words->value != value) {
+        ++words;
+    }
+    return words->text;
+}
+
 void fs_params_text(const fs_params_t *params, size_t k,
                     char text[FS_PARAM_TEXT_MAX])
 {
@@ -509,7 +488,7 @@ void fs_params_text(const fs_params_t *params, size_t k,
     }
     switch (row->type) {
     case WORD:
-        write_text(row->words[*(const uint32_t *)field], text);
+        write_text(find_word(row->words, *(const uint32_t *)field), text);
         break;
     case NUMBER:
         snprintf(text, FS_PARAM_TEXT_MAX, "%u", *(const uint32_t *)field);
@@ -542,19 +521,13 @@ void fs_params_explain(const char *name, const char *value_a, uint32_t rank_a,
 
 fs_plan_params_t fs_params_plan(const fs_params_t *params)
 {
-    static const fs_alg_t algs[] = {
-        [FS_ALGORITHM_AUTO]   = FS_ALG_HOST, /* not read */
-        [FS_ALGORITHM_STAGED] = FS_ALG_STAGED,
-        [FS_ALGORITHM_PIPE2D] = FS_ALG_PIPE2D,
-        [FS_ALGORITHM_DIRECT] = FS_ALG_DIRECT,
-        [FS_ALGORITHM_OFF]    = FS_ALG_HOST,
-    };
+    bool is_auto = params->algorithm == FS_ALGORITHM_AUTO;
 
     return (fs_plan_params_t){
-        .algorithm           = algs[params->algorithm],
-        .force_algorithm     = params->algorithm != FS_ALGORITHM_AUTO,
-        .balance             = (fs_balance_t)params->balance,
-        .decompose           = (fs_decompose_t)params->decompose,
+        .algorithm       = is_auto ? FS_ALG_HOST : (fs_alg_t)params->algorithm,
+        .force_algorithm = !is_auto,
+        .balance         = FS_BALANCE_MINMOVE,
+        .decompose       = (fs_decompose_t)params->decompose,
         .mtm_threshold_milli = params->mtm_threshold,
         .min_bytes           = params->min_bytes,
         .chunk               = params->chunk,

@@ -9,21 +9,27 @@
 
 static const fs_mem_t on_host = {.kind = FS_MEM_HOST};
 
-/* The device of a call; the host's memory if it has none. */
-static fs_mem_t device_of(const fs_call_t *call)
-{
-    const fs_call_device_t *d = &call->device;
+/* Where the buffers of a call are, and its staging with them. */
+typedef struct site {
+    fs_pool_kind_t pool;
+    fs_mem_t       device; /* the host's memory if there is none */
+    bool is_one; /* all copies are on it, so a batch may be a kernel */
+} site_t;
 
-    return fs_mem_is_device(d->send_mem)   ? d->send_mem
-           : fs_mem_is_device(d->recv_mem) ? d->recv_mem
-                                           : on_host;
-}
-
-static fs_pool_kind_t pool_of(const fs_call_t *call)
+static site_t find_site(const fs_call_t *call)
 {
-    return !fs_mem_is_device(device_of(call)) ? FS_POOL_HOST
-           : call->device.staged              ? FS_POOL_PINNED
-                                              : FS_POOL_DEVICE;
+    const fs_call_device_t *d    = &call->device;
+    site_t                  site = {FS_POOL_HOST, on_host, false};
+
+    if (!fs_mem_is_device(d->send_mem) && !fs_mem_is_device(d->recv_mem)) {
+        return site;
+    }
+    site.pool   = d->staged ? FS_POOL_PINNED : FS_POOL_DEVICE;
+    site.device = fs_mem_is_device(d->send_mem) ? d->send_mem : d->recv_mem;
+    site.is_one = !d->staged && !site.device.foreign &&
+                  fs_mem_equal(d->send_mem, site.device) &&
+                  fs_mem_equal(d->recv_mem, site.device);
+    return site;
 }
 
 /* ---- memory ---- */
@@ -138,31 +144,19 @@ static bool has_copier(const fs_places_t *places, fs_mem_t device)
            fs_mem_equal(fs_copier_mem(places->copier), device);
 }
 
-/* All copies are on one device, so a batch may be a kernel. */
-static bool is_on_one_device(const fs_call_t *call)
-{
-    fs_mem_t device = device_of(call);
-
-    return pool_of(call) == FS_POOL_DEVICE && !device.foreign &&
-           fs_mem_equal(call->device.send_mem, device) &&
-           fs_mem_equal(call->device.recv_mem, device);
-}
-
 /* Without room for a kernel copies go one by one. */
-static fs_status_t reserve_copies(fs_places_t *places, const fs_call_t *call,
-                                  const fs_needs_t *needs)
+static fs_status_t reserve_copies(fs_places_t *places, fs_accel_t *accel,
+                                  const site_t *site, const fs_needs_t *needs)
 {
-    fs_accel_t *accel  = call->device.accel;
-    fs_mem_t    device = device_of(call);
     fs_status_t status = reserve_batch(places, needs->n_copies);
 
     places->accel = accel;
-    if (status == FS_OK && !has_copier(places, device)) {
+    if (status == FS_OK && !has_copier(places, site->device)) {
         put_copier(places);
-        places->copier = fs_accel_get_copier(accel, device);
+        places->copier = fs_accel_get_copier(accel, site->device);
         status         = places->copier == NULL ? FS_ERR_ACCEL : FS_OK;
     }
-    places->for_kernel = status == FS_OK && is_on_one_device(call);
+    places->for_kernel = status == FS_OK && site->is_one;
     if (places->for_kernel) {
         (void)fs_copier_reserve(places->copier, needs->n_copies,
                                 needs->copied_bytes);
@@ -173,16 +167,16 @@ static fs_status_t reserve_copies(fs_places_t *places, const fs_call_t *call,
 fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
                               const fs_call_t *call)
 {
-    fs_pool_kind_t kind   = pool_of(call);
-    fs_mem_t       device = device_of(call);
-    fs_needs_t     needs  = needs_of(places, plan);
-    fs_status_t    status = FS_OK;
+    site_t      site   = find_site(call);
+    fs_needs_t  needs  = needs_of(places, plan);
+    fs_status_t status = FS_OK;
 
-    if (kind != FS_POOL_HOST) {
-        status = reserve_copies(places, call, &needs);
+    if (site.pool != FS_POOL_HOST) {
+        status = reserve_copies(places, call->device.accel, &site, &needs);
     }
     if (status == FS_OK) {
-        status = reserve_pool(places, kind, device, needs.staging_bytes);
+        status =
+            reserve_pool(places, site.pool, site.device, needs.staging_bytes);
     }
     if (status == FS_OK) {
         places->most = needs;
@@ -192,15 +186,14 @@ fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
 
 bool fs_places_fit(const fs_places_t *places, const fs_call_t *call)
 {
-    fs_pool_kind_t kind   = pool_of(call);
-    fs_mem_t       device = device_of(call);
+    site_t site = find_site(call);
 
-    return pool_fits(&places->pools[kind], device,
+    return pool_fits(&places->pools[site.pool], site.device,
                      places->most.staging_bytes) &&
-           (kind == FS_POOL_HOST ||
+           (site.pool == FS_POOL_HOST ||
             (places->max_copies >= places->most.n_copies &&
-             has_copier(places, device) &&
-             (places->for_kernel || !is_on_one_device(call))));
+             has_copier(places, site.device) &&
+             (places->for_kernel || !site.is_one)));
 }
 
 void fs_places_fini(fs_places_t *places)
@@ -217,14 +210,13 @@ void fs_places_fini(fs_places_t *places)
 
 void fs_places_start(fs_places_t *places, const fs_call_t *call)
 {
-    fs_pool_kind_t kind   = pool_of(call);
-    fs_mem_t       device = device_of(call);
+    site_t site = find_site(call);
 
-    places->call               = call;
-    places->pool               = &places->pools[kind];
-    places->staging_mem        = kind == FS_POOL_DEVICE ? device : on_host;
+    places->call        = call;
+    places->pool        = &places->pools[site.pool];
+    places->staging_mem = site.pool == FS_POOL_DEVICE ? site.device : on_host;
     places->staging_mem.pooled = false;
-    places->on_one_device      = is_on_one_device(call);
+    places->on_one_device      = site.is_one;
     places->n_gathered = places->n_begun = places->n_ended = 0;
 }
 
@@ -294,6 +286,20 @@ fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id)
     }
     memcpy(dst, src, op->len_bytes);
     return FS_OK;
+}
+
+fs_status_t fs_places_reduce(const fs_places_t *places, const fs_op_t *op)
+{
+    const fs_call_t *call = places->call;
+    const char      *src  = fs_places_address(places, &op->src);
+    char            *dst  = fs_places_address(places, &op->dst);
+
+    if (src == NULL || dst == NULL ||
+        fs_mem_is_device(mem_of(places, &op->src)) ||
+        fs_mem_is_device(mem_of(places, &op->dst))) {
+        return FS_ERR_UNSUPPORTED;
+    }
+    return call->reduce(call->ctx, src, dst, op->len_bytes);
 }
 
 /* All that has been gathered is the next batch. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the places of a program are in memory, and copies between them.
+ * Where the places of a program are in memory, copies and reductions between
+ * them.
  *
  * Staging is on the device if a buffer of the call is there, or on the host,
  * pinned, if the network cannot take it there. Copies on the host are done at
@@ -79,6 +80,10 @@ fs_mem_kind_t fs_places_kind(const fs_places_t *places,
 /* Do operation id, a copy. FS_OK and errors; FS_INPROGRESS: it goes into the next
  * batch. */
 fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id);
+
+/* Do a reduction, at once: FS_OK, or what the call's reduce() says;
+ * FS_ERR_UNSUPPORTED if a place is on a device or not contiguous. */
+fs_status_t fs_places_reduce(const fs_places_t *places, const fs_op_t *op);
 
 /* Once for each copy of a batch. */
 typedef void fs_copy_ended_t(void *arg, uint32_t id, fs_status_t status);

@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "exec/fs_plan_cache.h"
 
-const fs_cached_plan_t *fs_plan_cache_find(fs_plan_cache_t *cache, uint64_t key)
+#include <stdlib.h>
+
+fs_cached_plan_t *fs_cached_plan_create(fs_plan_t *plan)
+{
+    fs_cached_plan_t *cached = calloc(1, sizeof(*cached));
+
+    if (cached != NULL) {
+        cached->n_users = 1;
+        cached->plan    = plan;
+    }
+    return cached;
+}
+
+void fs_cached_plan_release(fs_cached_plan_t *cached)
+{
+    if (cached != NULL && --cached->n_users == 0) {
+        fs_plan_destroy(cached->plan);
+        free(cached);
+    }
+}
+
+fs_cached_plan_t *fs_plan_cache_find(fs_plan_cache_t *cache, uint64_t key)
 {
     for (uint32_t k = 0; k < cache->n; ++k) {
-        if (cache->entries[k].key == key) {
-            cache->entries[k].used = ++cache->now;
-            return &cache->entries[k];
+        fs_cache_entry_t *entry = &cache->entries[k];
+
+        if (entry->cached->key == key) {
+            entry->used = ++cache->now;
+            ++entry->cached->n_users;
+            return entry->cached;
         }
     }
     return NULL;
@@ -15,32 +39,31 @@ const fs_cached_plan_t *fs_plan_cache_find(fs_plan_cache_t *cache, uint64_t key)
 /* No two entries were used at the same time, so there is one oldest. */
 static void drop_oldest(fs_plan_cache_t *cache)
 {
-    fs_cached_plan_t *oldest = &cache->entries[0];
+    fs_cache_entry_t *oldest = &cache->entries[0];
 
     for (uint32_t k = 1; k < cache->n; ++k) {
         if (cache->entries[k].used < oldest->used) {
             oldest = &cache->entries[k];
         }
     }
-    cache->size -= oldest->size;
-    fs_plan_destroy(oldest->plan);
+    cache->size -= oldest->cached->size;
+    fs_cached_plan_release(oldest->cached);
     *oldest = cache->entries[--cache->n];
 }
 
-bool fs_plan_cache_add(fs_plan_cache_t *cache, uint64_t limit,
-                       const fs_cached_plan_t *entry)
+void fs_plan_cache_add(fs_plan_cache_t *cache, uint64_t limit,
+                       fs_cached_plan_t *cached)
 {
-    if (entry->size > limit) {
-        return false;
+    if (cached->size > limit) {
+        return;
     }
-    while (cache->n == FS_PLAN_CACHE_MAX || cache->size > limit - entry->size) {
+    while (cache->n == FS_PLAN_CACHE_MAX ||
+           cache->size > limit - cached->size) {
         drop_oldest(cache);
     }
-    cache->entries[cache->n]      = *entry;
-    cache->entries[cache->n].used = ++cache->now;
-    cache->size += entry->size;
-    ++cache->n;
-    return true;
+    cache->entries[cache->n++] = (fs_cache_entry_t){cached, ++cache->now};
+    cache->size += cached->size;
+    ++cached->n_users;
 }
 
 void fs_plan_cache_clear(fs_plan_cache_t *cache)

@@ -6,6 +6,9 @@
  * All ranks add, find and drop the same: keys are equal on all of them, and so
  * is the size a plan counts with, that of the largest rank's. So what one rank
  * finds all find, and nobody needs to ask.
+ *
+ * A plan goes when its last user lets go of it: the cache is one, and every
+ * request that runs it.
  */
 #ifndef FS_PLAN_CACHE_H
 #define FS_PLAN_CACHE_H
@@ -16,33 +19,43 @@ enum { FS_PLAN_CACHE_MAX = 8 };
 
 /* A plan and what was found out on the way to it. */
 typedef struct fs_cached_plan {
+    uint32_t     n_users;
     uint64_t     key;
     uint64_t     size; /* bytes on the rank where it is largest */
-    uint64_t     used; /* when */
     fs_plan_t   *plan;
     fs_choice_t  choice;
     fs_traffic_t traffic; /* sums only */
     uint64_t     bound;   /* fs_traffic_lower_bound() */
 } fs_cached_plan_t;
 
+/* The caller is its user, and sets the rest. NULL: out of memory, and plan is still
+ * the caller's. */
+fs_cached_plan_t *fs_cached_plan_create(fs_plan_t *plan);
+
+/* One user less. NULL is fine. */
+void fs_cached_plan_release(fs_cached_plan_t *cached);
+
+typedef struct fs_cache_entry {
+    fs_cached_plan_t *cached;
+    uint64_t          used; /* when */
+} fs_cache_entry_t;
+
 /* All zero: empty. */
 typedef struct fs_plan_cache {
-    fs_cached_plan_t entries[FS_PLAN_CACHE_MAX];
+    fs_cache_entry_t entries[FS_PLAN_CACHE_MAX];
     uint32_t         n;
     uint64_t         size; /* of all entries */
     uint64_t         now;  /* counts uses */
 } fs_plan_cache_t;
 
-/* The newest use of an entry, or NULL. Valid until the next add or clear. */
-const fs_cached_plan_t *fs_plan_cache_find(fs_plan_cache_t *cache,
-                                           uint64_t         key);
+/* The caller is a user of it from now on. NULL: there is none. */
+fs_cached_plan_t *fs_plan_cache_find(fs_plan_cache_t *cache, uint64_t key);
 
-/* Keep a plan within limit bytes in all; key is not there yet. True: the plan is
- * the cache's now. False: it is larger than the limit. */
-bool fs_plan_cache_add(fs_plan_cache_t *cache, uint64_t limit,
-                       const fs_cached_plan_t *entry);
+/* Keep a plan, unless it is larger than limit: so many bytes in all. Its key is not
+ * there yet. */
+void fs_plan_cache_add(fs_plan_cache_t *cache, uint64_t limit,
+                       fs_cached_plan_t *cached);
 
-/* Free all plans. */
 void fs_plan_cache_clear(fs_plan_cache_t *cache);
 
 /* What a plan of this rank takes, bytes. */

@@ -2,8 +2,8 @@
 /*
  * Memory that the ranks of one server share.
  *
- * It is had together or not at all, and ranks need only two gathers of the host
- * MPI, which they have anyhow:
+ * All ranks map it, or none do; that takes no more than two gathers of the host
+ * MPI, which are made anyhow:
  *
  *   one rank   fs_shm_offer()    makes a segment
  *   ---------- a gather

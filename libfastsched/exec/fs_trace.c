@@ -33,7 +33,7 @@ typedef struct op_times {
 } op_times_t;
 
 /* Spans that may overlap: messages between servers and inside, each way, and
- * copies. */
+ * what a rank does alone. */
 enum { N_LANES = 5 };
 
 struct fs_trace {
@@ -369,7 +369,7 @@ void fs_trace_ready(fs_trace_t *trace, uint32_t op, uint32_t by)
 
 static uint64_t *busy_of(fs_trace_t *trace, const fs_op_t *op)
 {
-    if (op->kind == FS_OP_COPY) {
+    if (!fs_op_is_message(op)) {
         return &trace->busy[N_LANES - 1];
     }
     return &trace->busy[(op->channel == FS_CH_WIRE ? 0 : 2) +
@@ -424,7 +424,7 @@ void fs_trace_post(fs_trace_t *trace, uint32_t op, uint64_t count)
     pthread_mutex_unlock(&trace->lock);
 }
 
-/* Where a copy reads or writes. */
+/* Where a copy or a reduction reads or writes. */
 static uint8_t buffer_of(const fs_place_t *place, bool packed)
 {
     return (uint8_t)(place->buffer == FS_BUF_STAGING || !packed

@@ -20,19 +20,16 @@ typedef struct fs_trace fs_trace_t;
 
 /* What a call does, in this order; some may be missing. The names are those of
  * the file. */
-#define FS_TRACE_PHASE_MAP(X)      \
-    X(FS_TRACE_CHECK, "check")     \
-    X(FS_TRACE_SUMMARY, "summary") \
-    X(FS_TRACE_PLAN, "plan")       \
-    X(FS_TRACE_AGREE, "agree")     \
-    X(FS_TRACE_RUN, "run")         \
-    X(FS_TRACE_REPORT, "report") /* find the slowest rank */
+#define FS_TRACE_PHASE_MAP(X)    \
+    X(FS_TRACE_CHECK, check)     \
+    X(FS_TRACE_SUMMARY, summary) \
+    X(FS_TRACE_PLAN, plan)       \
+    X(FS_TRACE_AGREE, agree)     \
+    X(FS_TRACE_RUN, run)         \
+    X(FS_TRACE_REPORT, report) /* find the slowest rank */
 
 typedef enum fs_trace_phase {
-#define X(_phase, _name) _phase,
-    FS_TRACE_PHASE_MAP(X)
-#undef X
-        FS_TRACE_PHASES
+    FS_TRACE_PHASE_MAP(FS_LIST_VALUE) FS_TRACE_PHASES
 } fs_trace_phase_t;
 
 /* Whose trace. Borrowed during fs_trace_create() only, topo for life. */

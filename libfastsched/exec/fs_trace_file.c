@@ -15,58 +15,36 @@
 
 #include <inttypes.h>
 
-typedef enum track {
-    TRACK_CALL,
-    TRACK_PLANNED_SEND,
-    TRACK_PLANNED_RECV,
-    TRACK_GIVEN,
-    TRACK_GRANTED,
-    TRACK_WAIT_SEND,
-    TRACK_WAIT_RECV,
-    TRACK_SEND,
-    TRACK_RECV,
-    TRACK_INSIDE_SEND,
-    TRACK_INSIDE_RECV,
-    TRACK_COPY,
-    N_TRACKS
-} track_t;
+/* Rows of the viewer. */
+#define TRACK_MAP(X)                            \
+    X(TRACK_CALL, "call")                       \
+    X(TRACK_PLANNED_SEND, "planned to send")    \
+    X(TRACK_PLANNED_RECV, "planned to receive") \
+    X(TRACK_GIVEN, "grants given")              \
+    X(TRACK_GRANTED, "grants received")         \
+    X(TRACK_WAIT_SEND, "waits to send")         \
+    X(TRACK_WAIT_RECV, "waits to receive")      \
+    X(TRACK_SEND, "send")                       \
+    X(TRACK_RECV, "receive")                    \
+    X(TRACK_INSIDE_SEND, "send inside")         \
+    X(TRACK_INSIDE_RECV, "receive inside")      \
+    X(TRACK_COPY, "copy")
+
+typedef enum track { TRACK_MAP(FS_LIST_VALUE) N_TRACKS } track_t;
 
 enum { TRACK_ROWS = 100 };
 
-static const char *const track_names[] = {
-    [TRACK_CALL]         = "call",
-    [TRACK_PLANNED_SEND] = "planned to send",
-    [TRACK_PLANNED_RECV] = "planned to receive",
-    [TRACK_GIVEN]        = "grants given",
-    [TRACK_GRANTED]      = "grants received",
-    [TRACK_WAIT_SEND]    = "waits to send",
-    [TRACK_WAIT_RECV]    = "waits to receive",
-    [TRACK_SEND]         = "send",
-    [TRACK_RECV]         = "receive",
-    [TRACK_INSIDE_SEND]  = "send inside",
-    [TRACK_INSIDE_RECV]  = "receive inside",
-    [TRACK_COPY]         = "copy",
-};
-
-static const char *const phase_names[] = {
-#define X(_phase, _name) [_phase] = _name,
-    FS_TRACE_PHASE_MAP(X)
+#define X(_track, _name) [_track] = _name,
+static const char *const track_names[] = {TRACK_MAP(X)};
 #undef X
-};
 
-static const char *const channel_names[] = {[FS_CH_WIRE]   = "wire",
-                                            [FS_CH_GATHER] = "gather",
-                                            [FS_CH_REDIST] = "redist",
-                                            [FS_CH_INTRA]  = "intra"};
+static const char *const phase_names[]   = {FS_TRACE_PHASE_MAP(FS_LIST_NAME)};
+static const char *const channel_names[] = {FS_CHANNEL_MAP(FS_LIST_NAME)};
 
 /* fs_buffer_t, then what the MPI packs. */
-static const char *const buffer_names[] = {
-    [FS_BUF_SEND]                 = "send",
-    [FS_BUF_RECV]                 = "recv",
-    [FS_BUF_STAGING]              = "staging",
-    [FS_BUF_PACKED + FS_BUF_SEND] = "packed send",
-    [FS_BUF_PACKED + FS_BUF_RECV] = "packed recv",
-};
+#define PACKED(_buffer, _word) [FS_BUF_PACKED + _buffer] = "packed " #_word,
+static const char *const buffer_names[] = {FS_BUFFER_MAP(FS_LIST_NAME)
+                                               FS_BUFFER_MAP(PACKED)};
 
 /* Which rows there are: slots, a bit each. */
 typedef struct printer {
@@ -110,11 +88,13 @@ static void close_event(printer_t *p)
 
 /* ---- events ---- */
 
+/* Or a reduction: they share a row. */
 static void print_copy(printer_t *p, const fs_event_t *e)
 {
-    const char *name = e->src >= FS_BUF_PACKED   ? "pack"
-                       : e->dst >= FS_BUF_PACKED ? "unpack"
-                                                 : "copy";
+    const char *name = e->op_kind == FS_OP_REDUCE ? "reduce"
+                       : e->src >= FS_BUF_PACKED  ? "pack"
+                       : e->dst >= FS_BUF_PACKED  ? "unpack"
+                                                  : "copy";
 
     fs_json_text(open_event(p, "copy", "X"), "name", name);
     place(p, TRACK_COPY, e->slot, e->post, e->end, e->call);
@@ -138,7 +118,7 @@ static void print_message(printer_t *p, const fs_event_t *e)
 
 static void print_op(printer_t *p, const fs_event_t *e)
 {
-    if (e->op_kind == FS_OP_COPY) {
+    if (e->op_kind == FS_OP_COPY || e->op_kind == FS_OP_REDUCE) {
         print_copy(p, e);
     } else {
         print_message(p, e);

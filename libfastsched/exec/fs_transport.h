@@ -108,9 +108,21 @@ typedef struct fs_net_ops {
     void (*destroy)(fs_net_t *net);
 } fs_net_ops_t;
 
+/* What goes on when the net has moved: the queue of a communicator, while there
+ * is something in it. */
+typedef struct fs_task fs_task_t;
+struct fs_task {
+    /* Once in every turn, under the lock; may take itself off the list. look: it
+     * is time to look at the clock. */
+    void (*turn)(fs_task_t *task, bool look);
+    fs_task_t *next;
+};
+
 struct fs_net {
     const fs_net_ops_t *ops;
     pthread_mutex_t     lock;
+    fs_task_t          *tasks;
+    uint32_t            n_waiting; /* calls that turn it until they are done */
     /* Of devices that messages may be in: bits 1 << fs_mem_kind_t. */
     unsigned    mem_kinds;
     bool        rdma; /* it reads and writes there itself, with no copies */
@@ -121,17 +133,24 @@ struct fs_net {
                   end */
     uint64_t n_dropped; /* messages that came with a wrong secret */
     uint64_t events;    /* that fs_net_turn() has seen, ever */
-    uint32_t idle;      /* turns since the last event */
+    uint32_t turns;
+    uint32_t idle; /* turns since the last event */
 };
 
-/* All that drive a net do it by this call, under the lock. */
-static inline unsigned fs_net_turn(fs_net_t *net)
-{
-    unsigned events = net->ops->progress(net);
+/* One turn: the network, then every task of the process. All that drive a net do
+ * it by this call, under the lock. */
+unsigned fs_net_turn(fs_net_t *net);
 
-    net->events += events;
-    net->idle = events > 0 ? 0 : net->idle + 1;
-    return events;
+/* Likewise under the lock. */
+void fs_net_add(fs_net_t *net, fs_task_t *task);
+void fs_net_remove(fs_net_t *net, fs_task_t *task);
+
+/* In a wait, is it time to look at the clock and to let the MPI have a turn? */
+static inline bool fs_net_is_quiet(unsigned events, unsigned turn)
+{
+    enum { BUSY_TURNS = 16 };
+
+    return events == 0 || turn % BUSY_TURNS == 0;
 }
 
 /* Keys: channel, call or round, number. */

@@ -39,11 +39,9 @@ fs_status_t fs_ucx_status(ucs_status_t status)
 ucs_memory_type_t fs_ucx_memory_type(fs_mem_kind_t kind)
 {
     static const ucs_memory_type_t types[] = {
-        [FS_MEM_HOST]         = UCS_MEMORY_TYPE_HOST,
-        [FS_MEM_CUDA]         = UCS_MEMORY_TYPE_CUDA,
-        [FS_MEM_CUDA_MANAGED] = UCS_MEMORY_TYPE_CUDA_MANAGED,
-        [FS_MEM_ROCM]         = UCS_MEMORY_TYPE_ROCM,
-        [FS_MEM_ROCM_MANAGED] = UCS_MEMORY_TYPE_ROCM_MANAGED,
+#define X(_kind, _word, _ucx) [_kind] = UCS_MEMORY_TYPE_##_ucx,
+        FS_MEM_MAP(X)
+#undef X
     };
 
     return types[kind];

@@ -216,7 +216,7 @@ static unsigned mem_kinds_of(const ucx_context_t *c)
     unsigned           kinds = 0;
 
     if (fs_ucx.ucp_context_query(c->context, &attr) == UCS_OK) {
-        for (int k = FS_MEM_CUDA; k <= FS_MEM_ROCM_MANAGED; ++k) {
+        for (int k = FS_MEM_HOST + 1; k < FS_N_MEM_KINDS; ++k) {
             if (attr.memory_types >> fs_ucx_memory_type((fs_mem_kind_t)k) & 1) {
                 kinds |= 1u << k;
             }

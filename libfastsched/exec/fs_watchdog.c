@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens when nothing happens, and the words for it. */
+/* Stall detection and diagnostics. */
 #include "exec/fs_watchdog.h"
 
 #include "exec/fs_clock.h"
-#include "exec/fs_coll.h"
 #include "exec/fs_line.h"
+#include "exec/fs_request.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
 
@@ -95,7 +95,7 @@ static void say_local(fs_line_t *line, const fs_coll_t *coll)
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         const fs_op_t *op = &plan->ops[k];
 
-        if (op->kind != FS_OP_COPY && !fs_op_is_wire(op) &&
+        if (fs_op_is_message(op) && !fs_op_is_wire(op) &&
             fs_exec_is_ready(coll->exec, k) &&
             !fs_exec_is_done(coll->exec, k)) {
             fs_line_say(line, "; waits for ");
@@ -131,16 +131,17 @@ static void say_missing_words(fs_line_t *line, const fs_coll_t *coll)
 
     for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
         if (fs_meta_awaits(coll->meta, r)) {
-            fs_line_say(line, first ? "; waits for the word of " : ", ");
+            fs_line_say(line, first ? "; no summary yet from " : ", ");
             say_rank(line, coll, r);
             first = false;
         }
     }
 }
 
-void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
-                     const char *where, char *text, size_t text_len)
+void fs_request_explain(const fs_request_t *request, fs_status_t status,
+                        const char *where, char *text, size_t text_len)
 {
+    const fs_coll_t *coll = request->coll;
     const fs_plan_t *plan = fs_exec_plan(coll->exec);
     fs_line_t        line = {text, text_len, 0};
     uint32_t         culprit;
@@ -158,7 +159,7 @@ void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
         return;
     }
     culprit = fs_exec_culprit(coll->exec);
-    if (culprit != FS_NO_OP && plan->ops[culprit].kind != FS_OP_COPY) {
+    if (culprit != FS_NO_OP && fs_op_is_message(&plan->ops[culprit])) {
         fs_line_say(&line, ", with ");
         say_rank(&line, coll, plan->ops[culprit].peer);
     }
@@ -167,10 +168,10 @@ void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
 
 /* ---- the watch ---- */
 
-void fs_coll_watch_start(fs_coll_t *coll)
+void fs_request_watch_start(fs_request_t *request)
 {
-    fs_watchdog_start(&coll->watchdog,
-                      coll->params.watchdog * UINT64_C(1000000000),
+    fs_watchdog_start(&request->watchdog,
+                      request->coll->params.watchdog * UINT64_C(1000000000),
                       fs_now_ns());
 }
 
@@ -184,16 +185,17 @@ static void warn(const fs_coll_t *coll)
         return;
     }
     say_rank(&line, coll, coll->rank);
-    fs_line_say(&line,
-                " has been waiting in call %llu for %u s, which is no error",
+    fs_line_say(&line, " has been waiting in call %llu for %u s (not an error)",
                 (unsigned long long)coll->stats.calls, coll->params.watchdog);
     say_missing_words(&line, coll);
-    coll->host.warn(coll->host.ctx, text);
+    coll->host.warn(coll->host.process, text);
 }
 
-static fs_status_t stall(fs_coll_t *coll)
+static fs_status_t stall(const fs_request_t *request)
 {
-    if (!coll->summarised) {
+    const fs_coll_t *coll = request->coll;
+
+    if (!request->outcome.summarised) {
         warn(coll);
         return FS_INPROGRESS;
     }
@@ -204,16 +206,19 @@ static fs_status_t stall(fs_coll_t *coll)
     return FS_INPROGRESS;
 }
 
-fs_status_t fs_coll_watch(fs_coll_t *coll)
+fs_status_t fs_request_watch(fs_request_t *request)
 {
-    switch (fs_watchdog_look(&coll->watchdog, coll->net->events, fs_now_ns())) {
+    const fs_coll_t *coll = request->coll;
+
+    switch (
+        fs_watchdog_look(&request->watchdog, coll->net->events, fs_now_ns())) {
     case FS_WATCHDOG_FINE:
         break;
     case FS_WATCHDOG_BEAT:
         fs_exec_beat(coll->exec);
         break;
     case FS_WATCHDOG_STALL:
-        return stall(coll);
+        return stall(request);
     }
     return FS_INPROGRESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The watch over one wait of a call: what if nothing happens any more?
+ * The watch over one step of a request: what if nothing happens any more?
  *
  * A sign of life is an event of the network: bytes, ends of messages, grants.
  * Before the summary is over it is no fault if there is none for long, because
@@ -23,7 +23,7 @@
 #define FS_WATCHDOG_H
 
 #include "base/fs_arith.h"
-#include "fastsched_exec.h"
+#include "exec/fs_collective.h"
 
 /* In the time that is too long. */
 enum {
@@ -79,18 +79,19 @@ fs_watchdog_look(fs_watchdog_t *dog, uint64_t events, uint64_t now_ns)
     return FS_WATCHDOG_FINE;
 }
 
-/* ---- the watch over a communicator ---- */
+/* ---- the watch over a request ---- */
 
-void fs_coll_watch_start(fs_coll_t *coll);
+/* A step begins. */
+void fs_request_watch_start(fs_request_t *request);
 
-/* To be called now and then during the wait, under the net's lock.
+/* To be called now and then during the step, under the net's lock.
  * FS_INPROGRESS; FS_ERR_STALLED: the wait is over. A program is given up and
  * ends by itself. */
-fs_status_t fs_coll_watch(fs_coll_t *coll);
+fs_status_t fs_request_watch(fs_request_t *request);
 
 /* One line about an error of a call, before its plan goes: where it happened,
  * and what this rank was waiting for. */
-void fs_coll_explain(const fs_coll_t *coll, fs_status_t status,
-                     const char *where, char *text, size_t text_len);
+void fs_request_explain(const fs_request_t *request, fs_status_t status,
+                        const char *where, char *text, size_t text_len);
 
 #endif

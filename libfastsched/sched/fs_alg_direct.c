@@ -38,10 +38,11 @@ static void emit_step(fs_emit_t *em, uint32_t to, uint64_t sent, uint32_t from,
                               fs_u64_min(em->chunk, sent - at));
         }
         if (at < received) {
-            fs_emit_order_wire_recv(
-                em, fs_emit_recv_user(em, &em->in_ring, FS_CH_WIRE, from,
-                                      fs_in_recv(from, at),
-                                      fs_u64_min(em->chunk, received - at)));
+            fs_recv_order_add(
+                &em->wire_recvs,
+                fs_emit_recv_user(em, &em->in_ring, FS_CH_WIRE, from,
+                                  fs_in_recv(from, at),
+                                  fs_u64_min(em->chunk, received - at)));
         }
     }
 }
@@ -62,16 +63,16 @@ static void emit_wire(fs_emit_t *em)
     }
 }
 
-bool fs_alg_direct_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst)
+static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                  uint32_t src, uint32_t dst)
 {
     (void)topo;
     (void)params;
     return src != dst;
 }
 
-fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan)
+static fs_status_t build(const fs_plan_request_t *request,
+                         fs_program_t *program, fs_plan_t *plan)
 {
     fs_arena_t  arena = {0};
     fs_emit_t   em;
@@ -85,3 +86,5 @@ fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
     fs_arena_fini(&arena);
     return status;
 }
+
+const fs_algorithm_t fs_alg_direct = {.build = build, .talks = talks};

@@ -51,7 +51,7 @@ typedef struct laying {
     const uint32_t  *start;   /* [n_dst] where rails start */
     uint32_t         n_lanes; /* rails that start at different ranks */
     fs_streams_t    *streams;
-    uint32_t         n_segments;
+    uint32_t         n_extents;
 } laying_t;
 
 static uint64_t cell(const fs_tile_t *tile, uint32_t i, uint32_t j)
@@ -65,12 +65,11 @@ static uint64_t lay(laying_t *l, uint32_t i, uint32_t rail, uint64_t pos)
     uint64_t bytes = cell(l->tile, i, rail);
 
     if (bytes > 0) {
-        l->streams->segments[l->n_segments++] =
-            (fs_segment_t){.src_local = i,
-                           .dst_local = rail,
-                           .dst_lane  = rail,
-                           .len_bytes = bytes,
-                           .pos       = pos};
+        l->streams->extents[l->n_extents++] = (fs_extent_t){.src_local = i,
+                                                            .dst_local = rail,
+                                                            .dst_lane  = rail,
+                                                            .len_bytes = bytes,
+                                                            .pos       = pos};
     }
     return pos + bytes;
 }
@@ -101,7 +100,7 @@ static void lay_rail(laying_t *l, uint32_t rail, uint64_t direct_pos,
 {
     uint32_t n_src = l->tile->n_src, start = l->start[rail];
 
-    l->streams->first[rail] = l->n_segments;
+    l->streams->first[rail] = l->n_extents;
     lay(l, start, rail, direct_pos);
     for (uint32_t d = 1; d < n_src; ++d) {
         gathered_pos = lay(l, (start + d) % n_src, rail, gathered_pos);
@@ -131,9 +130,9 @@ static fs_status_t lay_rails(const fs_tile_t *tile, uint32_t n_lanes,
     streams->n_lanes = tile->n_dst;
     streams->first =
         fs_arena_calloc(arena, (size_t)tile->n_dst + 1, sizeof(uint32_t));
-    streams->segments = fs_arena_calloc(
-        arena, (size_t)tile->n_src * tile->n_dst, sizeof(*streams->segments));
-    if (direct == NULL || streams->first == NULL || streams->segments == NULL) {
+    streams->extents = fs_arena_calloc(arena, (size_t)tile->n_src * tile->n_dst,
+                                       sizeof(*streams->extents));
+    if (direct == NULL || streams->first == NULL || streams->extents == NULL) {
         return FS_ERR_NOMEM;
     }
     rails->direct = set_begins(&l, true, 0, direct);
@@ -141,7 +140,7 @@ static fs_status_t lay_rails(const fs_tile_t *tile, uint32_t n_lanes,
     for (uint32_t j = 0; j < tile->n_dst; ++j) {
         lay_rail(&l, j, direct[j / n_lanes], direct[n_sets + j / n_lanes]);
     }
-    streams->first[tile->n_dst] = l.n_segments;
+    streams->first[tile->n_dst] = l.n_extents;
     return FS_OK;
 }
 
@@ -213,18 +212,18 @@ static fs_status_t prepare(pipe2d_t *p)
  * sends and receives side by side. */
 static fs_status_t emit_phase(pipe2d_t *p, fs_emit_t *em, bool direct)
 {
-    uint32_t    n   = p->topo->n_servers - 1;
-    fs_slice_t *out = fs_arena_calloc(&p->arena, 2 * (size_t)n, sizeof(*out));
-    fs_slice_t *in;
-    fs_side_t   sides[2];
-    uint64_t    now = 0;
+    uint32_t      n   = p->topo->n_servers - 1;
+    fs_slice_t   *out = fs_arena_calloc(&p->arena, 2 * (size_t)n, sizeof(*out));
+    fs_slice_t   *in;
+    fs_timeline_t timelines[2];
+    uint64_t      now = 0;
 
     if (out == NULL) {
         return FS_ERR_NOMEM;
     }
-    in       = out + n;
-    sides[0] = (fs_side_t){true, out, n};
-    sides[1] = (fs_side_t){false, in, n};
+    in           = out + n;
+    timelines[0] = (fs_timeline_t){true, out, n};
+    timelines[1] = (fs_timeline_t){false, in, n};
     for (uint32_t k = 0; k < n; ++k) {
         rails_t *o = &p->out[k], *i = &p->in[k];
         uint64_t sent     = direct ? o->direct : o->end - o->direct;
@@ -236,7 +235,7 @@ static fs_status_t emit_phase(pipe2d_t *p, fs_emit_t *em, bool direct)
                               fs_u64_max(received, 1), 0};
         now += fs_u64_max(1, fs_u64_max(sent, received));
     }
-    fs_flow_run(em, sides, 2, NULL);
+    fs_flow_run(em, timelines, 2, NULL);
     return FS_OK;
 }
 
@@ -261,8 +260,8 @@ static fs_status_t emit(pipe2d_t *p, fs_program_t *program, fs_plan_t *plan)
     return status;
 }
 
-bool fs_alg_pipe2d_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst)
+static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                  uint32_t src, uint32_t dst)
 {
     (void)params;
     return rail_start(topo, fs_topo_server(topo, src),
@@ -270,8 +269,8 @@ bool fs_alg_pipe2d_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                       fs_topo_local(topo, dst)) == fs_topo_local(topo, src);
 }
 
-fs_status_t fs_alg_pipe2d_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan)
+static fs_status_t build(const fs_plan_request_t *request,
+                         fs_program_t *program, fs_plan_t *plan)
 {
     pipe2d_t    p = {.request = request,
                      .topo    = request->topo,
@@ -285,3 +284,5 @@ fs_status_t fs_alg_pipe2d_build(const fs_plan_request_t *request,
     fs_arena_fini(&p.arena);
     return status;
 }
+
+const fs_algorithm_t fs_alg_pipe2d = {.build = build, .talks = talks};

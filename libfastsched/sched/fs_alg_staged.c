@@ -15,7 +15,9 @@
  * lines whole, and the last transfer of a pair takes all that is left: streams
  * are a little longer than the schedule thinks where capacities are rounded up.
  */
+#include "sched/fs_balance_modes.h"
 #include "sched/fs_flow.h"
+#include "sched/fs_schedule.h"
 #include "sched/fs_tiles.h"
 #include "sched/fs_topo.h"
 
@@ -61,7 +63,7 @@ typedef struct staged {
     fs_schedule_t           *schedule;
     cut_tile_t              *cut;    /* [n_servers] out, then [n_servers] in */
     route_t                 *routes; /* [n_own x n_nodes] out, then in */
-    fs_side_t               *sides;  /* [n_own] out, then [n_own] in */
+    fs_timeline_t           *timelines; /* [n_own] out, then [n_own] in */
 } staged_t;
 
 /* 64-bit divisions are slow, and there are N x N of them. */
@@ -212,9 +214,9 @@ static fs_status_t open_route(void *ctx, const fs_slice_t *slice, bool outgoing)
 static route_t *find_route(staged_t *st, bool outgoing, uint32_t own,
                            uint32_t other)
 {
-    uint32_t w     = st->home[other];
-    uint32_t side  = outgoing ? own : st->n_own + own;
-    route_t *route = &st->routes[(size_t)side * st->nodes.n_nodes + other];
+    uint32_t w        = st->home[other];
+    uint32_t timeline = outgoing ? own : st->n_own + own;
+    route_t *route = &st->routes[(size_t)timeline * st->nodes.n_nodes + other];
 
     route->other = w;
     other -= fs_nodes_first(&st->nodes, w);
@@ -224,15 +226,15 @@ static route_t *find_route(staged_t *st, bool outgoing, uint32_t own,
     return route;
 }
 
-/* The side of a transfer's end, if it is here: else NULL. */
-static fs_side_t *side_of(const staged_t *st, const fs_transfer_t *transfer,
-                          bool outgoing)
+/* The timeline of a transfer's end, if it is here: else NULL. */
+static fs_timeline_t *timeline_of(const staged_t      *st,
+                                  const fs_transfer_t *transfer, bool outgoing)
 {
     uint32_t node = outgoing ? transfer->src : transfer->dst;
     uint32_t own  = node - fs_nodes_first(&st->nodes, st->server);
 
     return own >= st->n_own ? NULL
-                            : &st->sides[outgoing ? own : st->n_own + own];
+                            : &st->timelines[outgoing ? own : st->n_own + own];
 }
 
 /* The next slice of a route. */
@@ -257,30 +259,31 @@ static void add_slice(staged_t *st, const fs_transfer_t *transfer,
     slice->sender = transfer->src;
 }
 
-/* How many slices each side has: its list. */
-static fs_status_t make_sides(staged_t *st)
+/* How many slices each timeline has: its list. */
+static fs_status_t make_timelines(staged_t *st)
 {
     const fs_schedule_t *schedule = st->schedule;
     fs_slice_t          *list =
         fs_arena_alloc(&st->arena, 2 * schedule->n_transfers, sizeof(*list));
 
-    st->sides =
-        fs_arena_calloc(&st->arena, 2 * (size_t)st->n_own, sizeof(*st->sides));
-    if (list == NULL || st->sides == NULL) {
+    st->timelines = fs_arena_calloc(&st->arena, 2 * (size_t)st->n_own,
+                                    sizeof(*st->timelines));
+    if (list == NULL || st->timelines == NULL) {
         return FS_ERR_NOMEM;
     }
     for (size_t k = 0; k < 2 * schedule->n_transfers; ++k) {
-        fs_side_t *side = side_of(st, &schedule->transfers[k / 2], k % 2 == 0);
+        fs_timeline_t *timeline =
+            timeline_of(st, &schedule->transfers[k / 2], k % 2 == 0);
 
-        if (side != NULL) {
-            ++side->n;
+        if (timeline != NULL) {
+            ++timeline->n;
         }
     }
     for (uint32_t k = 0; k < 2 * st->n_own; ++k) {
-        st->sides[k].outgoing = k < st->n_own;
-        st->sides[k].list     = list;
-        list += st->sides[k].n;
-        st->sides[k].n = 0;
+        st->timelines[k].outgoing = k < st->n_own;
+        st->timelines[k].list     = list;
+        list += st->timelines[k].n;
+        st->timelines[k].n = 0;
     }
     return FS_OK;
 }
@@ -288,7 +291,7 @@ static fs_status_t make_sides(staged_t *st)
 static fs_status_t make_slices(staged_t *st)
 {
     size_t      n_routes = 2 * (size_t)st->n_own * st->nodes.n_nodes;
-    fs_status_t status   = make_sides(st);
+    fs_status_t status   = make_timelines(st);
 
     st->cut    = fs_arena_calloc(&st->arena, 2 * (size_t)st->topo->n_servers,
                                  sizeof(*st->cut));
@@ -298,10 +301,11 @@ static fs_status_t make_slices(staged_t *st)
     }
     for (size_t k = 0; k < 2 * st->schedule->n_transfers; ++k) {
         const fs_transfer_t *transfer = &st->schedule->transfers[k / 2];
-        fs_side_t           *side     = side_of(st, transfer, k % 2 == 0);
+        fs_timeline_t       *timeline = timeline_of(st, transfer, k % 2 == 0);
 
-        if (side != NULL) {
-            add_slice(st, transfer, side->outgoing, &side->list[side->n++]);
+        if (timeline != NULL) {
+            add_slice(st, transfer, timeline->outgoing,
+                      &timeline->list[timeline->n++]);
         }
     }
     return fs_tiles_init(&st->tiles, st->request, &st->arena);
@@ -315,7 +319,7 @@ static fs_status_t emit(staged_t *st, fs_program_t *program, fs_plan_t *plan)
         fs_emit_init(&em, st->request, program, plan, &st->arena);
 
     if (status == FS_OK) {
-        fs_flow_run(&em, st->sides, 2 * st->n_own, &opener);
+        fs_flow_run(&em, st->timelines, 2 * st->n_own, &opener);
         fs_emit_intra(&em, FS_NO_OP);
         plan->decompose      = st->schedule->decompose;
         plan->n_stages       = st->schedule->n_stages;
@@ -325,12 +329,22 @@ static fs_status_t emit(staged_t *st, fs_program_t *program, fs_plan_t *plan)
     return status;
 }
 
-/* DHBvN's lanes are full permutations, whatever balance the user asked for:
- * they pair servers of as many lanes. */
+/* Some schedules come with a balance, whatever the user asked for. */
+static fs_balance_t balance_of(const fs_plan_params_t *params)
+{
+    const fs_decompose_method_t *method =
+        fs_decompose_method(params->decompose);
+
+    return method != NULL && method->fixes_balance ? method->balance
+                                                   : params->balance;
+}
+
+/* DHBvN's lanes are full permutations: they pair servers of as many lanes. */
 static bool permutes_lanes(const fs_plan_params_t *params)
 {
-    return params->balance == FS_BALANCE_ROWCOL ||
-           params->decompose == FS_DECOMPOSE_HIERARCHICAL;
+    const fs_balance_mode_t *mode = fs_balance_mode(balance_of(params));
+
+    return mode != NULL && mode->permutes_lanes;
 }
 
 static fs_status_t find_nodes(staged_t *st)
@@ -351,10 +365,10 @@ static fs_status_t find_nodes(staged_t *st)
     return st->home == NULL ? FS_ERR_NOMEM : FS_OK;
 }
 
-/* Each lane to its like in the nodes of its pair, but ROWCOL lets any lane talk
- * to any. */
-bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst)
+/* Each lane to its like in the nodes of its pair, unless any lane may talk to
+ * any. */
+static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
+                  uint32_t src, uint32_t dst)
 {
     uint32_t a = fs_topo_lane(topo, src), b = fs_topo_lane(topo, dst);
     uint32_t u = fs_topo_server(topo, src), w = fs_topo_server(topo, dst);
@@ -368,14 +382,12 @@ bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
     return fs_nodes_talk(topo, u, w, a, b);
 }
 
-fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan)
+static fs_status_t build(const fs_plan_request_t *request,
+                         fs_program_t *program, fs_plan_t *plan)
 {
     staged_t    st = {.request = request,
                       .topo    = request->topo,
-                      .balance = permutes_lanes(request->params)
-                                     ? FS_BALANCE_ROWCOL
-                                     : request->params->balance,
+                      .balance = balance_of(request->params),
                       .server  = fs_topo_server(request->topo, request->rank)};
     fs_status_t status;
 
@@ -439,3 +451,5 @@ fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
     fs_arena_fini(&st.arena);
     return status;
 }
+
+const fs_algorithm_t fs_alg_staged = {.build = build, .talks = talks};

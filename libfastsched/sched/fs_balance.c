@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Balance inside the server before the slow link (FAST §4.1): a table of modes,
- * each in a file of its own.
+ * Balance inside the server before the slow link (FAST §4.1): modes, each in a
+ * file of its own; those of the papers in papers/.
  *
  * The blocks of a tile are cut into streams of about equal length, one a lane.
  * A byte whose source is not the lane's sender has to be gathered first, one
@@ -12,25 +12,23 @@
 
 #include "base/fs_arith.h"
 
-static const struct {
-    const char       *name;
-    fs_balance_cut_t *cut;
-} modes[] = {
-    /* fewest moves of all that pair lanes with their namesakes */
-    [FS_BALANCE_MINMOVE] = {"minmove", fs_balance_minmove},
-    /* equal rows; bytes for one destination together */
-    [FS_BALANCE_EQUALIZE] = {"equalize", fs_balance_equalize},
-    /* few splits: the largest block first, to its destination's lane */
-    [FS_BALANCE_GREEDY] = {"greedy", fs_balance_greedy},
-    /* fewest moves of all, but lanes change partners many times */
-    [FS_BALANCE_ROWCOL] = {"rowcol", fs_balance_rowcol},
+static const char *const names[] = {FS_BALANCE_MAP(FS_LIST_NAME)
+                                        FS_PAPERS_BALANCE_MAP(FS_LIST_NAME)};
+
+static const fs_balance_mode_t *const modes[] = {
+#define X(_how, _word, _text) [_how] = &fs_balance_##_word,
+    FS_BALANCE_MAP(X)
+#undef X
 };
 
-enum { N_MODES = sizeof(modes) / sizeof(modes[0]) };
+const fs_balance_mode_t *fs_balance_mode(fs_balance_t how)
+{
+    return (size_t)how < FS_N_BALANCES ? modes[how] : fs_papers_balance(how);
+}
 
 const char *fs_balance_name(fs_balance_t how)
 {
-    return (size_t)how < N_MODES ? modes[how].name : "unknown";
+    return fs_balance_mode(how) == NULL ? "unknown" : names[how];
 }
 
 uint64_t fs_balance_capacity(uint64_t total_bytes, uint32_t n_lanes)
@@ -46,26 +44,29 @@ uint64_t fs_balance_capacity(uint64_t total_bytes, uint32_t n_lanes)
 uint64_t fs_balance_longest(fs_balance_t how, uint64_t total_bytes,
                             uint32_t n_lanes)
 {
-    uint64_t capacity = fs_balance_capacity(total_bytes, n_lanes);
+    uint64_t capacity             = fs_balance_capacity(total_bytes, n_lanes);
+    const fs_balance_mode_t *mode = fs_balance_mode(how);
 
-    return how == FS_BALANCE_GREEDY ? capacity + capacity / 20 : capacity;
+    return mode == NULL || mode->slack == 0 ? capacity
+                                            : capacity + capacity / mode->slack;
 }
 
 fs_status_t fs_balance_view(fs_balance_t how, const fs_tile_t *tile,
                             const fs_viewer_t *viewer, fs_arena_t *arena,
                             fs_streams_t *streams_p)
 {
-    size_t   blocks = (size_t)tile->n_src * tile->n_dst;
-    uint64_t total  = 0;
+    const fs_balance_mode_t *mode   = fs_balance_mode(how);
+    size_t                   blocks = (size_t)tile->n_src * tile->n_dst;
+    uint64_t                 total  = 0;
 
-    if ((size_t)how >= N_MODES) {
+    if (mode == NULL) {
         return FS_ERR_INVAL;
     }
     for (size_t b = 0; b < blocks; ++b) {
         total += tile->bytes[b];
     }
-    return (tile->shared ? fs_balance_shared : modes[how].cut)(
-        tile, total, viewer, arena, streams_p);
+    return (tile->shared ? fs_balance_cut_shared
+                         : mode->cut)(tile, total, viewer, arena, streams_p);
 }
 
 fs_status_t fs_balance_tile(fs_balance_t how, const fs_tile_t *tile,

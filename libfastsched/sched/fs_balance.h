@@ -13,34 +13,34 @@ enum { FS_BALANCE_ALIGN = 128, FS_BALANCE_LARGE = 64 * FS_BALANCE_ALIGN };
 
 /* Bytes of block (src_local, dst_local) that travel on a lane. The sending
  * lane is the index into fs_streams_t.first. */
-typedef struct fs_segment {
+typedef struct fs_extent {
     uint32_t src_local;
     uint32_t dst_local;
     uint32_t dst_lane;  /* lane of the receiving server on which they arrive */
     uint64_t offset;    /* in the block, bytes */
     uint64_t len_bytes; /* never 0 */
     uint64_t pos;       /* in the lane stream, bytes */
-} fs_segment_t;
+} fs_extent_t;
 
 /*
- * The streams of one tile, all lanes. Sending lane l holds segments first[l] to
+ * The streams of one tile, all lanes. Sending lane l holds extents first[l] to
  * first[l + 1] - 1, in the order in which they travel: by pos, and none
  * overlaps the next.
  *
  * At any pos the sending lanes that have a byte there and the lanes on which
  * those bytes arrive are paired one to one. MINMOVE, EQUALIZE and GREEDY go
  * from each lane to its namesake (merged peer transfer, FAST §4.1): dst_lane is
- * the sending lane, and a segment begins where the one before it ends. With
+ * the sending lane, and an extent begins where the one before it ends. With
  * ROWCOL a sending lane visits several receiving lanes, one after another, and
  * is idle where another lane still needs its receiver: then there is a gap, and
  * pos is not the sum of the lengths before it; a stream ends with its last
- * segment.
+ * extent.
  */
 typedef struct fs_streams {
-    uint32_t      n_lanes;
-    uint32_t     *first; /* [n_lanes + 1] */
-    fs_segment_t *segments;
-    uint64_t     *end; /* [n_lanes] where a stream ends, with merged peer
+    uint32_t     n_lanes;
+    uint32_t    *first; /* [n_lanes + 1] */
+    fs_extent_t *extents;
+    uint64_t    *end; /* [n_lanes] where a stream ends, with merged peer
                           transfer; else NULL */
 } fs_streams_t;
 
@@ -99,11 +99,11 @@ fs_status_t fs_balance_tile(fs_balance_t how, const fs_tile_t *tile,
                             fs_arena_t *arena, fs_streams_t *streams_p);
 
 /*
- * As fs_balance_tile(), for one rank: the segments of the lanes that the viewer
+ * As fs_balance_tile(), for one rank: the extents of the lanes that the viewer
  * serves and those of its own blocks are all there, others may be left out. So
  * there may be gaps on lanes that it does not serve.
  *
- * One rank needs 22 of the 71 segments or so of a tile with 8 lanes, and MINMOVE
+ * One rank needs 22 of the 71 extents or so of a tile with 8 lanes, and MINMOVE
  * writes no others.
  */
 fs_status_t fs_balance_view(fs_balance_t how, const fs_tile_t *tile,
@@ -116,6 +116,34 @@ fs_status_t fs_balance_view(fs_balance_t how, const fs_tile_t *tile,
 fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_nodes_t *nodes,
                               const uint64_t *rank_bytes, uint32_t u,
                               uint32_t w, fs_arena_t *arena, fs_tile_t *tile);
+
+/* The word users type: "minmove", "equalize", "greedy", "rowcol"; "unknown" for
+ * what is not in this program. */
+const char *fs_balance_name(fs_balance_t how);
+
+/*
+ * Bytes that balance moves inside all servers together, beyond those that stay
+ * there anyway.
+ *
+ * @param[in]  topo        Lanes included.
+ * @param[in]  how         See fs_balance_t.
+ * @param[in]  rank_bytes  [n_ranks x n_ranks] row-major, [src][dst], bytes.
+ *                         Blocks inside a server are ignored. Read during the
+ *                         call only.
+ * @param[out] gather_p    Bytes that another rank than their source sends to
+ *                         the other server. Set on FS_OK only, like redist_p.
+ * @param[out] redist_p    Bytes that another rank than their destination
+ *                         receives there. A byte may count in both.
+ * @return FS_OK; FS_ERR_INVAL (how is not in this program); FS_ERR_OVERFLOW (one
+ *         server sends another more than 2^62, or all moves pass 64 bits);
+ *         FS_ERR_NOMEM
+ *
+ * Memory: that of the largest pair of servers. Time: that of fs_balance_tile()
+ * for each pair.
+ */
+fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
+                             const uint64_t *rank_bytes, uint64_t *gather_p,
+                             uint64_t *redist_p);
 
 /*
  * Bytes that streams move inside the servers: gathered, because another rank

@@ -2,8 +2,6 @@
 /* Dealing blocks to lanes and sorting what was dealt into streams. */
 #include "sched/fs_balance_modes.h"
 
-#include "base/fs_assert.h"
-
 void fs_balance_lanes_of(uint32_t n_lanes, const uint32_t *proxy,
                          uint32_t n_local, uint32_t *lane_of)
 {
@@ -29,11 +27,11 @@ fs_status_t fs_deal_init(fs_deal_t *deal, const fs_tile_t *tile, uint64_t total,
         .src_lane = fs_arena_calloc(arena, tile->n_src, sizeof(uint32_t)),
         .dst_lane = fs_arena_calloc(arena, tile->n_dst, sizeof(uint32_t)),
         /* A fs_deal_put() ends a block or closes a lane. */
-        .segments =
-            fs_arena_calloc(arena, blocks + lanes, sizeof(*deal->segments)),
+        .extents =
+            fs_arena_calloc(arena, blocks + lanes, sizeof(*deal->extents)),
     };
     if (deal->done == NULL || deal->room == NULL || deal->src_lane == NULL ||
-        deal->dst_lane == NULL || deal->segments == NULL) {
+        deal->dst_lane == NULL || deal->extents == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t l = 0; l < tile->n_lanes; ++l) {
@@ -73,54 +71,13 @@ void fs_deal_put(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane)
     if (len == 0) {
         return;
     }
-    deal->segments[deal->n_segments++] =
-        (fs_segment_t){i, j, lane, deal->done[block], len, 0};
+    deal->extents[deal->n_extents++] =
+        (fs_extent_t){i, j, lane, deal->done[block], len, 0};
     deal->done[block] += len;
     deal->room[lane] = room - len;
 }
 
-/* Row i from column j on, once around. */
-static void keep_row(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane)
-{
-    for (uint32_t n = 0; n < deal->tile->n_dst; ++n) {
-        fs_deal_put(deal, i, j, lane);
-        j = j + 1 == deal->tile->n_dst ? 0 : j + 1;
-    }
-}
-
-/* What is left of row i to lanes with room; none below *open_p has any. */
-static void give_row(fs_deal_t *deal, uint32_t i, uint32_t *open_p)
-{
-    const fs_tile_t *tile = deal->tile;
-
-    for (uint32_t j = 0; j < tile->n_dst; ++j) {
-        size_t block = (size_t)i * tile->n_dst + j;
-
-        while (deal->done[block] != tile->bytes[block]) {
-            fs_assert(*open_p < tile->n_lanes);
-            if (deal->room[*open_p] == 0) {
-                ++*open_p;
-            } else {
-                fs_deal_put(deal, i, j, *open_p);
-            }
-        }
-    }
-}
-
-void fs_deal_rows(fs_deal_t *deal)
-{
-    const fs_tile_t *tile = deal->tile;
-    uint32_t         open = 0;
-
-    for (uint32_t l = 0; l < tile->n_lanes; ++l) {
-        keep_row(deal, tile->src_proxy[l], tile->dst_proxy[l], l);
-    }
-    for (uint32_t i = 0; i < tile->n_src; ++i) {
-        give_row(deal, i, &open);
-    }
-}
-
-uint32_t fs_deal_by_moves(const fs_tile_t *tile, const fs_segment_t *s)
+uint32_t fs_deal_by_moves(const fs_tile_t *tile, const fs_extent_t *s)
 {
     bool gather = s->src_local != tile->src_proxy[s->dst_lane];
     bool redist = s->dst_local != tile->dst_proxy[s->dst_lane];
@@ -138,13 +95,13 @@ fs_status_t fs_deal_finish(const fs_deal_t *deal, fs_deal_turn_t *turn,
     uint32_t *at     = fs_arena_calloc(arena, n_keys, sizeof(*at));
     uint32_t *first = fs_arena_calloc(arena, (size_t)lanes + 1, sizeof(*first));
     uint64_t *end   = fs_arena_calloc(arena, lanes, sizeof(*end));
-    fs_segment_t *out = fs_arena_calloc(arena, deal->n_segments, sizeof(*out));
+    fs_extent_t *out = fs_arena_calloc(arena, deal->n_extents, sizeof(*out));
 
     if (at == NULL || first == NULL || end == NULL || out == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t k = 0; k < deal->n_segments; ++k) {
-        const fs_segment_t *s = &deal->segments[k];
+    for (uint32_t k = 0; k < deal->n_extents; ++k) {
+        const fs_extent_t *s = &deal->extents[k];
 
         ++at[(size_t)s->dst_lane * n_turns + turn(deal->tile, s)];
     }
@@ -158,8 +115,8 @@ fs_status_t fs_deal_finish(const fs_deal_t *deal, fs_deal_turn_t *turn,
         first[l] = at[(size_t)l * n_turns];
     }
     first[lanes] = n;
-    for (uint32_t k = 0; k < deal->n_segments; ++k) {
-        const fs_segment_t *s = &deal->segments[k];
+    for (uint32_t k = 0; k < deal->n_extents; ++k) {
+        const fs_extent_t *s = &deal->extents[k];
 
         out[at[(size_t)s->dst_lane * n_turns + turn(deal->tile, s)]++] = *s;
     }

@@ -19,7 +19,7 @@
  * From both blocks between two ranks, there and back, only their sum matters to
  * a lane, so steps 1 and 2 work on pairs of lanes. Ranks that serve no lane are
  * guests: their blocks have one lane to go to, or none. Whole blocks in step 1
- * and few passes in step 2 keep segments few: about one a block and one a lane.
+ * and few passes in step 2 keep extents few: about one a block and one a lane.
  */
 #include "sched/fs_balance_flow.h"
 #include "sched/fs_balance_modes.h"
@@ -42,7 +42,7 @@ typedef struct piece {
  * its destination, pieces. */
 typedef struct minmove {
     const fs_tile_t   *tile;
-    const fs_viewer_t *viewer; /* NULL: all segments are wanted */
+    const fs_viewer_t *viewer; /* NULL: all extents are wanted */
     fs_lanes_t         lanes;
     uint64_t *left; /* [n_src x n_dst] bytes of a block less its pieces */
     size_t   *row;  /* [n_lanes] where the row of a lane's sender begins */
@@ -259,8 +259,8 @@ static bool is_too_much(const minmove_t *mm)
     return too_much;
 }
 
-/* Segments with up to two ends on the lanes of their blocks. */
-static size_t max_segments(const minmove_t *mm)
+/* Extents with up to two ends on the lanes of their blocks. */
+static size_t max_extents(const minmove_t *mm)
 {
     size_t   blocks = (size_t)mm->tile->n_src * mm->tile->n_dst;
     uint64_t pairs  = (uint64_t)mm->lanes.n * mm->lanes.n / 2;
@@ -273,9 +273,9 @@ static fs_status_t move_surplus(minmove_t *mm, fs_arena_t *arena)
     if (!is_too_much(mm)) {
         return FS_OK;
     }
-    /* A piece ends a segment, a lane's surplus or a lane's room. */
+    /* A piece ends an extent, a lane's surplus or a lane's room. */
     mm->pieces = fs_arena_alloc(
-        arena, max_segments(mm) + 2 * (size_t)mm->lanes.n, sizeof(*mm->pieces));
+        arena, max_extents(mm) + 2 * (size_t)mm->lanes.n, sizeof(*mm->pieces));
     if (mm->pieces == NULL) {
         return FS_ERR_NOMEM;
     }
@@ -297,17 +297,17 @@ static fs_status_t move_surplus(minmove_t *mm, fs_arena_t *arena)
 /* ---- streams ---- */
 
 typedef struct writer {
-    fs_segment_t *next;
-    uint32_t      lane;
-    uint64_t      pos;
+    fs_extent_t *next;
+    uint32_t     lane;
+    uint64_t     pos;
 } writer_t;
 
 /* Written whatever len is, and kept if there is something: no branch. So there
- * is room for a segment more. */
+ * is room for an extent more. */
 static inline void add(writer_t *w, uint32_t i, uint32_t j, uint64_t offset,
                        uint64_t len)
 {
-    *w->next = (fs_segment_t){i, j, w->lane, offset, len, w->pos};
+    *w->next = (fs_extent_t){i, j, w->lane, offset, len, w->pos};
     w->next += len != 0;
     w->pos += len;
 }
@@ -485,14 +485,14 @@ static uint32_t viewer_lane(const minmove_t *mm)
 static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
                                  fs_streams_t *streams)
 {
-    uint32_t      lanes      = mm->lanes.n;
-    size_t        max        = max_segments(mm) + mm->n_pieces + 1;
-    uint32_t     *first      = fs_arena_alloc(arena, (size_t)lanes + 1, 4);
-    fs_segment_t *out        = fs_arena_alloc(arena, max, sizeof(*out));
-    uint64_t     *own        = fs_arena_alloc(arena, (size_t)lanes * lanes, 8);
-    uint32_t      viewer     = viewer_lane(mm);
-    uint32_t      next_piece = 0;
-    writer_t      w          = {.next = out};
+    uint32_t     lanes      = mm->lanes.n;
+    size_t       max        = max_extents(mm) + mm->n_pieces + 1;
+    uint32_t    *first      = fs_arena_alloc(arena, (size_t)lanes + 1, 4);
+    fs_extent_t *out        = fs_arena_alloc(arena, max, sizeof(*out));
+    uint64_t    *own        = fs_arena_alloc(arena, (size_t)lanes * lanes, 8);
+    uint32_t     viewer     = viewer_lane(mm);
+    uint32_t     next_piece = 0;
+    writer_t     w          = {.next = out};
 
     if (out == NULL || first == NULL || own == NULL) {
         return FS_ERR_NOMEM;
@@ -515,9 +515,9 @@ static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
     return FS_OK;
 }
 
-fs_status_t fs_balance_minmove(const fs_tile_t *tile, uint64_t total,
-                               const fs_viewer_t *viewer, fs_arena_t *arena,
-                               fs_streams_t *streams)
+static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
+                       const fs_viewer_t *viewer, fs_arena_t *arena,
+                       fs_streams_t *streams)
 {
     minmove_t mm = {
         .tile   = tile,
@@ -536,3 +536,5 @@ fs_status_t fs_balance_minmove(const fs_tile_t *tile, uint64_t total,
     }
     return status == FS_OK ? write_streams(&mm, arena, streams) : status;
 }
+
+const fs_balance_mode_t fs_balance_minmove = {.cut = cut};

@@ -6,18 +6,36 @@
 #include "sched/fs_balance.h"
 
 /* How a mode cuts a tile of total bytes; see fs_balance_tile(). If viewer is not
- * NULL, segments that it has no use for may be left out: see fs_balance_view(). */
+ * NULL, extents that it has no use for may be left out: see fs_balance_view(). */
 typedef fs_status_t fs_balance_cut_t(const fs_tile_t *tile, uint64_t total,
                                      const fs_viewer_t *viewer,
                                      fs_arena_t *arena, fs_streams_t *streams);
 
-fs_balance_cut_t fs_balance_minmove;
-fs_balance_cut_t fs_balance_equalize;
-fs_balance_cut_t fs_balance_greedy;
-fs_balance_cut_t fs_balance_rowcol;
+/* A mode, which is one file. */
+typedef struct fs_balance_mode {
+    fs_balance_cut_t *cut;
+    /* Lanes change partners: they pair servers of as many lanes, and are never
+     * shared. */
+    bool permutes_lanes;
+    /* A stream may be longer than an equal share, by a part of 1/slack of it; 0:
+     * it may not. */
+    uint32_t slack;
+} fs_balance_mode_t;
 
-/* For all of them but ROWCOL, where lanes are shared. */
-fs_balance_cut_t fs_balance_shared;
+/* Those of FS_BALANCE_MAP: fs_balance_minmove and so on. */
+#define X(_how, _word, _text) extern const fs_balance_mode_t fs_balance_##_word;
+FS_BALANCE_MAP(X)
+#undef X
+
+/* NULL: there is none in this program. */
+const fs_balance_mode_t *fs_balance_mode(fs_balance_t how);
+
+/* Those of the papers, for fs_balance_mode(). NULL: of no paper, or linked
+ * without papers/, as plugins and libfastsched.so are. */
+const fs_balance_mode_t *fs_papers_balance(fs_balance_t how);
+
+/* For all modes that do not permute lanes, where lanes are shared. */
+fs_balance_cut_t fs_balance_cut_shared;
 
 /* The lane that each of n_local ranks serves, or FS_NO_LANE: the inverse of the
  * proxies. */
@@ -42,8 +60,8 @@ typedef struct fs_deal {
     uint64_t         spare;    /* room that is not needed */
     uint32_t        *src_lane; /* [n_src] or FS_NO_LANE */
     uint32_t        *dst_lane; /* [n_dst] or FS_NO_LANE */
-    uint32_t         n_segments;
-    fs_segment_t    *segments; /* in dealing order; pos is of no meaning yet */
+    uint32_t         n_extents;
+    fs_extent_t     *extents; /* in dealing order; pos is of no meaning yet */
 } fs_deal_t;
 
 /* Lanes that may take longest bytes each. FS_OK, FS_ERR_NOMEM. */
@@ -53,16 +71,10 @@ fs_status_t fs_deal_init(fs_deal_t *deal, const fs_tile_t *tile, uint64_t total,
 /* Put on a lane what fits of the rest of a block. A split closes the lane. */
 void fs_deal_put(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane);
 
-/* Deal everything so that rows become equal: each rank keeps its own bytes up to
- * what its lane takes, from the block of its peer on; the rest goes to lanes
- * whose own rank has too little, in order. A rank that serves no lane keeps
- * nothing. */
-void fs_deal_rows(fs_deal_t *deal);
-
-/* Where in its lane's stream a segment travels: by turn, below n_turns; equal
+/* Where in its lane's stream an extent travels: by turn, below n_turns; equal
  * turns in dealing order. */
-typedef uint32_t fs_deal_turn_t(const fs_tile_t    *tile,
-                                const fs_segment_t *segment);
+typedef uint32_t fs_deal_turn_t(const fs_tile_t   *tile,
+                                const fs_extent_t *extent);
 
 /* What is only redistributed first, what is only gathered last. */
 enum { FS_DEAL_MOVES = 4 };

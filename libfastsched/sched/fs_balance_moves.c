@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes that balance moves inside the servers, of a tile and of a matrix. */
-#include "sched/fs_balance.h"
-
 #include "base/fs_arith.h"
+#include "sched/fs_balance_modes.h"
 #include "sched/fs_topo.h"
 
 void fs_streams_moves(const fs_tile_t *tile, const fs_streams_t *streams,
@@ -13,7 +12,7 @@ void fs_streams_moves(const fs_tile_t *tile, const fs_streams_t *streams,
     for (uint32_t lane = 0; lane < streams->n_lanes; ++lane) {
         for (uint32_t k = streams->first[lane]; k < streams->first[lane + 1];
              ++k) {
-            const fs_segment_t *s = &streams->segments[k];
+            const fs_extent_t *s = &streams->extents[k];
 
             if (s->src_local != tile->src_proxy[lane]) {
                 gather += s->len_bytes;
@@ -98,15 +97,16 @@ fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
                              const uint64_t *rank_bytes, uint64_t *gather_p,
                              uint64_t *redist_p)
 {
-    uint64_t    gather = 0, redist = 0;
-    fs_nodes_t  nodes  = fs_nodes_one_each(topo);
-    fs_arena_t  arena  = {0};
-    fs_status_t status = FS_OK;
+    const fs_balance_mode_t *mode   = fs_balance_mode(how);
+    uint64_t                 gather = 0, redist = 0;
+    fs_nodes_t               nodes  = fs_nodes_one_each(topo);
+    fs_arena_t               arena  = {0};
+    fs_status_t              status = FS_OK;
 
-    if ((size_t)how > FS_BALANCE_ROWCOL) {
+    if (mode == NULL) {
         return FS_ERR_INVAL;
     }
-    if (how != FS_BALANCE_ROWCOL) {
+    if (!mode->permutes_lanes) {
         status = fs_nodes_init(&nodes, topo, &arena);
     }
     for (uint32_t u = 0; u < topo->n_servers; ++u) {

@@ -91,9 +91,9 @@ static void deal_rest(fs_deal_t *deal)
     }
 }
 
-fs_status_t fs_balance_shared(const fs_tile_t *tile, uint64_t total,
-                              const fs_viewer_t *viewer, fs_arena_t *arena,
-                              fs_streams_t *streams)
+fs_status_t fs_balance_cut_shared(const fs_tile_t *tile, uint64_t total,
+                                  const fs_viewer_t *viewer, fs_arena_t *arena,
+                                  fs_streams_t *streams)
 {
     uint64_t    capacity = fs_balance_capacity(total, tile->n_lanes);
     lanes_of_t  of_src, of_dst;

@@ -259,8 +259,8 @@ void fs_birkhoff_stage(fs_birkhoff_t *b, fs_draft_t *draft)
     fs_draft_end_stage(draft, weight);
 }
 
-fs_status_t fs_birkhoff_build(const fs_demand_t *demand, fs_arena_t *arena,
-                              fs_draft_t *draft)
+static fs_status_t build(const fs_demand_t *demand, fs_arena_t *arena,
+                         fs_draft_t *draft)
 {
     fs_birkhoff_t b;
     fs_status_t   status = fs_birkhoff_init(&b, demand, 0, arena);
@@ -270,3 +270,5 @@ fs_status_t fs_birkhoff_build(const fs_demand_t *demand, fs_arena_t *arena,
     }
     return status;
 }
+
+const fs_decompose_method_t fs_decompose_birkhoff = {.build = build};

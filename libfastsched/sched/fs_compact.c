@@ -221,8 +221,8 @@ static fs_status_t build(const fs_demand_t *demand, uint64_t spare,
     return FS_OK;
 }
 
-fs_status_t fs_compact_build(const fs_demand_t *demand, fs_arena_t *arena,
-                             fs_draft_t *draft)
+static fs_status_t build_best(const fs_demand_t *demand, fs_arena_t *arena,
+                              fs_draft_t *draft)
 {
     uint64_t    quarter = demand->bound / TOLERANCE / 4;
     fs_draft_t  trial   = {.only_server = draft->only_server};
@@ -240,3 +240,5 @@ fs_status_t fs_compact_build(const fs_demand_t *demand, fs_arena_t *arena,
     fs_draft_fini(&trial);
     return status == FS_OK ? trial.status : status;
 }
+
+const fs_decompose_method_t fs_decompose_compact = {.build = build_best};

@@ -10,16 +10,9 @@
 
 #include "sched/fs_topo.h"
 
-#include <string.h>
-
 enum {
     LOCAL_WINDOW = 8 /* messages in flight between two ranks of a server */
 };
-
-/* The next sender is asked when the one before has few bytes left: the grant
- * waits behind what its NIC already has to send, on TCP two socket buffers. That
- * is three chunks of the usual size, and one if they are large. */
-enum { LOOK_AHEAD_CHUNKS = 3, LOOK_AHEAD_BYTES = 192 << 10 };
 
 /* ---- set-up ---- */
 
@@ -43,13 +36,6 @@ static void init_rings(fs_emit_t *em)
     }
 }
 
-static uint64_t look_ahead(uint64_t chunk)
-{
-    return chunk > LOOK_AHEAD_BYTES
-               ? chunk
-               : fs_u64_min(chunk * LOOK_AHEAD_CHUNKS, LOOK_AHEAD_BYTES);
-}
-
 fs_status_t fs_emit_init(fs_emit_t *em, const fs_plan_request_t *request,
                          fs_program_t *program, fs_plan_t *plan,
                          fs_arena_t *arena)
@@ -68,9 +54,7 @@ fs_status_t fs_emit_init(fs_emit_t *em, const fs_plan_request_t *request,
     em->send_packed    = request->local->send_packed;
     em->recv_packed    = request->local->recv_packed;
     em->last_wire_send = FS_NO_OP;
-    em->wire_recvs     = NULL;
-    em->n_wire_recvs = em->max_wire_recvs = em->n_waited = 0;
-    em->intra_sends.n                                    = 0;
+    em->intra_sends.n  = 0;
     em->gathers =
         fs_arena_calloc(arena, 3 * (size_t)em->n_local, sizeof(*em->gathers));
     if (em->gathers == NULL) {
@@ -80,7 +64,9 @@ fs_status_t fs_emit_init(fs_emit_t *em, const fs_plan_request_t *request,
     em->intra_recvs = em->redists + em->n_local;
     init_rings(em);
     plan->window     = request->params->window;
-    plan->look_ahead = look_ahead(em->chunk);
+    plan->look_ahead = fs_look_ahead(em->chunk);
+    em->wire_recvs   = (fs_recv_order_t){
+          .program = program, .arena = arena, .look_ahead = plan->look_ahead};
     return FS_OK;
 }
 
@@ -213,67 +199,6 @@ void fs_emit_out(fs_emit_t *em, const fs_stream_t *stream, fs_chunk_t *chunk)
 
 /* ---- a chunk, seen from the receiving server ---- */
 
-/* Room for one more; false if there is none. */
-static bool grow_wire_recvs(fs_emit_t *em)
-{
-    uint32_t  wanted = em->max_wire_recvs == 0 ? 64 : 2 * em->max_wire_recvs;
-    uint32_t *bigger;
-
-    if (em->n_wire_recvs < em->max_wire_recvs) {
-        return true;
-    }
-    bigger = fs_arena_alloc(em->arena, wanted, sizeof(*bigger));
-    if (bigger == NULL) {
-        em->program->status = FS_ERR_NOMEM;
-        return false;
-    }
-    if (em->n_wire_recvs > 0) {
-        memcpy(bigger, em->wire_recvs, em->n_wire_recvs * sizeof(*bigger));
-    }
-    em->wire_recvs     = bigger;
-    em->max_wire_recvs = wanted;
-    return true;
-}
-
-/* How many of the latest receives are from one sender and bring no more than
- * the look-ahead. */
-static uint32_t count_tail(const fs_emit_t *em)
-{
-    const fs_op_t *ops   = em->program->ops;
-    uint64_t       bytes = 0;
-    uint32_t       n     = 0;
-
-    while (n < em->n_wire_recvs) {
-        const fs_op_t *recv = &ops[em->wire_recvs[em->n_wire_recvs - 1 - n]];
-
-        bytes += recv->len_bytes;
-        if (bytes > em->plan->look_ahead ||
-            recv->peer != ops[em->wire_recvs[em->n_wire_recvs - 1]].peer) {
-            break;
-        }
-        ++n;
-    }
-    return n;
-}
-
-void fs_emit_order_wire_recv(fs_emit_t *em, uint32_t recv)
-{
-    const fs_op_t *ops = em->program->ops;
-    uint32_t       n   = em->n_wire_recvs;
-
-    if (recv == FS_NO_OP || !grow_wire_recvs(em)) {
-        return;
-    }
-    if (n > 0 && ops[em->wire_recvs[n - 1]].peer != ops[recv].peer) {
-        uint32_t tail = count_tail(em);
-
-        while (em->n_waited + tail < n) {
-            fs_program_after(em->program, recv, em->wire_recvs[em->n_waited++]);
-        }
-    }
-    em->wire_recvs[em->n_wire_recvs++] = recv;
-}
-
 /* One part of a chunk that has landed in a slot. */
 static void redist_part(fs_emit_t *em, const fs_part_t *part, uint32_t src_rank,
                         uint64_t slot, uint32_t recv)
@@ -313,14 +238,14 @@ static void recv_chunk(fs_emit_t *em, const fs_stream_t *stream,
             recv = fs_program_recv(program, FS_CH_WIRE, peer,
                                    fs_in_recv(src_rank, part.block_offset),
                                    len);
-            fs_emit_order_wire_recv(em, recv);
+            fs_recv_order_add(&em->wire_recvs, recv);
             return;
         }
         if (recv == FS_NO_OP) {
             recv = fs_program_recv(program, FS_CH_WIRE, peer,
                                    fs_in_staging(slot), len);
             fs_ring_wait(&em->in_ring, program, recv);
-            fs_emit_order_wire_recv(em, recv);
+            fs_recv_order_add(&em->wire_recvs, recv);
         }
         redist_part(em, &part, src_rank, slot, recv);
     }

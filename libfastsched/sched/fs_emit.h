@@ -31,10 +31,7 @@ typedef struct fs_emit {
     bool                     send_packed;
     bool                     recv_packed;
     uint32_t                 last_wire_send; /* FS_NO_OP before the first */
-    uint32_t                *wire_recvs;     /* in order */
-    uint32_t                 n_wire_recvs;
-    uint32_t                 max_wire_recvs;
-    uint32_t                 n_waited;    /* wire receives others wait for */
+    fs_recv_order_t          wire_recvs;
     fs_ring_t                out_ring;    /* chunks gathered for the wire */
     fs_ring_t                in_ring;     /* chunks from the wire */
     fs_ring_t                gather_ring; /* packing what others will send */
@@ -58,21 +55,6 @@ static inline bool fs_emit_may_go_on(const fs_emit_t *em)
     return em->program->status == FS_OK;
 }
 
-static inline fs_place_t fs_in_send(uint32_t block, uint64_t offset)
-{
-    return (fs_place_t){FS_BUF_SEND, block, offset};
-}
-
-static inline fs_place_t fs_in_recv(uint32_t block, uint64_t offset)
-{
-    return (fs_place_t){FS_BUF_RECV, block, offset};
-}
-
-static inline fs_place_t fs_in_staging(uint64_t offset)
-{
-    return (fs_place_t){FS_BUF_STAGING, 0, offset};
-}
-
 /* A chunk that leaves this server: this rank sends it, hands its parts to the
  * proxy that does, or has nothing to do with it. Takes all parts. */
 void fs_emit_out(fs_emit_t *em, const fs_stream_t *stream, fs_chunk_t *chunk);
@@ -86,12 +68,6 @@ uint32_t fs_emit_send_user(fs_emit_t *em, fs_ring_t *ring, fs_channel_t channel,
                            uint32_t peer, fs_place_t src, uint64_t len_bytes);
 uint32_t fs_emit_recv_user(fs_emit_t *em, fs_ring_t *ring, fs_channel_t channel,
                            uint32_t peer, fs_place_t dst, uint64_t len_bytes);
-
-/* Wire receives are posted, and so granted, in plan order. The first from
- * another peer waits for all before it but the last few of the peer before,
- * plan->look_ahead bytes at most: two senders at a time are granted, of whom one
- * is about to end, and none of their time is lost. */
-void fs_emit_order_wire_recv(fs_emit_t *em, uint32_t recv);
 
 /* All that the ranks of this server send each other, and themselves. Sends to
  * others wait for the operation `after`, which may be FS_NO_OP. */

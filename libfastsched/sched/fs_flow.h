@@ -16,16 +16,16 @@ typedef struct fs_slice {
                             every rank: decides between equal times */
 } fs_slice_t;
 
-/* One way out of this server or in: slices by start that do not overlap in
- * time. */
-typedef struct fs_side {
+/* What one way out of this server, or in, carries over time: slices by start
+ * that do not overlap. */
+typedef struct fs_timeline {
     bool        outgoing;
     fs_slice_t *list;
     size_t      n;
-} fs_side_t;
+} fs_timeline_t;
 
-/* Called before a slice is read; may make its stream. One slice of each side is
- * open at a time. */
+/* Called before a slice is read; may make its stream. One slice of each
+ * timeline is open at a time. */
 typedef struct fs_opener {
     fs_status_t (*open)(void *ctx, const fs_slice_t *slice, bool outgoing);
     void *ctx;
@@ -33,7 +33,7 @@ typedef struct fs_opener {
 
 /* Emit what leaves this server and what comes. opener may be NULL: all streams
  * are there. A failure shows in the program's status. */
-void fs_flow_run(fs_emit_t *em, const fs_side_t *sides, uint32_t n_sides,
-                 const fs_opener_t *opener);
+void fs_flow_run(fs_emit_t *em, const fs_timeline_t *timelines,
+                 uint32_t n_timelines, const fs_opener_t *opener);
 
 #endif

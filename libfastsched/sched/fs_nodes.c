@@ -23,7 +23,8 @@ static uint32_t common_width(const fs_topo_t *topo)
 
     for (uint32_t u = 0; u < topo->n_servers; ++u) {
         uneven = uneven || topo->n_lanes[u] != topo->n_lanes[0];
-        width  = gcd(width, topo->n_lanes[u]);
+        width  = topo->n_lanes[u] == width ? width
+                                           : gcd(width, topo->n_lanes[u]);
         lanes += topo->n_lanes[u];
     }
     return uneven && lanes / width > FS_MAX_UNEVEN_NODES ? 0 : width;

@@ -207,8 +207,8 @@ static fs_status_t try_rules(fs_shop_t *shop, fs_arena_t *arena,
     return status;
 }
 
-fs_status_t fs_openshop_build(const fs_demand_t *demand, fs_arena_t *arena,
-                              fs_draft_t *draft)
+static fs_status_t build(const fs_demand_t *demand, fs_arena_t *arena,
+                         fs_draft_t *draft)
 {
     fs_draft_t  trial = {.only_server = draft->only_server};
     fs_shop_t   shop;
@@ -220,3 +220,5 @@ fs_status_t fs_openshop_build(const fs_demand_t *demand, fs_arena_t *arena,
     fs_draft_fini(&trial);
     return status == FS_OK ? trial.status : status;
 }
+
+const fs_decompose_method_t fs_decompose_openshop = {.build = build};

@@ -3,8 +3,8 @@
  *
  * Each pattern is one function that writes a weight for every pair into the
  * caller's matrix, in place; scale() then turns weights into bytes whose sum is
- * exact. The patterns are rows of one table: to add one, write its function, a
- * row, a name in FS_PATTERN_ALLOWED, and a test.
+ * exact. To add one, write its function, a row in FS_PATTERN_MAP, one in the
+ * table below, and a test.
  *
  * The order in which random numbers are drawn is part of the definition. Change
  * it, and every published number belongs to another matrix: the digests in
@@ -12,7 +12,7 @@
  *
  * Limits: dense matrices only, so memory is n_ranks^2 * 8 bytes; weights of
  * "zipf" below 2^-32 of the largest are zero. */
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 
 #include "base/fs_arith.h"
 #include "sched/fs_rng.h"
@@ -276,25 +276,30 @@ typedef enum param_kind {
     PARAM_COUNT  /* a whole number */
 } param_kind_t;
 
-/* Indexed by fs_pattern_kind_t. */
+static const char *const names[] = {
+#define X(_kind, _word, _parameter) [_kind] = _word,
+    FS_PATTERN_MAP(X)
+#undef X
+};
+
+#define N_PATTERNS (sizeof(names) / sizeof(names[0]))
+
 static const struct {
-    const char  *name;
     param_kind_t param_kind;
     uint32_t     min, max; /* of param, as stored */
     bool         by_row;   /* every rank sends the same total */
     weigh_fn_t   weigh;
-} patterns[] = {
-    {"balanced", PARAM_NONE, 0, 0, false, weigh_balanced},
-    {"random", PARAM_NONE, 0, 0, false, weigh_random},
-    {"zipf", PARAM_MILLI, 0, 4000, false, weigh_zipf},
-    {"lognormal", PARAM_MILLI, 0, 4000, false, weigh_lognormal},
-    {"hotspot", PARAM_COUNT, 1, UINT32_MAX, true, weigh_hotspot},
-    {"intrahost", PARAM_NONE, 0, 0, false, weigh_intrahost},
-    {"moe", PARAM_NONE, 0, 0, true, weigh_moe},
-    {"pencil", PARAM_NONE, 0, 0, false, weigh_pencil},
-    {"adversarial", PARAM_NONE, 0, 0, false, weigh_adversarial},
+} patterns[N_PATTERNS] = {
+    [FS_PATTERN_BALANCED]  = {PARAM_NONE, 0, 0, false, weigh_balanced},
+    [FS_PATTERN_RANDOM]    = {PARAM_NONE, 0, 0, false, weigh_random},
+    [FS_PATTERN_ZIPF]      = {PARAM_MILLI, 0, 4000, false, weigh_zipf},
+    [FS_PATTERN_LOGNORMAL] = {PARAM_MILLI, 0, 4000, false, weigh_lognormal},
+    [FS_PATTERN_HOTSPOT]   = {PARAM_COUNT, 1, UINT32_MAX, true, weigh_hotspot},
+    [FS_PATTERN_INTRAHOST] = {PARAM_NONE, 0, 0, false, weigh_intrahost},
+    [FS_PATTERN_MOE]       = {PARAM_NONE, 0, 0, true, weigh_moe},
+    [FS_PATTERN_PENCIL]    = {PARAM_NONE, 0, 0, false, weigh_pencil},
+    [FS_PATTERN_ADVERSARIAL] = {PARAM_NONE, 0, 0, false, weigh_adversarial},
 };
-#define N_PATTERNS (sizeof(patterns) / sizeof(patterns[0]))
 
 /* Turn weights into bytes that add up to target. Entry i ends where the running
  * sum of the weights says, rounded down: errors do not add up. */
@@ -416,8 +421,8 @@ fs_status_t fs_pattern_parse(const char *text, fs_pattern_t *pattern_p,
     uint32_t    param    = 0;
 
     for (size_t kind = 0; kind < N_PATTERNS; ++kind) {
-        if (strlen(patterns[kind].name) == name_len &&
-            strncmp(patterns[kind].name, text, name_len) == 0) {
+        if (strlen(names[kind]) == name_len &&
+            strncmp(names[kind], text, name_len) == 0) {
             wrong = read_param(kind, text + name_len, &param);
             if (wrong == NULL) {
                 pattern_p->kind  = (fs_pattern_kind_t)kind;
@@ -426,7 +431,7 @@ fs_status_t fs_pattern_parse(const char *text, fs_pattern_t *pattern_p,
             }
         }
     }
-    snprintf(why, why_len, "\"%s\" %s; allowed: " FS_PATTERN_ALLOWED, text,
-             wrong);
+    snprintf(why, why_len, "\"%s\" %s; allowed: %s", text, wrong,
+             FS_PATTERN_ALLOWED);
     return FS_ERR_INVAL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Staging memory as a sorted list of pieces.
+ * Memory as a sorted list of pieces.
  *
  * A piece is a range of bytes with one writer and one list of readers since. A
  * reader must come after the writer. The next writer must come after every
@@ -16,13 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOBODY = UINT32_MAX };
-
 struct fs_piece {
-    uint64_t begin; /* in staging */
+    uint64_t begin; /* address */
     uint64_t end;
     uint32_t writer;
-    uint32_t readers; /* newest in the list, or NOBODY */
+    uint32_t readers; /* newest in the list, or FS_NOBODY */
     fs_run_t run;
 };
 
@@ -140,13 +138,18 @@ static fs_status_t add_reader(fs_pieces_t *pieces, fs_piece_t *piece,
 
     if (!grow((void **)&pieces->readers, pieces->n_readers, 1, &max,
               sizeof(*pieces->readers)) ||
-        max > NOBODY) {
+        max > FS_NOBODY) {
         return FS_ERR_NOMEM;
     }
     pieces->max_readers                = (uint32_t)max;
     pieces->readers[pieces->n_readers] = (struct fs_reader){op, piece->readers};
     piece->readers                     = pieces->n_readers++;
     return FS_OK;
+}
+
+static bool is_before(const fs_pieces_t *pieces, uint32_t writer, uint32_t op)
+{
+    return writer == FS_NOBODY || pieces->before(pieces->ctx, writer, op);
 }
 
 fs_status_t fs_pieces_read(fs_pieces_t *pieces, uint64_t offset,
@@ -162,17 +165,16 @@ fs_status_t fs_pieces_read(fs_pieces_t *pieces, uint64_t offset,
         fs_piece_t *piece = &pieces->piece[k];
 
         if (k == pieces->n || piece->begin != at) {
-            return complain(pieces, "reads staging bytes that nobody wrote",
-                            op);
+            return complain(pieces, "reads bytes that nobody wrote", op);
         }
-        if (!pieces->before(pieces->ctx, piece->writer, op)) {
+        if (op != FS_NOBODY && !is_before(pieces, piece->writer, op)) {
             return complain(pieces,
                             "does not wait for who writes what it "
                             "reads",
                             piece->writer);
         }
         at     = piece->end;
-        status = add_reader(pieces, piece, op);
+        status = op == FS_NOBODY ? FS_OK : add_reader(pieces, piece, op);
         if (status == FS_OK) {
             status = fs_runs_add(runs, piece->run);
         }
@@ -183,12 +185,11 @@ fs_status_t fs_pieces_read(fs_pieces_t *pieces, uint64_t offset,
 static fs_status_t may_overwrite(fs_pieces_t *pieces, const fs_piece_t *piece,
                                  uint32_t op)
 {
-    if (piece->readers == NOBODY &&
-        !pieces->before(pieces->ctx, piece->writer, op)) {
+    if (piece->readers == FS_NOBODY && !is_before(pieces, piece->writer, op)) {
         return complain(pieces, "does not wait for who wrote there before",
                         piece->writer);
     }
-    for (uint32_t r = piece->readers; r != NOBODY;
+    for (uint32_t r = piece->readers; r != FS_NOBODY;
          r          = pieces->readers[r].next) {
         if (!pieces->before(pieces->ctx, pieces->readers[r].op, op)) {
             return complain(pieces, "overwrites what another may still read",
@@ -230,7 +231,7 @@ fs_status_t fs_pieces_write(fs_pieces_t *pieces, uint64_t offset,
         uint64_t len = runs->run[k].len_bytes;
 
         pieces->piece[first + k] =
-            (fs_piece_t){at, at + len, op, NOBODY, runs->run[k]};
+            (fs_piece_t){at, at + len, op, FS_NOBODY, runs->run[k]};
         at += len;
     }
     return status;

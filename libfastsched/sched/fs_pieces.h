@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a staging pool holds while a program is replayed on paper: which bytes
- * of which blocks lie where, who wrote them and who has read them since. */
+/* What memory holds while a program is replayed on paper: which bytes of which
+ * blocks lie where, who wrote them and who has read them since. */
 #ifndef FS_PIECES_H
 #define FS_PIECES_H
 
 #include "fastsched.h"
 
-/* Some bytes of what src sends to dst. */
+/* Some bytes of what src sends to dst; of a reduction's vector, where src is a
+ * sum (fs_sums.h) and dst 0. */
 typedef struct fs_run {
     uint32_t src;
     uint32_t dst;
@@ -48,6 +49,9 @@ typedef struct fs_pieces {
 
 void fs_pieces_init(fs_pieces_t *pieces, fs_before_fn_t *before, void *ctx);
 void fs_pieces_fini(fs_pieces_t *pieces);
+
+/* Instead of an operation: written before the first, or read for the record. */
+#define FS_NOBODY UINT32_MAX
 
 /* op reads len_bytes from offset; what it finds is appended to runs. FS_OK;
  * FS_ERR_INVAL (nobody wrote there, or the writer may come later); or

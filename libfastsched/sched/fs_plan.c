@@ -12,49 +12,35 @@
 
 #include <stdlib.h>
 
-/* What there is. The name is what users type and logs print. */
-static const struct alg_row {
-    fs_alg_t       alg;
-    const char    *name;
-    bool           chosen; /* by fs_select(), without being told */
-    fs_alg_build_t build;  /* NULL: not ours to run */
-    fs_alg_talks_t talks;
-} algs[] = {
-    {FS_ALG_HOST, "host", true, NULL, NULL},
-    {FS_ALG_STAGED, "staged", true, fs_alg_staged_build, fs_alg_staged_talks},
-    {FS_ALG_PIPE2D, "pipe2d", true, fs_alg_pipe2d_build, fs_alg_pipe2d_talks},
-    {FS_ALG_DIRECT, "direct", false, fs_alg_direct_build, fs_alg_direct_talks},
+static const struct {
+    const char           *name;
+    const fs_algorithm_t *algorithm; /* NULL: not ours to run */
+} rows[] = {
+#define X(_alg, _word, _text) [_alg] = {#_word, &fs_alg_##_word},
+    FS_ALG_MAP(X)
+#undef X
+        [FS_ALG_HOST] = {"host", NULL},
 };
-
-enum { N_ALGS = sizeof(algs) / sizeof(algs[0]) };
-
-static const struct alg_row *find(fs_alg_t alg)
-{
-    for (size_t k = 0; k < N_ALGS; ++k) {
-        if (algs[k].alg == alg) {
-            return &algs[k];
-        }
-    }
-    return NULL;
-}
 
 const char *fs_alg_name(fs_alg_t alg)
 {
-    const struct alg_row *row = find(alg);
+    return (uint32_t)alg < FS_N_ALGS ? rows[alg].name : "unknown";
+}
 
-    return row == NULL ? "unknown" : row->name;
+/* NULL: there is none. */
+static const fs_algorithm_t *find(fs_alg_t alg)
+{
+    return (uint32_t)alg < FS_N_ALGS ? rows[alg].algorithm : NULL;
 }
 
 bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                    uint32_t src, uint32_t dst)
 {
-    for (size_t k = 0; k < N_ALGS; ++k) {
-        const struct alg_row *row = &algs[k];
-        bool may_run = params->force_algorithm ? row->alg == params->algorithm
-                                               : row->chosen;
+    for (uint32_t k = 0; k < FS_N_ALGS; ++k) {
+        const fs_algorithm_t *alg = rows[k].algorithm;
 
-        if (may_run && row->talks != NULL &&
-            row->talks(topo, params, src, dst)) {
+        if (alg != NULL && alg->talks(topo, params, src, dst) &&
+            fs_select_can(topo, params, (fs_alg_t)k)) {
             return true;
         }
     }
@@ -132,12 +118,12 @@ fs_status_t fs_plan_create(fs_alg_t alg, const fs_topo_t *topo,
                            const fs_local_traffic_t *local, fs_plan_t **plan_p)
 {
     fs_plan_request_t     request = {topo, traffic, params, rank, local};
-    const struct alg_row *row     = find(alg);
+    const fs_algorithm_t *row     = find(alg);
     fs_plan_t             totals  = {.alg = alg};
     fs_program_t          program;
     fs_status_t           status;
 
-    if (row == NULL || row->build == NULL || !params_ok(params)) {
+    if (row == NULL || !params_ok(params)) {
         return FS_ERR_INVAL;
     }
     if (!local_adds_up(&request)) {

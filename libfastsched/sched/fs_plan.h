@@ -8,10 +8,31 @@
 /* Messages of one channel between two ranks, per call: tags have 24 bits. */
 enum { FS_MAX_SEQ = 1 << 24, FS_NO_OP = UINT32_MAX };
 
+/* An end of a message; the others are this rank's own business. */
+static inline bool fs_op_is_message(const fs_op_t *op)
+{
+    return op->kind == FS_OP_SEND || op->kind == FS_OP_RECV;
+}
+
 /* A message between servers. */
 static inline bool fs_op_is_wire(const fs_op_t *op)
 {
-    return op->kind != FS_OP_COPY && op->channel == FS_CH_WIRE;
+    return fs_op_is_message(op) && op->channel == FS_CH_WIRE;
+}
+
+static inline fs_place_t fs_in_send(uint32_t block, uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_SEND, block, offset};
+}
+
+static inline fs_place_t fs_in_recv(uint32_t block, uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_RECV, block, offset};
+}
+
+static inline fs_place_t fs_in_staging(uint64_t offset)
+{
+    return (fs_place_t){FS_BUF_STAGING, 0, offset};
 }
 
 /* An edge of a program. */
@@ -46,6 +67,8 @@ void        fs_program_fini(fs_program_t *program);
 /* Each appends an operation and returns its index. */
 uint32_t fs_program_copy(fs_program_t *program, fs_place_t src, fs_place_t dst,
                          uint64_t len_bytes);
+uint32_t fs_program_reduce(fs_program_t *program, fs_place_t src,
+                           fs_place_t dst, uint64_t len_bytes);
 uint32_t fs_program_send(fs_program_t *program, fs_channel_t channel,
                          uint32_t peer, fs_place_t src, uint64_t len_bytes);
 uint32_t fs_program_recv(fs_program_t *program, fs_channel_t channel,
@@ -71,17 +94,21 @@ typedef struct fs_plan_request {
 /* Of all that a plan without a schedule depends on, equal on every rank. */
 uint64_t fs_plan_digest(const fs_plan_request_t *request, fs_alg_t alg);
 
-/* An algorithm: writes the program and the plan's totals (staging_bytes,
- * decompose to digest). */
-typedef fs_status_t (*fs_alg_build_t)(const fs_plan_request_t *request,
-                                      fs_program_t *program, fs_plan_t *plan);
+/* An algorithm, which is one file. */
+typedef struct fs_algorithm {
+    /* Write the program and the plan's totals (staging_bytes, decompose to
+     * digest). */
+    fs_status_t (*build)(const fs_plan_request_t *request,
+                         fs_program_t *program, fs_plan_t *plan);
+    /* May src send to dst, on another server, in any plan of it? */
+    bool (*talks)(const fs_topo_t *topo, const fs_plan_params_t *params,
+                  uint32_t src, uint32_t dst);
+} fs_algorithm_t;
 
-fs_status_t fs_alg_staged_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan);
-fs_status_t fs_alg_pipe2d_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan);
-fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
-                                fs_program_t *program, fs_plan_t *plan);
+/* Those of FS_ALG_MAP: fs_alg_staged and so on. */
+#define X(_alg, _word, _text) extern const fs_algorithm_t fs_alg_##_word;
+FS_ALG_MAP(X)
+#undef X
 
 /* What the staged plan of request->rank is made from: the transfers of its lane,
  * all servers' schedule else. request->local is not read. As fs_plan_create();
@@ -89,20 +116,12 @@ fs_status_t fs_alg_direct_build(const fs_plan_request_t *request,
 fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
                                fs_schedule_t          **schedule_p);
 
-/* May src send to dst, on another server, in any plan of an algorithm? */
-typedef bool (*fs_alg_talks_t)(const fs_topo_t        *topo,
-                               const fs_plan_params_t *params, uint32_t src,
-                               uint32_t dst);
+/* Can fs_select() choose this algorithm for any traffic? If not, it never does. */
+bool fs_select_can(const fs_topo_t *topo, const fs_plan_params_t *params,
+                   fs_alg_t alg);
 
-bool fs_alg_staged_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst);
-bool fs_alg_pipe2d_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst);
-bool fs_alg_direct_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
-                         uint32_t src, uint32_t dst);
-
-/* May src send to dst, on another server, in any plan that follows from these
- * params? Connections are made before the traffic is known. */
+/* May src send to dst, on another server, in any plan of an algorithm that
+ * fs_select() can choose? Connections are made before the traffic is known. */
 bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                    uint32_t src, uint32_t dst);
 

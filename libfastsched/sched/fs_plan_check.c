@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proves the programs of all ranks from the traffic alone, sharing no code
- * with those who made them.
+ * Proves the programs of all ranks from the traffic alone, or from the vector of
+ * a reduction, sharing no code with those who made them.
  *
  *   1. Every operation, taken by itself, makes sense: peers, channels, places
  *      within buffers, edges within the program.
@@ -16,6 +16,7 @@
 #include "sched/fs_plan_check.h"
 
 #include "base/fs_arith.h"
+#include "sched/fs_plan_replay.h"
 #include "sched/fs_topo.h"
 
 #include <stdio.h>
@@ -50,6 +51,28 @@ static uint64_t block_bytes(const fs_check_t *check, uint32_t src, uint32_t dst)
     return check->rank_bytes[(size_t)src * check->topo->n_ranks + dst];
 }
 
+/* May a program touch the user's buffer so? */
+static bool may_touch(const fs_check_t *check, uint32_t buffer, bool written)
+{
+    const fs_reduction_t *reduction = check->reduction;
+
+    if (buffer == FS_BUF_SEND) {
+        return !written && (reduction == NULL || !reduction->in_place);
+    }
+    return buffer == FS_BUF_RECV && (written || reduction != NULL);
+}
+
+static uint64_t user_bytes(const fs_check_t *check, uint32_t rank,
+                           const fs_place_t *place)
+{
+    if (check->reduction != NULL) {
+        return place->block == 0 ? check->vector_bytes : 0;
+    }
+    return place->buffer == FS_BUF_SEND
+               ? block_bytes(check, rank, place->block)
+               : block_bytes(check, place->block, rank);
+}
+
 /* NULL, or what is wrong with a place that is read or written. */
 static const char *place_problem(const fs_check_t *check, uint32_t rank,
                                  const fs_place_t *place, uint64_t len_bytes,
@@ -61,10 +84,8 @@ static const char *place_problem(const fs_check_t *check, uint32_t rank,
         size = place->block == 0 ? check->plans[rank]->staging_bytes : 0;
     } else if (place->block >= check->topo->n_ranks) {
         return "names the block of a rank that is not there";
-    } else if (place->buffer == FS_BUF_SEND && !written) {
-        size = block_bytes(check, rank, place->block);
-    } else if (place->buffer == FS_BUF_RECV && written) {
-        size = block_bytes(check, place->block, rank);
+    } else if (may_touch(check, place->buffer, written)) {
+        size = user_bytes(check, rank, place);
     } else {
         return written ? "writes to a buffer that is not to be written"
                        : "reads from a buffer that is not to be read";
@@ -92,18 +113,23 @@ static const char *message_problem(const fs_check_t *check, uint32_t rank,
                                                 : NULL;
 }
 
-static const char *op_problem(const fs_check_t *check, uint32_t rank,
-                              const fs_op_t *op)
+static const char *op_problem(const fs_check_t      *check,
+                              const fs_check_node_t *node)
 {
-    const char *problem = NULL;
+    const fs_op_t *op      = node->op;
+    uint32_t       rank    = node->rank;
+    const char    *problem = NULL;
 
-    if (op->kind > FS_OP_RECV || op->unused != 0) {
+    if (op->kind > FS_OP_REDUCE || op->unused != 0) {
         return "is of no known kind";
+    }
+    if (op->kind == FS_OP_REDUCE && check->reduction == NULL) {
+        return "reduces, in an alltoallv";
     }
     if (op->len_bytes == 0) {
         return "moves nothing";
     }
-    if (op->kind != FS_OP_COPY) {
+    if (fs_check_is_message(node)) {
         problem = message_problem(check, rank, op);
     }
     if (problem == NULL && op->kind != FS_OP_RECV) {
@@ -158,7 +184,7 @@ static fs_status_t check_ops(fs_check_t *check)
 {
     for (size_t k = 0; k < check->n_nodes; ++k) {
         fs_check_node_t *node    = &check->nodes[k];
-        const char      *problem = op_problem(check, node->rank, node->op);
+        const char      *problem = op_problem(check, node);
 
         if (problem != NULL) {
             return fs_check_fail(check, k, problem);
@@ -371,7 +397,7 @@ static fs_status_t number_ops(fs_check_t *check)
     return FS_OK;
 }
 
-static fs_status_t check_all(fs_check_t *check)
+static fs_status_t check_programs(fs_check_t *check)
 {
     fs_status_t status = number_ops(check);
 
@@ -387,25 +413,53 @@ static fs_status_t check_all(fs_check_t *check)
     if (status == FS_OK) {
         status = check_messages(check);
     }
-    if (status == FS_OK) {
+    if (status == FS_OK && check->reduction == NULL) {
         status = check_wire(check);
     }
     return status == FS_OK ? fs_check_replay(check) : status;
+}
+
+static fs_status_t check_all(fs_check_t *check)
+{
+    fs_status_t status = check_programs(check);
+
+    fs_arena_fini(&check->arena);
+    return status;
 }
 
 fs_status_t fs_plan_check(const fs_topo_t *topo, const fs_plan_params_t *params,
                           const uint64_t *rank_bytes, fs_plan_t *const *plans,
                           char *why, size_t why_len)
 {
-    fs_check_t  check = {.topo       = topo,
-                         .params     = params,
-                         .rank_bytes = rank_bytes,
-                         .plans      = plans,
-                         .why        = why,
-                         .why_len    = why_len};
-    fs_status_t status;
+    fs_check_t check = {.topo       = topo,
+                        .params     = params,
+                        .rank_bytes = rank_bytes,
+                        .plans      = plans,
+                        .why        = why,
+                        .why_len    = why_len};
 
-    status = check_all(&check);
-    fs_arena_fini(&check.arena);
-    return status;
+    return check_all(&check);
+}
+
+fs_status_t fs_reduction_check(const fs_topo_t        *topo,
+                               const fs_plan_params_t *params,
+                               const fs_reduction_t   *reduction,
+                               fs_plan_t *const *plans, char *why,
+                               size_t why_len)
+{
+    fs_check_t check = {.topo      = topo,
+                        .params    = params,
+                        .reduction = reduction,
+                        .plans     = plans,
+                        .why       = why,
+                        .why_len   = why_len};
+
+    if (reduction->elem_bytes == 0 ||
+        !fs_u64_mul(reduction->n_elems, reduction->elem_bytes,
+                    &check.vector_bytes)) {
+        snprintf(why, why_len, "%llu elements of %u bytes",
+                 (unsigned long long)reduction->n_elems, reduction->elem_bytes);
+        return FS_ERR_INVAL;
+    }
+    return check_all(&check);
 }

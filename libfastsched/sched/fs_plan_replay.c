@@ -8,31 +8,19 @@
  * receive is posted, as the executor does it. These rules are edges between
  * events, just as the edges of the programs are. If all events can take place,
  * no program waits for ever, whatever the timing; and as unordered operations
- * never share a byte of staging, what one order of events delivers every other
- * order delivers, too.
+ * never share a byte that one of them writes, what one order of events delivers
+ * every other order delivers as well.
  *
- * Each operation has one event: a copy its end, a receive the end of the
- * message, and a send (which ends with its receive) stands for the moment its
- * receive is posted.
+ * Each operation has one event: a copy or a reduction its end, a receive the end
+ * of the message, and a send (which ends with its receive) stands for the moment
+ * its receive is posted.
  */
-#include "sched/fs_plan_check.h"
+#include "sched/fs_plan_replay.h"
 
-#include "base/fs_arith.h"
-#include "sched/fs_pieces.h"
+#include "sched/fs_contents.h"
 #include "sched/fs_topo.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { NOT_YET = UINT32_MAX };
-
-/* What landed in a receive buffer. */
-typedef struct landing {
-    uint32_t rank;
-    uint32_t block;
-    uint64_t offset;
-    uint64_t len_bytes;
-} landing_t;
 
 /* A rank, for the search of paths in its program. */
 typedef struct scene {
@@ -45,19 +33,16 @@ typedef struct scene {
 } scene_t;
 
 typedef struct replay {
-    fs_check_t  *check;
-    size_t      *next_wire; /* [n_nodes] wire operation of the same kind and
+    fs_check_t   *check;
+    size_t       *next_wire; /* [n_nodes] wire operation of the same kind and
                                rank that comes next */
-    size_t      *freed;     /* [n_nodes] wire receive that a window leaves to
+    size_t       *freed;     /* [n_nodes] wire receive that a window leaves to
                                the end of this one */
-    uint32_t    *waits;     /* [n_nodes] events still to come before this */
-    size_t      *ready;     /* [n_nodes] events in the order they took place */
-    size_t       n_ready;
-    scene_t     *scenes;   /* [n_ranks] */
-    fs_pieces_t *pieces;   /* [n_ranks] */
-    landing_t   *landings; /* [n_nodes] */
-    size_t       n_landings;
-    fs_runs_t    runs; /* of the message that is being delivered */
+    uint32_t     *waits;     /* [n_nodes] events still to come before this */
+    size_t       *ready;     /* [n_nodes] events in the order they took place */
+    size_t        n_ready;
+    scene_t      *scenes; /* [n_ranks] */
+    fs_contents_t contents;
 } replay_t;
 
 /* ---- is there a path? ---- */
@@ -93,77 +78,11 @@ static bool before(void *ctx, uint32_t a, uint32_t b)
     return false;
 }
 
-/* ---- contents ---- */
-
-static uint32_t index_of(const fs_check_t *check, size_t node)
-{
-    return (uint32_t)(node - check->first[check->nodes[node].rank]);
-}
-
-static fs_status_t staging_failed(replay_t *rp, size_t node, fs_status_t status)
-{
-    return status == FS_ERR_INVAL
-               ? fs_check_fail(rp->check, node,
-                               rp->pieces[rp->check->nodes[node].rank].problem)
-               : status;
-}
-
-/* Leave in rp->runs what the operation reads. */
-static fs_status_t take(replay_t *rp, size_t node)
-{
-    const fs_op_t *op   = rp->check->nodes[node].op;
-    uint32_t       rank = rp->check->nodes[node].rank;
-
-    rp->runs.n = 0;
-    if (op->src.buffer == FS_BUF_SEND) {
-        return fs_runs_add(
-            &rp->runs,
-            (fs_run_t){rank, op->src.block, op->src.offset, op->len_bytes});
-    }
-    return staging_failed(rp, node,
-                          fs_pieces_read(&rp->pieces[rank], op->src.offset,
-                                         op->len_bytes,
-                                         index_of(rp->check, node), &rp->runs));
-}
-
-/* The right bytes at the right place. A run that is all of them is the only
- * one there can be, since runs are joined. */
-static fs_status_t land(replay_t *rp, size_t node)
-{
-    const fs_op_t  *op   = rp->check->nodes[node].op;
-    uint32_t        rank = rp->check->nodes[node].rank;
-    const fs_run_t *run  = &rp->runs.run[0];
-
-    if (rp->runs.n != 1 || run->src != op->dst.block || run->dst != rank ||
-        run->offset != op->dst.offset) {
-        return fs_check_fail(rp->check, node,
-                             "delivers bytes that belong elsewhere");
-    }
-    rp->landings[rp->n_landings++] =
-        (landing_t){rank, op->dst.block, op->dst.offset, op->len_bytes};
-    return FS_OK;
-}
-
-/* Put rp->runs where the operation writes. */
-static fs_status_t put(replay_t *rp, size_t node)
-{
-    const fs_op_t *op   = rp->check->nodes[node].op;
-    uint32_t       rank = rp->check->nodes[node].rank;
-
-    if (op->dst.buffer == FS_BUF_RECV) {
-        return land(rp, node);
-    }
-    return staging_failed(rp, node,
-                          fs_pieces_write(&rp->pieces[rank], op->dst.offset,
-                                          &rp->runs,
-                                          index_of(rp->check, node)));
-}
-
 /* ---- events ---- */
 
 static bool is_wire(const fs_check_t *check, size_t node)
 {
-    return check->nodes[node].op->kind != FS_OP_COPY &&
+    return fs_check_is_message(&check->nodes[node]) &&
            check->nodes[node].op->channel == FS_CH_WIRE;
 }
 
@@ -178,9 +97,8 @@ static void step(replay_t *rp, size_t event)
  * message, a receive with its being posted. */
 static size_t event_of(const fs_check_t *check, size_t node)
 {
-    return check->nodes[node].op->kind == FS_OP_COPY
-               ? node
-               : check->nodes[node].partner;
+    return fs_check_is_message(&check->nodes[node]) ? check->nodes[node].partner
+                                                    : node;
 }
 
 static size_t event_of_next(const replay_t *rp, const size_t *next, size_t node)
@@ -194,7 +112,7 @@ static void mark_end(replay_t *rp, size_t node)
 {
     scene_t *s = &rp->scenes[rp->check->nodes[node].rank];
 
-    s->ended[index_of(rp->check, node)] = s->turn++;
+    s->ended[fs_check_index(rp->check, node)] = s->turn++;
 }
 
 static void tell_successors(replay_t *rp, size_t node)
@@ -217,7 +135,7 @@ static void receive_is_posted(replay_t *rp, size_t recv)
     step(rp, event_of_next(rp, rp->next_wire, recv));
 }
 
-/* A copy, or a message: `to` receives what `from` sends. */
+/* What is local, or a message: `to` receives what `from` sends. */
 static fs_status_t deliver(replay_t *rp, size_t from, size_t to)
 {
     fs_status_t status;
@@ -226,10 +144,7 @@ static fs_status_t deliver(replay_t *rp, size_t from, size_t to)
     if (to != from) {
         mark_end(rp, to);
     }
-    status = take(rp, from);
-    if (status == FS_OK) {
-        status = put(rp, to);
-    }
+    status = fs_contents_move(&rp->contents, from, to);
     tell_successors(rp, from);
     if (to != from) {
         tell_successors(rp, to);
@@ -245,6 +160,7 @@ static fs_status_t take_place(replay_t *rp, size_t event)
 
     switch ((fs_op_kind_t)node->op->kind) {
     case FS_OP_COPY:
+    case FS_OP_REDUCE:
         return deliver(rp, event, event);
     case FS_OP_RECV:
         return deliver(rp, node->partner, event);
@@ -325,29 +241,25 @@ static fs_status_t init_rank(replay_t *rp, uint32_t rank)
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         s->ended[k] = NOT_YET;
     }
-    fs_pieces_init(&rp->pieces[rank], before, s);
-    return FS_OK;
+    return fs_contents_add_rank(&rp->contents, rank, before, s);
 }
 
 static fs_status_t init(replay_t *rp)
 {
     size_t      n       = rp->check->n_nodes;
     uint32_t    n_ranks = rp->check->topo->n_ranks;
-    fs_status_t status  = FS_OK;
+    fs_status_t status;
 
     rp->next_wire = alloc(rp, n, sizeof(*rp->next_wire));
     rp->freed     = alloc(rp, n, sizeof(*rp->freed));
     rp->waits     = alloc(rp, n, sizeof(*rp->waits));
     rp->ready     = alloc(rp, n, sizeof(*rp->ready));
-    rp->landings  = alloc(rp, n, sizeof(*rp->landings));
     rp->scenes    = alloc(rp, n_ranks, sizeof(*rp->scenes));
-    rp->pieces    = alloc(rp, n_ranks, sizeof(*rp->pieces));
     if (rp->next_wire == NULL || rp->freed == NULL || rp->waits == NULL ||
-        rp->ready == NULL || rp->landings == NULL || rp->scenes == NULL ||
-        rp->pieces == NULL) {
-        rp->pieces = NULL;
+        rp->ready == NULL || rp->scenes == NULL) {
         return FS_ERR_NOMEM;
     }
+    status = fs_contents_init(&rp->contents, rp->check);
     for (uint32_t r = 0; status == FS_OK && r < n_ranks; ++r) {
         status = init_rank(rp, r);
     }
@@ -357,59 +269,7 @@ static fs_status_t init(replay_t *rp)
     return status;
 }
 
-static void fini(replay_t *rp)
-{
-    for (uint32_t r = 0; rp->pieces != NULL && r < rp->check->topo->n_ranks;
-         ++r) {
-        fs_pieces_fini(&rp->pieces[r]);
-    }
-    free(rp->runs.run);
-}
-
-/* ---- results ---- */
-
-static int by_place(const void *a, const void *b)
-{
-    const landing_t *x = a, *y = b;
-
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    if (x->block != y->block) {
-        return x->block < y->block ? -1 : 1;
-    }
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* Landings that tile every block, from the first byte to the last. */
-static fs_status_t check_landings(const replay_t *rp)
-{
-    const fs_check_t *check = rp->check;
-    uint32_t          n     = check->topo->n_ranks;
-    size_t            k     = 0;
-
-    qsort(rp->landings, rp->n_landings, sizeof(*rp->landings), by_place);
-    for (size_t cell = 0; cell < (size_t)n * n; ++cell) {
-        uint32_t rank = (uint32_t)(cell / n), block = (uint32_t)(cell % n);
-        uint64_t want = check->rank_bytes[(size_t)block * n + rank], at = 0;
-
-        for (; k < rp->n_landings && rp->landings[k].rank == rank &&
-               rp->landings[k].block == block && rp->landings[k].offset == at;
-             ++k) {
-            at += rp->landings[k].len_bytes;
-        }
-        if (at != want || (k < rp->n_landings && rp->landings[k].rank == rank &&
-                           rp->landings[k].block == block)) {
-            snprintf(check->why, check->why_len,
-                     "rank %u: at byte %llu of %llu of the block from rank %u, "
-                     "a byte is missing or comes twice",
-                     rank, (unsigned long long)at, (unsigned long long)want,
-                     block);
-            return FS_ERR_INVAL;
-        }
-    }
-    return FS_OK;
-}
+/* ---- all of it ---- */
 
 /* A receive that never ends says more than the sends behind it. */
 static fs_status_t check_all_ended(const replay_t *rp)
@@ -434,8 +294,8 @@ fs_status_t fs_check_replay(fs_check_t *check)
         status = check_all_ended(&rp);
     }
     if (status == FS_OK) {
-        status = check_landings(&rp);
+        status = fs_contents_check(&rp.contents);
     }
-    fini(&rp);
+    fs_contents_fini(&rp.contents);
     return status;
 }

@@ -85,8 +85,9 @@ static inline uint32_t number_message(fs_program_t *program, fs_op_kind_t kind,
     return (*next)++;
 }
 
-uint32_t fs_program_copy(fs_program_t *program, fs_place_t src, fs_place_t dst,
-                         uint64_t len_bytes)
+static inline uint32_t append_local(fs_program_t *program, fs_op_kind_t kind,
+                                    fs_place_t src, fs_place_t dst,
+                                    uint64_t len_bytes)
 {
     fs_op_t *op = append(program);
 
@@ -94,8 +95,20 @@ uint32_t fs_program_copy(fs_program_t *program, fs_place_t src, fs_place_t dst,
         return FS_NO_OP;
     }
     *op = (fs_op_t){
-        .kind = FS_OP_COPY, .src = src, .dst = dst, .len_bytes = len_bytes};
+        .kind = (uint8_t)kind, .src = src, .dst = dst, .len_bytes = len_bytes};
     return program->n_ops - 1;
+}
+
+uint32_t fs_program_copy(fs_program_t *program, fs_place_t src, fs_place_t dst,
+                         uint64_t len_bytes)
+{
+    return append_local(program, FS_OP_COPY, src, dst, len_bytes);
+}
+
+uint32_t fs_program_reduce(fs_program_t *program, fs_place_t src,
+                           fs_place_t dst, uint64_t len_bytes)
+{
+    return append_local(program, FS_OP_REDUCE, src, dst, len_bytes);
 }
 
 uint32_t fs_program_send(fs_program_t *program, fs_channel_t channel,

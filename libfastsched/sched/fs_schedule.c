@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The server matrix becomes a schedule: a table of methods, each in a file of
- * its own, and the draft into which they write.
+ * its own (those of the papers in papers/), and the draft into which they write.
  *
  * A rank needs the transfers of its own server only, but all ranks must find
  * the same: so the draft digests every transfer and keeps those of one server.
@@ -17,26 +17,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "hierarchical" has the server stages of "birkhoff"; what makes it is the
- * order of lanes inside a stage (fs_balance.h, DHBvN Theorem 4). */
-static const struct {
-    const char *name;
-    fs_status_t (*build)(const fs_demand_t *demand, fs_arena_t *arena,
-                         fs_draft_t *draft);
-} methods[] = {
-    [FS_DECOMPOSE_AUTO]         = {"auto", NULL},
-    [FS_DECOMPOSE_COMPACT]      = {"compact", fs_compact_build},
-    [FS_DECOMPOSE_OPENSHOP]     = {"openshop", fs_openshop_build},
-    [FS_DECOMPOSE_BIRKHOFF]     = {"birkhoff", fs_birkhoff_build},
-    [FS_DECOMPOSE_HIERARCHICAL] = {"hierarchical", fs_birkhoff_build},
-    [FS_DECOMPOSE_SPREADOUT]    = {"spreadout", fs_spreadout_build},
+static const char *const names[] = {FS_DECOMPOSE_MAP(FS_LIST_NAME)
+                                        FS_PAPERS_DECOMPOSE_MAP(FS_LIST_NAME)};
+
+static const fs_decompose_method_t *const methods[] = {
+#define X(_how, _word, _text) [_how] = &fs_decompose_##_word,
+    FS_DECOMPOSE_MAP(X)
+#undef X
 };
 
-enum { N_METHODS = sizeof(methods) / sizeof(methods[0]) };
+const fs_decompose_method_t *fs_decompose_method(fs_decompose_t how)
+{
+    return (size_t)how < FS_N_DECOMPOSITIONS ? methods[how]
+                                             : fs_papers_decompose(how);
+}
 
 const char *fs_decompose_name(fs_decompose_t how)
 {
-    return (size_t)how < N_METHODS ? methods[how].name : "unknown";
+    return fs_decompose_method(how) == NULL ? "unknown" : names[how];
 }
 
 /* ---- drafts ---- */
@@ -168,7 +166,7 @@ static fs_schedule_t *seal(fs_draft_t *draft, const fs_demand_t *demand,
         return NULL;
     }
     *schedule = (fs_schedule_t){
-        .decompose   = how,
+        .decompose   = draft->chosen == FS_DECOMPOSE_AUTO ? how : draft->chosen,
         .n_servers   = demand->n,
         .n_stages    = draft->n_stages,
         .lower_bound = demand->bound,
@@ -189,32 +187,19 @@ static fs_schedule_t *seal(fs_draft_t *draft, const fs_demand_t *demand,
     return schedule;
 }
 
-static fs_status_t build(fs_decompose_t how, uint64_t stage_cost,
-                         const fs_demand_t *demand, fs_arena_t *arena,
-                         fs_draft_t *draft, fs_decompose_t *how_p)
-{
-    fs_status_t status;
-
-    if (how == FS_DECOMPOSE_AUTO) {
-        status = fs_schedule_auto(demand, stage_cost, arena, draft, how_p);
-    } else {
-        *how_p = how;
-        status = methods[how].build(demand, arena, draft);
-    }
-    return status == FS_OK ? draft->status : status;
-}
-
 fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
                                uint32_t n_servers, const uint64_t *bytes,
                                uint32_t only_server, fs_schedule_t **schedule_p)
 {
-    fs_arena_t  arena  = {0};
-    fs_draft_t  draft  = {.only_server = only_server};
-    fs_demand_t demand = {.n = n_servers, .bytes = bytes};
+    const fs_decompose_method_t *method = fs_decompose_method(how);
+    fs_arena_t                   arena  = {0};
+    fs_draft_t                   draft  = {.only_server = only_server};
+    fs_demand_t                  demand = {
+                         .n = n_servers, .bytes = bytes, .stage_cost = stage_cost};
     uint64_t   *sums;
-    fs_status_t status = FS_ERR_NOMEM;
+    fs_status_t status;
 
-    if ((size_t)how >= N_METHODS || n_servers == 0) {
+    if (method == NULL || n_servers == 0) {
         return FS_ERR_INVAL;
     }
     sums = fs_arena_calloc(&arena, 2 * (size_t)n_servers, sizeof(*sums));
@@ -225,7 +210,8 @@ fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
     demand.col = sums + n_servers;
     status = sum_lines(n_servers, bytes, sums, sums + n_servers, &demand.bound);
     if (status == FS_OK) {
-        status = build(how, stage_cost, &demand, &arena, &draft, &how);
+        status = method->build(&demand, &arena, &draft);
+        status = status == FS_OK ? draft.status : status;
     }
     if (status == FS_OK) {
         fs_schedule_t *schedule = seal(&draft, &demand, how);

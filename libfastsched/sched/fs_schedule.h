@@ -9,10 +9,11 @@
 /* The matrix to schedule. The diagonal is ignored. */
 typedef struct fs_demand {
     uint32_t        n;
-    const uint64_t *bytes; /* [n x n], [src][dst], per lane */
-    const uint64_t *row;   /* [n] sums without the diagonal */
-    const uint64_t *col;   /* [n] */
-    uint64_t        bound; /* the largest of them */
+    const uint64_t *bytes;      /* [n x n], [src][dst], per lane */
+    const uint64_t *row;        /* [n] sums without the diagonal */
+    const uint64_t *col;        /* [n] */
+    uint64_t        bound;      /* the largest of them */
+    uint64_t        stage_cost; /* see fs_schedule_create() */
 } fs_demand_t;
 
 /* For qsort(): transfers by start, then src. */
@@ -23,6 +24,7 @@ int fs_transfer_by_start(const void *a, const void *b);
 typedef struct fs_draft {
     fs_status_t    status;
     uint32_t       only_server; /* or FS_ALL_SERVERS */
+    fs_decompose_t chosen;      /* by AUTO; AUTO: nothing */
     uint32_t       n_stages;
     uint32_t       n_rounds; /* messages of a server in a row, at most */
     uint64_t       total;
@@ -48,20 +50,27 @@ void fs_draft_clear(fs_draft_t *draft);
 
 void fs_draft_fini(fs_draft_t *draft);
 
-/* The methods. Memory comes from arena. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_birkhoff_build(const fs_demand_t *demand, fs_arena_t *arena,
-                              fs_draft_t *draft);
-fs_status_t fs_compact_build(const fs_demand_t *demand, fs_arena_t *arena,
-                             fs_draft_t *draft);
-fs_status_t fs_openshop_build(const fs_demand_t *demand, fs_arena_t *arena,
-                              fs_draft_t *draft);
-fs_status_t fs_spreadout_build(const fs_demand_t *demand, fs_arena_t *arena,
-                               fs_draft_t *draft);
+/* A method, which is one file. */
+typedef struct fs_decompose_method {
+    /* Write the draft. Memory comes from arena. FS_OK, FS_ERR_NOMEM. */
+    fs_status_t (*build)(const fs_demand_t *demand, fs_arena_t *arena,
+                         fs_draft_t *draft);
+    /* A plan balances so, whatever is asked. */
+    bool         fixes_balance;
+    fs_balance_t balance;
+} fs_decompose_method_t;
 
-/* The first of several methods that is as cheap as any can be, or the cheapest;
- * *how_p says which. */
-fs_status_t fs_schedule_auto(const fs_demand_t *demand, uint64_t stage_cost,
-                             fs_arena_t *arena, fs_draft_t *draft,
-                             fs_decompose_t *how_p);
+/* Those of FS_DECOMPOSE_MAP: fs_decompose_compact and so on. */
+#define X(_how, _word, _text) \
+    extern const fs_decompose_method_t fs_decompose_##_word;
+FS_DECOMPOSE_MAP(X)
+#undef X
+
+/* NULL: there is none in this program. */
+const fs_decompose_method_t *fs_decompose_method(fs_decompose_t how);
+
+/* Those of the papers, for fs_decompose_method(). NULL: of no paper, or linked
+ * without papers/, as plugins and libfastsched.so are. */
+const fs_decompose_method_t *fs_papers_decompose(fs_decompose_t how);
 
 #endif

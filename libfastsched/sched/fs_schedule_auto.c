@@ -20,14 +20,13 @@ enum {
     SKEWED = 4   /* 1/4 above the mean is skewed */
 };
 
-typedef struct method {
-    fs_decompose_t how;
-    fs_status_t (*build)(const fs_demand_t *demand, fs_arena_t *arena,
-                         fs_draft_t *draft);
-} method_t;
+typedef struct choice {
+    fs_decompose_t               how;
+    const fs_decompose_method_t *method;
+} choice_t;
 
-static const method_t stages = {FS_DECOMPOSE_COMPACT, fs_compact_build};
-static const method_t shop   = {FS_DECOMPOSE_OPENSHOP, fs_openshop_build};
+static const choice_t stages = {FS_DECOMPOSE_COMPACT, &fs_decompose_compact};
+static const choice_t shop   = {FS_DECOMPOSE_OPENSHOP, &fs_decompose_openshop};
 
 /* Receivers of the server with the most of them: so many messages it takes. */
 static uint32_t most_receivers(const fs_demand_t *demand)
@@ -59,34 +58,35 @@ static bool is_skewed(const fs_demand_t *demand)
     return (fs_u128_t)demand->bound * demand->n >= sum + sum / SKEWED;
 }
 
-static fs_u128_t cost(const fs_draft_t *draft, uint64_t stage_cost)
+static fs_u128_t cost(const fs_draft_t *draft, uint64_t alpha)
 {
-    return draft->total + (fs_u128_t)stage_cost * draft->n_rounds;
+    return draft->total + (fs_u128_t)alpha * draft->n_rounds;
 }
 
-fs_status_t fs_schedule_auto(const fs_demand_t *demand, uint64_t stage_cost,
-                             fs_arena_t *arena, fs_draft_t *draft,
-                             fs_decompose_t *how_p)
+static fs_status_t build(const fs_demand_t *demand, fs_arena_t *arena,
+                         fs_draft_t *draft)
 {
     bool            staged = demand->n < FEW && !is_skewed(demand);
-    const method_t *first  = staged ? &stages : &shop;
-    const method_t *second = staged ? &shop : &stages;
-    fs_u128_t       least  = demand->bound +
-                      (fs_u128_t)stage_cost * most_receivers(demand);
+    const choice_t *first  = staged ? &stages : &shop;
+    const choice_t *second = staged ? &shop : &stages;
+    uint64_t        alpha  = demand->stage_cost;
+    fs_u128_t least = demand->bound + (fs_u128_t)alpha * most_receivers(demand);
     fs_draft_t  other  = {.only_server = draft->only_server};
     uint32_t    part   = demand->n >= FEW && demand->n < MANY ? CLOSE : ALMOST;
-    fs_status_t status = first->build(demand, arena, draft);
+    fs_status_t status = first->method->build(demand, arena, draft);
 
-    *how_p = first->how;
-    if (status != FS_OK || cost(draft, stage_cost) <= least + least / part) {
+    draft->chosen = first->how;
+    if (status != FS_OK || cost(draft, alpha) <= least + least / part) {
         return status;
     }
-    status = second->build(demand, arena, &other);
+    status       = second->method->build(demand, arena, &other);
+    other.chosen = second->how;
     if (status == FS_OK && other.status == FS_OK &&
-        cost(&other, stage_cost) < cost(draft, stage_cost)) {
+        cost(&other, alpha) < cost(draft, alpha)) {
         fs_draft_swap(draft, &other);
-        *how_p = second->how;
     }
     fs_draft_fini(&other);
     return status == FS_OK ? other.status : status;
 }
+
+const fs_decompose_method_t fs_decompose_auto = {.build = build};

@@ -28,51 +28,60 @@
 
 #include "base/fs_arith.h"
 #include "sched/fs_nodes.h"
+#include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
 
 typedef struct call {
     const fs_topo_t        *topo;
-    const fs_traffic_t     *traffic;
+    const fs_traffic_t     *traffic; /* NULL: any */
     const fs_plan_params_t *params;
     bool                    skewed;
 } call_t;
 
-typedef struct row row_t;
+/* PERHAPS: it depends on the traffic. */
+typedef enum answer { NO, PERHAPS, YES } answer_t;
 
-struct row {
-    bool (*applies)(const call_t *call, const row_t *row);
-    fs_alg_t    alg;
+typedef struct row {
+    answer_t (*applies)(const call_t *call);
+    fs_alg_t    alg; /* not of told() */
     const char *reason;
-};
+} row_t;
 
-static bool one_server(const call_t *call, const row_t *row)
+static answer_t yes_if(bool applies)
 {
-    (void)row;
-    return fs_topo_n_servers(call->topo) < 2;
+    return applies ? YES : NO;
 }
 
-static bool nothing_between_servers(const call_t *call, const row_t *row)
+static answer_t one_server(const call_t *call)
 {
-    (void)row;
-    return call->traffic->inter_bytes == 0;
+    return yes_if(fs_topo_n_servers(call->topo) < 2);
 }
 
-static bool told(const call_t *call, const row_t *row)
+static answer_t nothing_between_servers(const call_t *call)
 {
-    return call->params->force_algorithm && call->params->algorithm == row->alg;
+    return call->traffic == NULL ? PERHAPS
+                                 : yes_if(call->traffic->inter_bytes == 0);
 }
 
-static bool small(const call_t *call, const row_t *row)
+static answer_t told(const call_t *call)
 {
-    (void)row;
-    return (fs_u128_t)call->params->min_bytes * fs_topo_n_ranks(call->topo) >
-           call->traffic->inter_bytes;
+    return yes_if(call->params->force_algorithm);
 }
 
-static bool skewed(const call_t *call, const row_t *row)
+static answer_t small(const call_t *call)
 {
-    (void)row;
-    return call->skewed;
+    return call->traffic == NULL ? PERHAPS
+                                 : yes_if((fs_u128_t)call->params->min_bytes *
+                                              fs_topo_n_ranks(call->topo) >
+                                          call->traffic->inter_bytes);
+}
+
+/* The busiest rank has the mean at least: a ratio of 1. */
+static answer_t skewed(const call_t *call)
+{
+    return call->params->mtm_threshold_milli <= 1000 ? YES
+           : call->traffic == NULL                   ? PERHAPS
+                                                     : yes_if(call->skewed);
 }
 
 /* A: the largest row or column sum of bytes per lane. */
@@ -97,43 +106,46 @@ static uint64_t busiest_line(const fs_topo_t *topo, const fs_traffic_t *traffic)
     return most;
 }
 
-static bool staged_is_cheaper(const call_t *call, const row_t *row)
+static answer_t staged_is_cheaper(const call_t *call)
 {
     const fs_topo_t *topo  = call->topo;
     fs_u128_t        alpha = call->params->stage_cost;
     fs_u128_t        n     = topo->n_servers;
     fs_u128_t        staged, pipe2d;
 
-    (void)row;
     if (fs_nodes_use_all_lanes(topo)) {
-        return true;
+        return YES;
+    }
+    if (call->traffic == NULL) {
+        return PERHAPS;
     }
     staged = busiest_line(topo, call->traffic) + 2 * n * alpha;
     pipe2d = (fs_u128_t)fs_u64_max(call->traffic->max_inter,
                                    fs_traffic_lower_bound(topo, call->traffic));
     pipe2d = pipe2d * 3 / 2 + 2 * (n - 1) * alpha;
-    return staged <= pipe2d;
+    return yes_if(staged <= pipe2d);
 }
 
-static bool always(const call_t *call, const row_t *row)
+static answer_t always(const call_t *call)
 {
     (void)call;
-    (void)row;
-    return true;
+    return YES;
 }
 
 static const row_t rows[] = {
     {one_server, FS_ALG_HOST, "one server"},
     {nothing_between_servers, FS_ALG_HOST, "no bytes between servers"},
-    {told, FS_ALG_HOST, "as told"},
-    {told, FS_ALG_STAGED, "as told"},
-    {told, FS_ALG_PIPE2D, "as told"},
-    {told, FS_ALG_DIRECT, "as told"},
+    {told, FS_ALG_HOST, "forced by parameter"},
     {small, FS_ALG_HOST, "below min_bytes"},
     {skewed, FS_ALG_STAGED, "skewed"},
     {staged_is_cheaper, FS_ALG_STAGED, "lightly skewed, staged is cheaper"},
     {always, FS_ALG_PIPE2D, "lightly skewed"},
 };
+
+static fs_alg_t alg_of(const row_t *row, const fs_plan_params_t *params)
+{
+    return row->applies == told ? params->algorithm : row->alg;
+}
 
 fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,
                       const fs_plan_params_t *params)
@@ -143,8 +155,25 @@ fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,
 
     call.skewed = fs_traffic_mtm_milli(topo, traffic) >=
                   params->mtm_threshold_milli;
-    while (!rows[i].applies(&call, &rows[i])) {
+    while (rows[i].applies(&call) != YES) {
         ++i;
     }
-    return (fs_choice_t){rows[i].alg, call.skewed, rows[i].reason};
+    return (fs_choice_t){alg_of(&rows[i], params), call.skewed, rows[i].reason};
+}
+
+bool fs_select_can(const fs_topo_t *topo, const fs_plan_params_t *params,
+                   fs_alg_t alg)
+{
+    call_t call = {topo, NULL, params, false};
+
+    for (const row_t *row = rows;; ++row) {
+        answer_t applies = row->applies(&call);
+
+        if (applies != NO && alg_of(row, params) == alg) {
+            return true;
+        }
+        if (applies == YES) {
+            return false;
+        }
+    }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Staging memory as rings of slots, and windows of operations: how a program
- * stays within bounds. */
+/* Staging memory as rings of slots, windows of operations, and the order of
+ * receives: how a program stays within bounds. */
 #ifndef FS_SLOTS_H
 #define FS_SLOTS_H
 
+#include "base/fs_arena.h"
 #include "sched/fs_plan.h"
 
 enum { FS_RING_MAX_SLOTS = 32, FS_MAX_WINDOW = 8 };
@@ -49,5 +50,25 @@ typedef struct fs_window {
  * call, 1 to FS_MAX_WINDOW. */
 void fs_window_add(fs_window_t *window, uint32_t size, fs_program_t *program,
                    uint32_t op);
+
+/* The wire receives of a program so far. Set the first three, zero the rest. */
+typedef struct fs_recv_order {
+    fs_program_t *program;
+    fs_arena_t   *arena;
+    uint64_t      look_ahead; /* of the plan */
+    uint32_t     *recvs;
+    uint32_t      n;
+    uint32_t      max;
+    uint32_t n_waited; /* the first so many are ones that others wait for */
+} fs_recv_order_t;
+
+/* Wire receives are posted, and so granted, in plan order. The first from
+ * another peer waits for all before it but the last few of the peer before,
+ * look_ahead bytes at most: two senders at a time are granted, of whom one is
+ * about to end, and none of their time is lost. */
+void fs_recv_order_add(fs_recv_order_t *order, uint32_t recv);
+
+/* The look-ahead of a plan whose messages have at most chunk bytes. */
+uint64_t fs_look_ahead(uint64_t chunk);
 
 #endif

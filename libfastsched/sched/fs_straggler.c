@@ -27,18 +27,15 @@ static const struct {
     const char         *name;
     fs_straggler_make_t make;
 } kinds[] = {
-    [FS_STRAGGLER_STRAGGLAR] = {"stragglar", fs_straggler_make_stragglar},
-    [FS_STRAGGLER_RING]      = {"ring", fs_straggler_make_ring},
-    [FS_STRAGGLER_RHD]       = {"rhd", fs_straggler_make_rhd},
-    [FS_STRAGGLER_BROADCAST] = {"broadcast", fs_straggler_make_broadcast},
-    [FS_STRAGGLER_ALLPAIRS]  = {"all-pairs", fs_straggler_make_allpairs},
+#define X(_kind, _word, _function) \
+    [_kind] = {_word, fs_straggler_make_##_function},
+    FS_STRAGGLER_MAP(X)
+#undef X
 };
-
-#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 const char *fs_straggler_name(fs_straggler_kind_t kind)
 {
-    return (size_t)kind < N_KINDS ? kinds[kind].name : NULL;
+    return (size_t)kind < FS_STRAGGLER_N_KINDS ? kinds[kind].name : NULL;
 }
 
 /* Most messages with the straggler's part that can reach punctual ranks in
@@ -104,8 +101,8 @@ fs_status_t fs_straggler_create(fs_straggler_kind_t kind, uint32_t n_ranks,
     fs_straggler_build_t build = {.status = FS_OK};
     fs_status_t          status;
 
-    if ((size_t)kind >= N_KINDS || n_ranks > FS_STRAGGLER_MAX_RANKS ||
-        straggler >= n_ranks) {
+    if ((size_t)kind >= FS_STRAGGLER_N_KINDS ||
+        n_ranks > FS_STRAGGLER_MAX_RANKS || straggler >= n_ranks) {
         return FS_ERR_INVAL;
     }
     build.schedule = calloc(1, sizeof(*build.schedule));

@@ -6,7 +6,7 @@
 #define FS_STRAGGLER_BUILD_H
 
 #include "base/fs_arena.h"
-#include "fastsched_straggler.h"
+#include "sched/fs_straggler.h"
 
 typedef struct fs_straggler_build {
     fs_straggler_t *schedule;

@@ -8,7 +8,7 @@
  * whose contribution it has, a row of bits. First of all come shape and ports,
  * which need all chunks of a round together.
  */
-#include "fastsched_straggler.h"
+#include "sched/fs_straggler.h"
 
 #include "base/fs_arena.h"
 
@@ -41,7 +41,7 @@ static fs_status_t check_numbers(check_t *check)
 {
     const fs_straggler_t *s = check->schedule;
 
-    if ((unsigned)s->kind > FS_STRAGGLER_ALLPAIRS) {
+    if ((unsigned)s->kind >= FS_STRAGGLER_N_KINDS) {
         return WRONG(check, "there is no kind %d", (int)s->kind);
     }
     if (s->n_ranks == 0 || s->straggler >= s->n_ranks || s->n_chunks == 0 ||

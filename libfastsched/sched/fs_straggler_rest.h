@@ -5,7 +5,7 @@
 #define FS_STRAGGLER_REST_H
 
 #include "base/fs_arena.h"
-#include "fastsched_straggler.h"
+#include "sched/fs_straggler.h"
 
 enum { FS_REST_NONE = UINT32_MAX };
 

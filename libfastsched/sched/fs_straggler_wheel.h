@@ -32,7 +32,7 @@
 #define FS_STRAGGLER_WHEEL_H
 
 #include "base/fs_arena.h"
-#include "fastsched_straggler.h"
+#include "sched/fs_straggler.h"
 
 enum {
     FS_WHEEL_AGES      = 16, /* no age is as old as this */

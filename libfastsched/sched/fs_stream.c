@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sched/fs_stream.h"
 
-/* Where a segment of a lane arrives: on the lane's namesake where all do. */
+/* Where an extent of a lane arrives: on the lane's namesake where all do. */
 static uint32_t arrives_on(const fs_stream_t *stream, uint32_t lane,
-                           const fs_segment_t *s)
+                           const fs_extent_t *s)
 {
     return stream->streams.end != NULL ? lane : s->dst_lane;
 }
 
-/* Does the viewer serve the lane of a segment, at its end of it? */
+/* Does the viewer serve the lane of an extent, at its end of it? */
 static bool serves(const fs_stream_t *stream, const fs_viewer_t *viewer,
-                   uint32_t lane, const fs_segment_t *s)
+                   uint32_t lane, const fs_extent_t *s)
 {
     return (viewer->outgoing
                 ? stream->src_proxy[lane]
@@ -24,7 +24,7 @@ static bool concerns(const fs_stream_t *stream, const fs_viewer_t *viewer,
     const fs_streams_t *streams = &stream->streams;
 
     for (uint32_t k = streams->first[lane]; k < streams->first[lane + 1]; ++k) {
-        const fs_segment_t *s = &streams->segments[k];
+        const fs_extent_t *s = &streams->extents[k];
 
         if ((viewer->outgoing ? s->src_local : s->dst_local) == viewer->local ||
             serves(stream, viewer, lane, s)) {
@@ -55,7 +55,7 @@ fs_status_t fs_stream_rewind(fs_stream_t *stream, const fs_viewer_t *viewer,
             stream->mine[stream->n_mine++] = lane;
             stream->cursor[lane]           = first;
             stream->next[lane] =
-                streams->end == NULL ? streams->segments[first].pos : 0;
+                streams->end == NULL ? streams->extents[first].pos : 0;
         }
     }
     return FS_OK;
@@ -76,9 +76,9 @@ uint64_t fs_stream_next_pos(const fs_stream_t *stream, uint64_t end)
 static uint64_t run_end(const fs_stream_t *stream, uint32_t lane,
                         uint64_t limit)
 {
-    const fs_segment_t *s    = stream->streams.segments + stream->cursor[lane];
-    const fs_segment_t *last = stream->streams.segments +
-                               stream->streams.first[lane + 1] - 1;
+    const fs_extent_t *s    = stream->streams.extents + stream->cursor[lane];
+    const fs_extent_t *last = stream->streams.extents +
+                              stream->streams.first[lane + 1] - 1;
 
     if (stream->streams.end != NULL) {
         return fs_u64_min(stream->streams.end[lane], limit);
@@ -99,10 +99,10 @@ bool fs_stream_cut(const fs_stream_t *stream, uint32_t lane, uint64_t pos,
     if (end - pos > chunk_bytes) {
         end = pos + chunk_bytes;
     }
-    chunk->lane    = lane;
-    chunk->segment = stream->streams.segments + stream->cursor[lane];
-    chunk->last    = stream->streams.segments + stream->streams.first[lane + 1];
-    chunk->dst_lane = arrives_on(stream, lane, chunk->segment);
+    chunk->lane     = lane;
+    chunk->extent   = stream->streams.extents + stream->cursor[lane];
+    chunk->last     = stream->streams.extents + stream->streams.first[lane + 1];
+    chunk->dst_lane = arrives_on(stream, lane, chunk->extent);
     chunk->begin    = pos;
     chunk->at       = pos;
     chunk->end      = run_end(stream, lane, end);

@@ -19,13 +19,13 @@
  * they have been read. */
 typedef struct fs_stream {
     fs_streams_t    streams;   /* some lanes of a tile's: lane is relative to
-                                  these, dst_lane of a segment is not */
+                                  these, dst_lane of an extent is not */
     const uint32_t *src_proxy; /* [n_lanes] local index that sends a lane */
     const uint32_t *dst_proxy; /* [n_lanes] local index that receives it */
     const uint32_t *remote;    /* ranks of the other server */
     uint32_t        n_mine;    /* lanes that concern this rank */
     uint32_t       *mine;      /* [n_mine] ascending */
-    uint32_t       *cursor;    /* [n_lanes] first segment not yet passed */
+    uint32_t       *cursor;    /* [n_lanes] first extent not yet passed */
     uint64_t       *next;      /* [n_lanes] pos of a lane's next byte;
                                   UINT64_MAX at its end */
     uint64_t        pos;       /* where the next slice begins */
@@ -34,13 +34,13 @@ typedef struct fs_stream {
 /* One message on the wire: bytes begin to end of a lane's stream, and how far
  * its parts have been taken. */
 typedef struct fs_chunk {
-    uint32_t            lane;
-    uint32_t            dst_lane;
-    uint64_t            begin;
-    uint64_t            end;
-    uint64_t            at;
-    const fs_segment_t *segment; /* that holds `at` */
-    const fs_segment_t *last;    /* one behind those of the lane */
+    uint32_t           lane;
+    uint32_t           dst_lane;
+    uint64_t           begin;
+    uint64_t           end;
+    uint64_t           at;
+    const fs_extent_t *extent; /* that holds `at` */
+    const fs_extent_t *last;   /* one behind those of the lane */
 } fs_chunk_t;
 
 /* What a chunk holds of one block. */
@@ -72,43 +72,43 @@ static inline void fs_stream_advance(fs_stream_t      *stream,
 {
     uint64_t next = chunk->end;
 
-    if (chunk->segment == chunk->last) {
+    if (chunk->extent == chunk->last) {
         next = UINT64_MAX;
     } else if (stream->streams.end == NULL) {
-        next = fs_u64_max(chunk->segment->pos, next);
+        next = fs_u64_max(chunk->extent->pos, next);
     }
     stream->next[chunk->lane] = next;
     stream->cursor[chunk->lane] =
-        (uint32_t)(chunk->segment - stream->streams.segments);
+        (uint32_t)(chunk->extent - stream->streams.extents);
 }
 
 /* Is what remains of the chunk in one block? */
 static inline bool fs_chunk_is_one_part(const fs_chunk_t *chunk)
 {
-    const fs_segment_t *s = chunk->segment;
+    const fs_extent_t *s = chunk->extent;
 
     return s->pos + s->len_bytes >= chunk->end;
 }
 
-/* Take the chunk's next part; false when there is none. A segment that goes on
+/* Take the chunk's next part; false when there is none. An extent that goes on
  * in the next chunk stays where it is. */
 static inline bool fs_chunk_take(fs_chunk_t *chunk, fs_part_t *part)
 {
-    const fs_segment_t *s  = chunk->segment;
-    uint64_t            at = chunk->at, segment_end, end;
+    const fs_extent_t *s  = chunk->extent;
+    uint64_t           at = chunk->at, extent_end, end;
 
     if (at == chunk->end) {
         return false;
     }
-    segment_end        = s->pos + s->len_bytes;
-    end                = fs_u64_min(segment_end, chunk->end);
+    extent_end         = s->pos + s->len_bytes;
+    end                = fs_u64_min(extent_end, chunk->end);
     part->src_local    = s->src_local;
     part->dst_local    = s->dst_local;
     part->block_offset = s->offset + (at - s->pos);
     part->chunk_offset = at - chunk->begin;
     part->len_bytes    = end - at;
     chunk->at          = end;
-    chunk->segment     = s + (end == segment_end);
+    chunk->extent      = s + (end == extent_end);
     return true;
 }
 
@@ -118,19 +118,19 @@ static inline bool fs_chunk_take(fs_chunk_t *chunk, fs_part_t *part)
 static inline bool fs_chunk_take_of(fs_chunk_t *chunk, uint32_t local,
                                     bool sends, fs_part_t *part)
 {
-    const fs_segment_t *s = chunk->segment;
+    const fs_extent_t *s = chunk->extent;
 
     for (; s < chunk->last && s->pos < chunk->end; ++s) {
         if ((sends ? s->src_local : s->dst_local) == local) {
-            chunk->segment = s;
-            chunk->at      = fs_u64_max(chunk->at, s->pos);
+            chunk->extent = s;
+            chunk->at     = fs_u64_max(chunk->at, s->pos);
             return fs_chunk_take(chunk, part);
         }
         if (s->pos + s->len_bytes > chunk->end) {
             break;
         }
     }
-    chunk->segment = s;
+    chunk->extent = s;
     return false;
 }
 

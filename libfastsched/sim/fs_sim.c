@@ -2,9 +2,9 @@
 /*
  * The engine: every rank walks its program by the executor's rules.
  *
- * An operation is ready when all it waits for is done. Copies and messages
- * inside a server are posted as soon as they are ready, and begin once both
- * ends are posted. Messages on the wire channel
+ * An operation is ready when all it waits for is done. Copies, reductions and
+ * messages inside a server are posted as soon as they are ready, and begin once
+ * both ends are posted. Messages on the wire channel
  *
  *   receive  in plan order, a window of them posted at a time;
  *   send     in plan order, once the receive is posted (the grant), and to
@@ -17,7 +17,7 @@
  * If nothing is under way and operations are left, programs wait for each
  * other: that is reported, with the first of them.
  */
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 
 #include "sim/fs_sim_net.h"
 #include "sim/fs_sim_program.h"
@@ -55,7 +55,7 @@ static bool params_ok(const fs_sim_params_t *p)
     return rate_ok(p->rate_out) && rate_ok(p->rate_up) &&
            (p->rate_copy == 0 || rate_ok(p->rate_copy)) &&
            time_ok(p->alpha_out) && time_ok(p->alpha_up) &&
-           time_ok(p->incast) && p->fabric <= FS_SIM_CUBE;
+           time_ok(p->incast) && (uint32_t)p->fabric < FS_SIM_N_FABRICS;
 }
 
 fs_status_t fs_sim_create(const fs_topo_t *topo, const fs_sim_params_t *params,
@@ -104,7 +104,7 @@ static void count_op(const fs_sim_t *sim, uint32_t rank, const fs_op_t *op,
     if (op->kind != FS_OP_SEND && op->dst.buffer == FS_BUF_RECV) {
         result->total_bytes += op->len_bytes;
     }
-    if (op->kind == FS_OP_COPY) {
+    if (op->kind == FS_OP_COPY || op->kind == FS_OP_REDUCE) {
         result->copy_bytes += op->len_bytes;
     } else if (op->kind == FS_OP_SEND) {
         ++result->n_messages;
@@ -142,7 +142,7 @@ fs_status_t fs_sim_add(fs_sim_t *sim, uint32_t rank, const fs_plan_t *plan)
 
 /* ---- the executor's rules ---- */
 
-/* Both ends are posted. The tag names the send, or the copy. */
+/* Both ends are posted. The tag names the send, or what is local. */
 static void begin(fs_sim_t *sim, uint32_t rank, uint32_t id)
 {
     const fs_sim_op_t *op = &sim->programs[rank].ops[id];
@@ -214,7 +214,7 @@ static void make_ready(fs_sim_t *sim, uint32_t rank, uint32_t id)
         pull_recvs(sim, rank);
     } else {
         op->posted = true;
-        if (op->kind == FS_OP_COPY) {
+        if (fs_sim_is_local(op)) {
             begin(sim, rank, id);
         } else if (sim->programs[op->peer].ops[op->partner].posted) {
             if (op->kind == FS_OP_SEND) {
@@ -317,7 +317,7 @@ static fs_status_t stuck(const fs_sim_t *sim, char *why, size_t why_len)
             const fs_sim_op_t *op = &sim->programs[r].ops[k];
 
             if (!op->ready || !op->posted ||
-                (op->kind != FS_OP_COPY &&
+                (!fs_sim_is_local(op) &&
                  !sim->programs[op->peer].ops[op->partner].posted)) {
                 snprintf(why, why_len,
                          "rank %u, operation %u: it waits for ever, as do "

@@ -4,10 +4,10 @@
  *
  * Messages on the wire channel obey the executor's grants, in the order (step,
  * rail) on all ranks; the other channels are free, also between servers. See
- * fastsched_sim.h for who does what.
+ * sim/fs_sim.h for who does what.
  */
 #include "base/fs_arith.h"
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_topo.h"
 
@@ -276,10 +276,9 @@ static const struct {
     const char *name;
     void (*write)(writer_t *wr);
 } baselines[] = {
-    [FS_SIM_ALL_AT_ONCE] = {"all-at-once", write_all_at_once},
-    [FS_SIM_SPREADOUT]   = {"spreadout", write_spreadout},
-    [FS_SIM_TWO_PHASE]   = {"hierarchical2d", write_two_phase},
-    [FS_SIM_RELAY]       = {"relay", write_relay},
+#define X(_which, _word, _function) [_which] = {_word, write_##_function},
+    FS_SIM_BASELINE_MAP(X)
+#undef X
 };
 
 #define N_BASELINES (sizeof(baselines) / sizeof(baselines[0]))

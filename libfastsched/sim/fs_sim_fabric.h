@@ -3,7 +3,7 @@
 #ifndef FS_SIM_FABRIC_H
 #define FS_SIM_FABRIC_H
 
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 
 /* Ports on the way of one message, at most: half a ring of 32. */
 enum { FS_SIM_MAX_PATH = 16 };

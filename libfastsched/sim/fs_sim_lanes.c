@@ -16,7 +16,7 @@
  */
 #include "base/fs_arena.h"
 #include "base/fs_arith.h"
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 #include "sched/fs_balance.h"
 #include "sched/fs_plan.h"
 #include "sched/fs_topo.h"

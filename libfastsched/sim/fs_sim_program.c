@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/fs_sim_program.h"
 
+#include "sched/fs_plan.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 static bool op_ok(const fs_op_t *op, const fs_plan_t *plan, uint32_t n_ranks,
                   uint32_t rank)
 {
-    bool message = op->kind == FS_OP_SEND || op->kind == FS_OP_RECV;
+    bool message = fs_op_is_message(op);
 
     if (op->next > plan->n_next || op->n_next > plan->n_next - op->next) {
         return false;
@@ -22,18 +24,18 @@ static bool op_ok(const fs_op_t *op, const fs_plan_t *plan, uint32_t n_ranks,
     }
     return message ? op->peer < n_ranks && op->peer != rank &&
                          op->channel < FS_CH_LAST
-                   : op->kind == FS_OP_COPY;
+                   : op->kind == FS_OP_COPY || op->kind == FS_OP_REDUCE;
 }
 
 static fs_sim_op_t compact(const fs_op_t *op, uint32_t rank)
 {
-    bool copy = op->kind == FS_OP_COPY;
+    bool local = !fs_op_is_message(op);
 
     return (fs_sim_op_t){.bytes   = op->len_bytes,
-                         .peer    = copy ? rank : op->peer,
-                         .seq     = copy ? 0 : op->seq,
+                         .peer    = local ? rank : op->peer,
+                         .seq     = local ? 0 : op->seq,
                          .kind    = op->kind,
-                         .channel = copy ? FS_CH_LAST : op->channel};
+                         .channel = local ? FS_CH_LAST : op->channel};
 }
 
 fs_status_t fs_sim_program_init(fs_sim_program_t *program, uint32_t n_ranks,

@@ -8,16 +8,16 @@
 
 typedef struct fs_sim_op {
     uint64_t bytes;
-    uint32_t peer;    /* rank; of a copy its own */
+    uint32_t peer;    /* rank; its own if there is no message */
     uint32_t partner; /* the message's other end, an operation of peer */
     uint32_t seq;
-    uint32_t next;   /* first of its successors; they end where those of the
+    uint32_t next;    /* first of its successors; they end where those of the
                         operation behind it begin */
-    uint32_t n_wait; /* operations still to come before it */
-    uint8_t  kind;   /* fs_op_kind_t */
-    uint8_t  channel;
-    bool     ready;  /* all it waits for is done */
-    bool     posted; /* the rank has turned to it */
+    uint32_t n_wait;  /* operations still to come before it */
+    uint8_t  kind;    /* fs_op_kind_t */
+    uint8_t  channel; /* FS_CH_LAST: no message */
+    bool     ready;   /* all it waits for is done */
+    bool     posted;  /* the rank has turned to it */
 } fs_sim_op_t;
 
 /* The program of a rank and how far it is. */
@@ -43,6 +43,12 @@ void        fs_sim_program_fini(fs_sim_program_t *program);
  * says which has none; FS_ERR_NOMEM. */
 fs_status_t fs_sim_match(fs_sim_program_t *programs, uint32_t n_ranks,
                          char *why, size_t why_len);
+
+/* A copy or a reduction. */
+static inline bool fs_sim_is_local(const fs_sim_op_t *op)
+{
+    return op->channel == FS_CH_LAST;
+}
 
 static inline bool fs_sim_is_wire(const fs_sim_op_t *op, fs_op_kind_t kind)
 {

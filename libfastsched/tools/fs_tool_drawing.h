@@ -5,7 +5,7 @@
 #define FS_TOOL_DRAWING_H
 
 #include "base/fs_json.h"
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 
 /* Draw into a file. by_server: spans will name servers, not ranks. expected_ns:
  * about how long it will take; pauses of a five-hundredth do not show. */

@@ -4,6 +4,7 @@
 #include "tools/fs_tool_params.h"
 
 #include "fastsched_exec.h"
+#include "sched/fs_balance.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void set_defaults(fs_tool_params_args_t *args)
                       .window              = params.window,
                       .staging_limit       = params.staging_limit,
                       .stage_cost          = params.stage_cost},
-        .balance   = params.balance,
+        .balance   = FS_BALANCE_MINMOVE,
         .decompose = params.decompose,
     };
 }

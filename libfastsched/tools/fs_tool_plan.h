@@ -3,6 +3,7 @@
 #ifndef FS_TOOL_PLAN_H
 #define FS_TOOL_PLAN_H
 
+#include "sched/papers/fs_hierarchy.h"
 #include "tools/fs_tool_traffic.h"
 
 typedef struct fs_tool_plan {

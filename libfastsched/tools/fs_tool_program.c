@@ -124,9 +124,7 @@ static void writer_fini(writer_t *writer)
 
 static const char *buffer_name(uint32_t buffer)
 {
-    static const char *const names[] = {[FS_BUF_SEND]    = "send",
-                                        [FS_BUF_RECV]    = "recv",
-                                        [FS_BUF_STAGING] = "staging"};
+    static const char *const names[] = {FS_BUFFER_MAP(FS_LIST_NAME)};
 
     return names[buffer];
 }
@@ -162,10 +160,12 @@ static void write_message(const writer_t *writer, const fs_op_t *op)
 
 static void write_op(const writer_t *writer, uint32_t id)
 {
-    static const char *const kinds[] = {
-        [FS_OP_COPY] = "copy", [FS_OP_SEND] = "send", [FS_OP_RECV] = "recv"};
-    const fs_op_t    *op = &writer->plan->ops[id];
-    const fs_place_t *to = op->kind == FS_OP_SEND ? NULL : &op->dst;
+    static const char *const kinds[] = {[FS_OP_COPY]   = "copy",
+                                        [FS_OP_SEND]   = "send",
+                                        [FS_OP_RECV]   = "recv",
+                                        [FS_OP_REDUCE] = "reduce"};
+    const fs_op_t           *op      = &writer->plan->ops[id];
+    const fs_place_t        *to      = op->kind == FS_OP_SEND ? NULL : &op->dst;
 
     fs_json_open(writer->json, NULL, '{');
     fs_json_u64(writer->json, "id", id);

@@ -3,8 +3,7 @@
 #ifndef FS_TOOL_SIM_H
 #define FS_TOOL_SIM_H
 
-#include "fastsched_exec.h"
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 #include "tools/fs_tool_traffic.h"
 
 typedef enum fs_tool_sim_level {
@@ -63,7 +62,7 @@ void fs_tool_sim_json(const fs_tool_sim_setup_t   *setup,
 void fs_tool_sim_text(const fs_tool_sim_setup_t   *setup,
                       const fs_tool_sim_outcome_t *outcome);
 
-/* switch, mesh, ring, hybrid-cube; NULL after the last. */
+/* k-th word of --topology, NULL after the last. */
 const char *fs_tool_sim_fabric(uint32_t k);
 
 #endif

@@ -9,8 +9,9 @@
 
 const char *fs_tool_sim_fabric(uint32_t k)
 {
-    static const char *const words[] = {"switch", "mesh", "ring", "hybrid-cube",
-                                        NULL};
+#define X(_fabric, _word) _word,
+    static const char *const words[] = {FS_SIM_FABRIC_MAP(X) NULL};
+#undef X
 
     return words[k];
 }

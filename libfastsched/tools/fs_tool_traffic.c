@@ -9,7 +9,7 @@
 #include "tools/fs_tool_traffic.h"
 
 #include "base/fs_arith.h"
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 #include "tools/fs_tool_progress.h"
 
 #include <inttypes.h>

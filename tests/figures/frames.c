@@ -16,7 +16,7 @@
  * 5). --clear bound is what no schedule can beat: the busiest GPU's packets,
  * balanced the busiest server's over its GPUs.
  */
-#include "fastsched_frame.h"
+#include "sched/papers/fs_frame.h"
 
 #include <errno.h>
 #include <math.h>

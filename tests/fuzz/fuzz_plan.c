@@ -7,6 +7,8 @@
 
 #include "fastsched.h"
 #include "prop/schedule_check.h"
+#include "sched/fs_plan_check.h"
+#include "sched/papers/fs_papers.h"
 
 #include <string.h>
 
@@ -56,15 +58,14 @@ static void read_topo(fuzz_input_t *in, fuzz_case_t *c)
 
 static void read_params(fuzz_input_t *in, fuzz_case_t *c)
 {
-    static const fs_alg_t algs[] = {FS_ALG_STAGED, FS_ALG_PIPE2D,
-                                    FS_ALG_DIRECT};
+    static const fs_alg_t algs[] = {FS_ALG_MAP(FS_LIST_VALUE)};
 
-    c->alg    = algs[fuzz_below(in, 3)];
+    c->alg    = algs[fuzz_below(in, FS_N_ALGS - 1)];
     c->params = (fs_plan_params_t){
-        .balance   = (fs_balance_t)fuzz_below(in, FS_BALANCE_ROWCOL + 1),
-        .decompose = (fs_decompose_t)fuzz_below(in, FS_DECOMPOSE_SPREADOUT + 1),
-        .chunk     = 1 + fuzz_u64(in) % (UINT64_C(1) << 40),
-        .window    = fuzz_below(in, 9),
+        .balance    = (fs_balance_t)fuzz_below(in, FS_N_ALL_BALANCES),
+        .decompose  = (fs_decompose_t)fuzz_below(in, FS_N_ALL_DECOMPOSITIONS),
+        .chunk      = 1 + fuzz_u64(in) % (UINT64_C(1) << 40),
+        .window     = fuzz_below(in, 9),
         .stage_cost = fuzz_u64(in),
     };
     c->params.staging_limit = c->params.chunk * fuzz_below(in, 64);
@@ -187,7 +188,7 @@ static void try_schedules(fuzz_case_t *c, uint32_t only)
 {
     uint32_t n = c->traffic.n_servers;
 
-    for (int how = 0; how <= FS_DECOMPOSE_SPREADOUT; ++how) {
+    for (int how = 0; how < FS_N_ALL_DECOMPOSITIONS; ++how) {
         fs_schedule_t *all = NULL, *part = NULL;
         const char    *problem;
         fs_status_t    status =

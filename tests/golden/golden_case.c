@@ -13,6 +13,9 @@
  * That the rest stays what it was is for the caller to compare.
  */
 #include "fastsched.h"
+#include "sched/fs_balance.h"
+#include "sched/papers/fs_hierarchy.h"
+#include "sched/papers/fs_papers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,7 +150,7 @@ static uint64_t value(const golden_t *g, const char *name)
     if (strcmp(name, "hierarchy") == 0) {
         return hierarchy_total(g);
     }
-    for (int how = FS_DECOMPOSE_COMPACT; how <= FS_DECOMPOSE_SPREADOUT; ++how) {
+    for (int how = FS_DECOMPOSE_COMPACT; how < FS_N_ALL_DECOMPOSITIONS; ++how) {
         if (strcmp(name, fs_decompose_name((fs_decompose_t)how)) == 0) {
             return total_of(g, (fs_decompose_t)how);
         }

@@ -55,7 +55,7 @@ wrong() {
     case_of "$1=$2 on $np ranks is refused" refuses "$np" "$@" --mca coll fast
 }
 
-wrong 4 algorithm foo 'auto, staged, pipe2d, direct, off'
+wrong 4 algorithm foo 'auto, staged, pipe2d, direct'
 wrong 4 verbose 2 '0 or 1'
 wrong 4 stats yes '0 or 1'
 wrong 4 check 2 '0 or 1'
@@ -73,8 +73,7 @@ wrong 4 accel_direct 1 'auto, always, never'
 wrong 4 accel_fallback yes '0 or 1'
 wrong 4 tcp_sndbuf 1 '4k to 64m'
 wrong 4 stage_cost 2g '0 to 1g'
-wrong 4 balance foo 'minmove, equalize, greedy, rowcol'
-wrong 4 decompose foo 'auto, compact, openshop, birkhoff, hierarchical, spreadout'
+wrong 4 decompose hierarchical 'auto, compact, openshop, birkhoff'
 
 shapes='4x4 (servers x ranks), 4+4+2+1 (ranks of each server)'
 wrong 6 nodes 4x4 "$shapes"
@@ -235,5 +234,5 @@ case_of 'one rank has a datatype with gaps on a device: an error on every rank' 
     'the send buffer is cuda memory, and its datatype is not contiguous' \
     -- --gaps
 case_of 'accel_fallback=0: likewise' refused_on_device 4 \
-    'does not use here; parameter accel_fallback allows' \
+    'does not use here; set accel_fallback=1' \
     --mca coll_fast_accel_fallback 0 -- --plain

@@ -151,8 +151,8 @@ case_of 'suspended for three times the watchdog: they go on' suspended
 
 late() {
     job --mca coll_fast_watchdog 1 -- --late 3 --after 2500 && ends_well &&
-        said 8 8 ': ok' && said 7 7 'waiting in call 2 for 1 s, which is no err' &&
-        said 1 7 'waits for the word of rank 3 on server 1'
+        said 8 8 ': ok' && said 7 7 'waiting in call 2 for 1 s (not an error)' &&
+        said 1 7 'no summary yet from rank 3 on server 1'
 }
 
 case_of 'a late rank: warnings that name it, and the right bytes' late

@@ -60,12 +60,6 @@ job 7 4+2+1 --mca coll_fast_algorithm staged --mca coll_fast_rate 1gbit --mca co
 report $? 'traced: uneven servers, types that are packed, communicators that split'
 check 'the traces of these' 7 "$dir"
 
-dir=$scratch/rowcol
-job 6 3x2 --mca coll_fast_algorithm staged --mca coll_fast_decompose hierarchical --mca coll_fast_trace "$dir" \
-    "$program" --nodes 3x2 --expect staged ragged >"$scratch/out" 2>&1
-report $? 'traced: lanes that are permuted'
-check 'the traces of these lanes' 6 "$dir"
-
 job 4 2x2 --mca coll_fast_trace "$scratch/auto" "$program" --nodes 2x2 --expect any zero small \
     >"$scratch/out" 2>&1
 report $? 'traced: whatever auto decides'

@@ -2,10 +2,15 @@
 /* Every allocation of every call of the scheduler fails once: an error, nothing
  * leaked (ASan looks), nothing half made. The linker puts our allocators in the
  * place of the library's. */
-#include "fastsched_frame.h"
-#include "fastsched_pattern.h"
-#include "fastsched_straggler.h"
 #include "fs_test_util.h"
+#include "sched/fs_balance.h"
+#include "sched/fs_pattern.h"
+#include "sched/fs_plan_check.h"
+#include "sched/fs_reduction.h"
+#include "sched/fs_straggler.h"
+#include "sched/papers/fs_frame.h"
+#include "sched/papers/fs_hierarchy.h"
+#include "sched/papers/fs_papers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,15 +50,17 @@ void *__wrap_realloc(void *p, size_t n)
 /* ---- calls: ck_assert() would allocate, MUST() does not ---- */
 
 typedef struct stage {
-    fs_test_case_t tc;
-    fs_plan_t    **plans; /* made before anything fails */
-    fs_decompose_t how;   /* which schedule */
-    const char    *pattern;
-    uint32_t       n;      /* ranks of an allreduce */
-    uint64_t      *matrix; /* [n_ranks x n_ranks] room */
-    uint64_t      *send;   /* the rows of rank 0's server */
-    uint64_t      *recv;
-    bool           packed;
+    fs_test_case_t  tc;
+    fs_plan_t     **plans; /* made before anything fails */
+    fs_decompose_t  how;   /* which schedule */
+    const char     *pattern;
+    uint32_t        n; /* ranks of an allreduce */
+    fs_straggler_t *schedule;
+    fs_reduction_t  reduction;
+    uint64_t       *matrix; /* [n_ranks x n_ranks] room */
+    uint64_t       *send;   /* the rows of rank 0's server */
+    uint64_t       *recv;
+    bool            packed;
 } stage_t;
 
 typedef fs_status_t call_t(stage_t *st);
@@ -164,6 +171,25 @@ static fs_status_t call_straggler(stage_t *st)
     return status;
 }
 
+static fs_status_t call_reduction(stage_t *st)
+{
+    fs_plan_t  *plan   = NULL;
+    fs_status_t status = fs_reduction_plan(
+        st->schedule, st->tc.topo, &st->tc.params, &st->reduction, 0, &plan);
+
+    MUST((status == FS_OK) == (plan != NULL));
+    fs_plan_destroy(plan);
+    return status;
+}
+
+static fs_status_t call_reduction_check(stage_t *st)
+{
+    char why[200];
+
+    return fs_reduction_check(st->tc.topo, &st->tc.params, &st->reduction,
+                              st->plans, why, sizeof(why));
+}
+
 static fs_status_t call_plan(stage_t *st)
 {
     fs_local_traffic_t local = {st->send, st->recv, st->packed, st->packed};
@@ -256,7 +282,7 @@ START_TEST(schedules)
     stage_t st;
 
     stage_init(&st, 100 * (uint64_t)_i);
-    for (int how = 0; how <= FS_DECOMPOSE_SPREADOUT; ++how) {
+    for (int how = 0; how < FS_N_ALL_DECOMPOSITIONS; ++how) {
         st.how = (fs_decompose_t)how;
         ck_assert_uint_gt(run(&st, call_schedule, fs_decompose_name(st.how)),
                           0);
@@ -277,8 +303,6 @@ START_TEST(stragglers)
 }
 END_TEST
 
-static const fs_alg_t algs[] = {FS_ALG_STAGED, FS_ALG_PIPE2D, FS_ALG_DIRECT};
-
 START_TEST(matrices_of_ranks)
 {
     stage_t st;
@@ -286,7 +310,7 @@ START_TEST(matrices_of_ranks)
     stage_init(&st, 300 + 100 * (uint64_t)_i);
     st.packed = _i % 2 == 0;
     ck_assert_uint_gt(run(&st, call_hierarchy, "hierarchy"), 3);
-    for (int mode = 0; mode <= FS_BALANCE_ROWCOL; ++mode) {
+    for (int mode = 0; mode < FS_N_ALL_BALANCES; ++mode) {
         st.tc.params.balance = (fs_balance_t)mode;
         ck_assert_uint_gt(run(&st, call_moves, "moves"), 0);
     }
@@ -299,12 +323,14 @@ START_TEST(plans)
     stage_t st;
 
     stage_init(&st, 500 + 100 * (uint64_t)_i);
-    for (int k = 0; k < 3; ++k) {
-        st.tc.params.algorithm = algs[k];
-        for (int mode = 0; mode <= FS_BALANCE_ROWCOL; ++mode) {
-            st.tc.params.balance   = (fs_balance_t)mode;
-            st.tc.params.decompose = (fs_decompose_t)(_i % 6);
-            ck_assert_uint_gt(run(&st, call_plan, fs_alg_name(algs[k])), 3);
+    for (int alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+        st.tc.params.algorithm = (fs_alg_t)alg;
+        for (int mode = 0; mode < FS_N_ALL_BALANCES; ++mode) {
+            st.tc.params.balance = (fs_balance_t)mode;
+            st.tc.params.decompose =
+                (fs_decompose_t)(_i % FS_N_ALL_DECOMPOSITIONS);
+            ck_assert_uint_gt(run(&st, call_plan, fs_alg_name((fs_alg_t)alg)),
+                              3);
         }
     }
     stage_fini(&st);
@@ -330,6 +356,35 @@ START_TEST(checks)
 }
 END_TEST
 
+/* In place and not: the second has a vector that is there from the start. */
+START_TEST(reductions)
+{
+    stage_t  st;
+    uint32_t n;
+
+    stage_init(&st, 1100);
+    n            = st.tc.n_ranks;
+    st.reduction = (fs_reduction_t){2000, 8, _i != 0};
+    st.plans     = fs_test_alloc(n, sizeof(*st.plans));
+    ck_assert_int_eq(
+        fs_straggler_create(FS_STRAGGLER_STRAGGLAR, n, 1, &st.schedule), FS_OK);
+    for (uint32_t r = 0; r < n; ++r) {
+        ck_assert_int_eq(fs_reduction_plan(st.schedule, st.tc.topo,
+                                           &st.tc.params, &st.reduction, r,
+                                           &st.plans[r]),
+                         FS_OK);
+    }
+    ck_assert_uint_gt(run(&st, call_reduction, "reduction"), 5);
+    ck_assert_uint_gt(run(&st, call_reduction_check, "its check"), 10);
+    for (uint32_t r = 0; r < n; ++r) {
+        fs_plan_destroy(st.plans[r]);
+    }
+    fs_straggler_destroy(st.schedule);
+    free(st.plans);
+    stage_fini(&st);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("prop_nomem");
@@ -342,6 +397,7 @@ int main(void)
     tcase_add_loop_test(tcase, stragglers, 0, 3);
     tcase_add_loop_test(tcase, plans, 0, 12);
     tcase_add_loop_test(tcase, checks, 0, 4);
+    tcase_add_loop_test(tcase, reductions, 0, 2);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

@@ -2,6 +2,9 @@
 /* Any call on any small cluster, every algorithm: the programs of all ranks,
  * proved by fs_plan_check(), equal whoever makes them. */
 #include "fs_test_util.h"
+#include "sched/fs_balance.h"
+#include "sched/fs_plan_check.h"
+#include "sched/papers/fs_papers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,10 +179,10 @@ START_TEST(prop_staged)
 
         play_init(&play, (uint64_t)_i * BATCH + k);
         play.tc.params.algorithm = FS_ALG_STAGED;
-        for (int mode = 0; mode <= FS_BALANCE_ROWCOL; ++mode) {
+        for (int mode = 0; mode < FS_N_ALL_BALANCES; ++mode) {
             play.tc.params.balance   = (fs_balance_t)mode;
             play.tc.params.decompose = (fs_decompose_t)fs_rng_below(
-                &play.tc.rng, FS_DECOMPOSE_SPREADOUT + 1);
+                &play.tc.rng, FS_N_ALL_DECOMPOSITIONS);
             prove(&play);
             check_total(&play);
             check_moves(&play);
@@ -254,15 +257,13 @@ enum { CLUSTERS = sizeof(clusters) / sizeof(clusters[0]) };
 
 START_TEST(prop_larger_clusters)
 {
-    static const fs_alg_t algs[] = {FS_ALG_STAGED, FS_ALG_PIPE2D,
-                                    FS_ALG_DIRECT};
-    play_t                play;
+    play_t play;
 
     play_init(&play, 300000 + (uint64_t)_i);
     use_cluster(&play, clusters[_i % CLUSTERS].n_servers,
                 clusters[_i % CLUSTERS].n_local, clusters[_i % CLUSTERS].lanes);
-    for (int k = 0; k < 3; ++k) {
-        play.tc.params.algorithm = algs[k];
+    for (int alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+        play.tc.params.algorithm = (fs_alg_t)alg;
         prove(&play);
         drop(&play);
     }

@@ -2,8 +2,9 @@
 /* Any server matrix, any method: what every schedule must be, and what each
  * method promises. */
 #include "fastsched.h"
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 #include "fs_test_util.h"
+#include "sched/papers/fs_papers.h"
 #include "schedule_check.h"
 
 #include <stdlib.h>
@@ -14,7 +15,6 @@
 enum {
     MAX_SERVERS = 64,
     BATCH       = 25, /* cases of one test: a process each would take longer */
-    METHODS     = 6
 };
 
 typedef enum shape {
@@ -268,7 +268,7 @@ START_TEST(prop_schedules)
 
     for (uint64_t k = 0; k < BATCH; ++k) {
         matrix_init(&m, (uint64_t)_i * BATCH + k);
-        for (int how = 0; how < METHODS; ++how) {
+        for (int how = 0; how < FS_N_ALL_DECOMPOSITIONS; ++how) {
             uint32_t       only = (uint32_t)fs_rng_below(&m.rng, m.n);
             fs_schedule_t *all, *part;
 
@@ -298,7 +298,7 @@ START_TEST(prop_digests)
         if (m.n == 1 || m.shape == HUGE_SUMS) {
             continue;
         }
-        for (int how = 0; how < METHODS; ++how) {
+        for (int how = 0; how < FS_N_ALL_DECOMPOSITIONS; ++how) {
             fs_schedule_t *a, *b, *c;
             uint32_t       i = (uint32_t)fs_rng_below(&m.rng, m.n);
 
@@ -381,7 +381,7 @@ START_TEST(sums_past_the_limit)
         }
         i = (uint32_t)fs_rng_below(&m.rng, m.n);
         j = (i + 1 + (uint32_t)fs_rng_below(&m.rng, m.n - 1)) % m.n;
-        for (int how = 0; how < METHODS; ++how) {
+        for (int how = 0; how < FS_N_ALL_DECOMPOSITIONS; ++how) {
             fs_schedule_t *s    = NULL;
             uint64_t       kept = *cell(&m, i, j), other;
             uint32_t r = (j + 1) % m.n == i ? (j + 2) % m.n : (j + 1) % m.n;
@@ -413,14 +413,15 @@ START_TEST(nonsense_is_refused)
     const uint64_t bytes[1] = {5};
     fs_schedule_t *s        = NULL;
 
-    ck_assert_int_eq(fs_schedule_create((fs_decompose_t)METHODS, 0, 1, bytes,
-                                        FS_ALL_SERVERS, &s),
+    ck_assert_int_eq(fs_schedule_create((fs_decompose_t)FS_N_ALL_DECOMPOSITIONS,
+                                        0, 1, bytes, FS_ALL_SERVERS, &s),
                      FS_ERR_INVAL);
     ck_assert_int_eq(
         fs_schedule_create(FS_DECOMPOSE_AUTO, 0, 0, bytes, FS_ALL_SERVERS, &s),
         FS_ERR_INVAL);
     ck_assert_ptr_null(s);
-    ck_assert_str_eq(fs_decompose_name((fs_decompose_t)METHODS), "unknown");
+    ck_assert_str_eq(fs_decompose_name((fs_decompose_t)FS_N_ALL_DECOMPOSITIONS),
+                     "unknown");
     fs_schedule_destroy(NULL);
 }
 END_TEST

@@ -39,6 +39,7 @@ mean=786432 # the largest block of zipf:0.8 on 320 ranks must fit in an int
 compile() {
     flags="-std=gnu11 -O2 -Wall -Wextra -fPIC -I$lib -I$src"
     find "$lib/base" "$lib/sched" "$lib/exec" "$src" -name '*.c' \
+        ! -path '*/papers/*' \
         ! -name '*ucx*' ! -name '*hwloc*' ! -name fs_shm.c -print0 |
         xargs -0 -P "$(nproc)" -I FILE sh -c "smpicc $flags \
             -DFS_VERSION='\"smpi\"' -c FILE \

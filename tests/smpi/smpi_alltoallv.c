@@ -18,7 +18,7 @@
  */
 #include "smpi_host.h"
 
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -154,27 +154,27 @@ static void call_smpi(const job_t *job)
 
 static void call_ours(const job_t *job, fs_coll_t *coll)
 {
-    size_t    n          = job->n_ranks;
-    uint64_t *send_bytes = malloc(2 * n * sizeof(*send_bytes));
-    uint64_t *recv_bytes = send_bytes + n;
-    void    **block      = malloc(2 * n * sizeof(*block));
-    fs_call_t call       = {.send_bytes = send_bytes,
-                            .recv_bytes = recv_bytes,
-                            .send_block = (const void *const *)block,
-                            .recv_block = block + n};
-    bool      ran        = false;
+    size_t      n     = job->n_ranks;
+    void      **block = malloc(2 * n * sizeof(*block));
+    fs_counts_t counts;
+    fs_call_t   call = {.counts     = &counts,
+                        .send_block = (const void *const *)block,
+                        .recv_block = block + n};
+    bool        ran  = false;
 
+    must(fs_counts_init(&counts, job->n_ranks, job->rank), "fs_counts_init");
+    fs_counts_begin(&counts, fs_coll_topo(coll));
     for (uint32_t r = 0; r < n; ++r) {
-        send_bytes[r] = common.bytes[job->rank * n + r];
-        recv_bytes[r] = common.bytes[r * n + job->rank];
-        block[r]      = common.payload;
-        block[n + r]  = common.payload;
+        fs_counts_add(&counts, r, common.bytes[job->rank * n + r],
+                      common.bytes[r * n + job->rank]);
+        block[r]     = common.payload;
+        block[n + r] = common.payload;
     }
     must(fs_coll_alltoallv(coll, &call, &ran), "fs_coll_alltoallv");
     if (!ran) {
         give_up("fs_coll_alltoallv", "left to the host");
     }
-    free(send_bytes);
+    fs_counts_fini(&counts);
     free(block);
 }
 

@@ -217,6 +217,7 @@ void smpi_host_destroy(smpi_host_t *h)
 fs_host_t smpi_host_table(smpi_host_t *h)
 {
     return (fs_host_t){.ctx       = h,
+                       .process   = h,
                        .allgather = host_allgather,
                        .agree     = host_agree,
                        .progress  = host_progress,

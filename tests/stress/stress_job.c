@@ -119,9 +119,7 @@ void job_print(void)
     print_param("skip", PICK("0", "4", "64"));
     print_param("check", PICK("0", "0", "0", "1"));
     print_param("plan_cache", PICK("0", "20k", "16m"));
-    print_param("balance",
-                PICK("minmove", "minmove", "equalize", "greedy", "rowcol"));
-    print_param("decompose", PICK("auto", "auto", "compact", "openshop",
-                                  "birkhoff", "hierarchical", "spreadout"));
+    print_param("decompose",
+                PICK("auto", "auto", "compact", "openshop", "birkhoff"));
     printf("\n");
 }

@@ -78,6 +78,7 @@ static fs_nics_t *nics(void *ctx)
 fs_host_t fs_test_host(fs_test_seat_t *seat)
 {
     return (fs_host_t){.ctx       = seat,
+                       .process   = seat,
                        .allgather = allgather,
                        .agree     = agree,
                        .progress  = progress,

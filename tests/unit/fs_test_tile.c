@@ -23,7 +23,7 @@ uint64_t fs_test_tile_total(const fs_tile_t *tile)
 
 static int by_block(const void *a, const void *b)
 {
-    const fs_segment_t *x = a, *y = b;
+    const fs_extent_t *x = a, *y = b;
 
     if (x->src_local != y->src_local) {
         return x->src_local < y->src_local ? -1 : 1;
@@ -34,23 +34,23 @@ static int by_block(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static fs_segment_t *sorted_copy(const fs_streams_t *streams,
-                                 int (*order)(const void *, const void *))
+static fs_extent_t *sorted_copy(const fs_streams_t *streams,
+                                int (*order)(const void *, const void *))
 {
-    uint32_t      n      = streams->first[streams->n_lanes];
-    fs_segment_t *sorted = fs_test_alloc((size_t)n + 1, sizeof(*sorted));
+    uint32_t     n      = streams->first[streams->n_lanes];
+    fs_extent_t *sorted = fs_test_alloc((size_t)n + 1, sizeof(*sorted));
 
-    memcpy(sorted, streams->segments, n * sizeof(*sorted));
+    memcpy(sorted, streams->extents, n * sizeof(*sorted));
     qsort(sorted, n, sizeof(*sorted), order);
     return sorted;
 }
 
-/* Sorted by block and offset, the segments tile every block from 0 on: each
+/* Sorted by block and offset, the extents tile every block from 0 on: each
  * byte is in exactly one of them. */
 static void check_cover(const fs_tile_t *tile, const fs_streams_t *streams)
 {
-    uint32_t      n = streams->first[streams->n_lanes], k = 0;
-    fs_segment_t *sorted = sorted_copy(streams, by_block);
+    uint32_t     n = streams->first[streams->n_lanes], k = 0;
+    fs_extent_t *sorted = sorted_copy(streams, by_block);
 
     for (uint32_t i = 0; i < tile->n_src; ++i) {
         for (uint32_t j = 0; j < tile->n_dst; ++j) {
@@ -71,7 +71,7 @@ static void check_cover(const fs_tile_t *tile, const fs_streams_t *streams)
 
 static int by_receiver(const void *a, const void *b)
 {
-    const fs_segment_t *x = a, *y = b;
+    const fs_extent_t *x = a, *y = b;
 
     if (x->dst_lane != y->dst_lane) {
         return x->dst_lane < y->dst_lane ? -1 : 1;
@@ -82,8 +82,8 @@ static int by_receiver(const void *a, const void *b)
 /* No receiving lane hears two senders at a time. */
 static void check_receivers(const fs_streams_t *streams)
 {
-    uint32_t      n      = streams->first[streams->n_lanes];
-    fs_segment_t *sorted = sorted_copy(streams, by_receiver);
+    uint32_t     n      = streams->first[streams->n_lanes];
+    fs_extent_t *sorted = sorted_copy(streams, by_receiver);
 
     for (uint32_t k = 0; k < n; ++k) {
         MUST(sorted[k].dst_lane < streams->n_lanes);
@@ -107,7 +107,7 @@ static void check_lanes(fs_balance_t how, const fs_tile_t *tile,
 
         MUST(streams->first[l] <= streams->first[l + 1]);
         for (uint32_t k = streams->first[l]; k < streams->first[l + 1]; ++k) {
-            const fs_segment_t *s = &streams->segments[k];
+            const fs_extent_t *s = &streams->extents[k];
 
             MUST(s->len_bytes != 0);
             MUST(s->pos >= end);
@@ -123,20 +123,20 @@ static void check_lanes(fs_balance_t how, const fs_tile_t *tile,
 
 /* What is redistributed travels before what is not; in each half, what has not
  * to be gathered first: moves hide behind the wire at both ends. */
-static uint32_t move_turn(const fs_tile_t *tile, const fs_segment_t *segment)
+static uint32_t move_turn(const fs_tile_t *tile, const fs_extent_t *extent)
 {
-    bool gather = segment->src_local != tile->src_proxy[segment->dst_lane];
-    bool redist = segment->dst_local != tile->dst_proxy[segment->dst_lane];
+    bool gather = extent->src_local != tile->src_proxy[extent->dst_lane];
+    bool redist = extent->dst_local != tile->dst_proxy[extent->dst_lane];
 
     return (redist ? 0 : 2) + (gather ? 1 : 0);
 }
 
 /* Destinations once around, the receiver itself last: together they lie. */
-static uint32_t destination_turn(const fs_tile_t    *tile,
-                                 const fs_segment_t *segment)
+static uint32_t destination_turn(const fs_tile_t   *tile,
+                                 const fs_extent_t *extent)
 {
-    return (segment->dst_local + 2 * tile->n_dst -
-            tile->dst_proxy[segment->dst_lane] - 1) %
+    return (extent->dst_local + 2 * tile->n_dst -
+            tile->dst_proxy[extent->dst_lane] - 1) %
            tile->n_dst;
 }
 
@@ -147,10 +147,10 @@ static void check_order(fs_balance_t how, const fs_tile_t *tile,
         uint32_t last = 0;
 
         for (uint32_t k = streams->first[l]; k < streams->first[l + 1]; ++k) {
-            const fs_segment_t *s    = &streams->segments[k];
-            uint32_t            turn = how == FS_BALANCE_EQUALIZE
-                                           ? destination_turn(tile, s)
-                                           : move_turn(tile, s);
+            const fs_extent_t *s    = &streams->extents[k];
+            uint32_t           turn = how == FS_BALANCE_EQUALIZE
+                                          ? destination_turn(tile, s)
+                                          : move_turn(tile, s);
 
             MUST(turn >= last);
             last = turn;
@@ -177,7 +177,7 @@ static void check_equal(const fs_streams_t *a, const fs_streams_t *b)
 
     MUST(memcmp(a->first, b->first, (a->n_lanes + 1) * sizeof(uint32_t)) == 0);
     for (uint32_t k = 0; k < n; ++k) {
-        const fs_segment_t *x = &a->segments[k], *y = &b->segments[k];
+        const fs_extent_t *x = &a->extents[k], *y = &b->extents[k];
 
         MUST(by_block(x, y) == 0);
         MUST(x->dst_lane == y->dst_lane);

@@ -4,12 +4,12 @@
 #define FS_TEST_TILE_H
 
 #include "fs_test_util.h"
-#include "sched/fs_balance.h"
+#include "sched/papers/fs_papers.h"
 
 enum {
     FS_TEST_MAX_LOCAL  = 12,
     FS_TEST_MAX_BLOCKS = FS_TEST_MAX_LOCAL * FS_TEST_MAX_LOCAL,
-    FS_TEST_N_BALANCE  = FS_BALANCE_ROWCOL + 1
+    FS_TEST_N_BALANCE  = FS_N_ALL_BALANCES
 };
 
 /* A tile and the memory it points to. */
@@ -26,7 +26,7 @@ void fs_test_tile_random(fs_rng_t *rng, uint32_t max_local, fs_test_tile_t *t);
 
 uint64_t fs_test_tile_total(const fs_tile_t *tile);
 
-/* Every byte in one segment, lanes paired one to one at any time, no stream
+/* Every byte in one extent, lanes paired one to one at any time, no stream
  * longer than allowed, the order that the mode promises. */
 void fs_test_check_streams(fs_balance_t how, const fs_tile_t *tile,
                            const fs_streams_t *streams);

@@ -2,6 +2,7 @@
 #include "fs_test_util.h"
 
 #include "sched/fs_topo.h"
+#include "sched/papers/fs_papers.h"
 
 #include <stdlib.h>
 
@@ -171,8 +172,7 @@ void fs_test_traffic_fini(fs_traffic_t *traffic)
 static fs_plan_params_t random_params(fs_rng_t *rng)
 {
     /* Half of all cases staged: it has the most to choose from. */
-    static const fs_alg_t algs[] = {FS_ALG_STAGED, FS_ALG_STAGED, FS_ALG_PIPE2D,
-                                    FS_ALG_DIRECT};
+    static const fs_alg_t algs[]   = {FS_ALG_STAGED, FS_ALG_MAP(FS_LIST_VALUE)};
     static const uint64_t chunks[] = {64, 100, 256, 1000, 4096};
     uint64_t              chunk    = chunks[fs_rng_below(rng, 5)];
     uint64_t              slots    = fs_rng_below(rng, 2) == 0
@@ -180,13 +180,12 @@ static fs_plan_params_t random_params(fs_rng_t *rng)
                                          : 12 + fs_rng_below(rng, 200);
 
     return (fs_plan_params_t){
-        .algorithm       = algs[fs_rng_below(rng, 4)],
+        .algorithm       = algs[fs_rng_below(rng, FS_N_ALGS)],
         .force_algorithm = true,
-        .balance = (fs_balance_t)fs_rng_below(rng, FS_BALANCE_ROWCOL + 1),
-        .decompose =
-            (fs_decompose_t)fs_rng_below(rng, FS_DECOMPOSE_SPREADOUT + 1),
-        .chunk         = chunk,
-        .window        = 1 + (uint32_t)fs_rng_below(rng, 8),
+        .balance         = (fs_balance_t)fs_rng_below(rng, FS_N_ALL_BALANCES),
+        .decompose = (fs_decompose_t)fs_rng_below(rng, FS_N_ALL_DECOMPOSITIONS),
+        .chunk     = chunk,
+        .window    = 1 + (uint32_t)fs_rng_below(rng, 8),
         .staging_limit = chunk * slots,
         .stage_cost    = fs_rng_below(rng, 4 * chunk),
     };
@@ -234,6 +233,19 @@ void fs_test_local_rows(const fs_topo_t *topo, const uint64_t *counts,
             recv[(size_t)i * n + k] = counts[(size_t)k * n + r];
         }
     }
+}
+
+fs_counts_t fs_test_call_counts(const fs_topo_t *topo, uint32_t rank,
+                           const uint64_t *send, const uint64_t *recv)
+{
+    fs_counts_t counts;
+
+    ck_assert_int_eq(fs_counts_init(&counts, topo->n_ranks, rank), FS_OK);
+    fs_counts_begin(&counts, topo);
+    for (uint32_t r = 0; r < topo->n_ranks; ++r) {
+        fs_counts_add(&counts, r, send[r], recv[r]);
+    }
+    return counts;
 }
 
 fs_status_t fs_test_plan(const fs_test_case_t *tc, uint32_t rank,

@@ -3,7 +3,7 @@
 #ifndef FS_TEST_UTIL_H
 #define FS_TEST_UTIL_H
 
-#include "fastsched.h"
+#include "fastsched_exec.h"
 #include "sched/fs_rng.h"
 
 #include <check.h>
@@ -62,6 +62,10 @@ void fs_test_case_fini(fs_test_case_t *tc);
 /* Counts of the ranks of rank's server, as fs_plan_create() wants them. */
 void fs_test_local_rows(const fs_topo_t *topo, const uint64_t *counts,
                         uint32_t rank, uint64_t *send, uint64_t *recv);
+
+/* What a rank sends and receives, [n_ranks] each; fs_counts_fini() frees it. */
+fs_counts_t fs_test_call_counts(const fs_topo_t *topo, uint32_t rank,
+                           const uint64_t *send, const uint64_t *recv);
 
 /* The plan of a rank; the caller's. *plan_p is NULL unless FS_OK. */
 fs_status_t fs_test_plan(const fs_test_case_t *tc, uint32_t rank,

@@ -678,6 +678,17 @@ static fs_status_t loop_connect(fs_net_t *super, const fs_net_group_t *group,
     return FS_OK;
 }
 
+uint32_t fs_loop_n_wire_peers(const fs_transport_t *transport)
+{
+    const loop_transport_t *t = (const loop_transport_t *)transport;
+    uint32_t                n = 0;
+
+    for (uint32_t r = 0; r < t->n_ranks; ++r) {
+        n += t->reach[r] == FS_REACH_WIRE;
+    }
+    return n;
+}
+
 static const fs_net_ops_t net_ops = {
     .hello    = loop_hello,
     .forget   = loop_forget,

@@ -70,6 +70,9 @@ uint32_t fs_loop_n_groups(fs_loop_t *loop);
 /* The net of a rank; the loop's. */
 fs_net_t *fs_loop_net(fs_loop_t *loop, uint32_t rank);
 
+/* Peers that a transport is connected to across servers. */
+uint32_t fs_loop_n_wire_peers(const fs_transport_t *transport);
+
 /* A transport among all ranks without any ceremony; group tells communicators
  * apart. Freed by ops->destroy. */
 fs_transport_t *fs_loop_transport(fs_loop_t *loop, uint32_t rank,

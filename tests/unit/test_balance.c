@@ -203,7 +203,7 @@ static uint64_t lane_sum(const fs_streams_t *streams, uint32_t lane)
     uint64_t sum = 0;
 
     for (uint32_t k = streams->first[lane]; k < streams->first[lane + 1]; ++k) {
-        sum += streams->segments[k].len_bytes;
+        sum += streams->extents[k].len_bytes;
     }
     return sum;
 }
@@ -289,7 +289,7 @@ START_TEST(hot_block_uses_all_lanes)
     if (_i != FS_BALANCE_GREEDY) {
         for (uint32_t lane = 0; lane < 4; ++lane) {
             ck_assert_uint_eq(lane_sum(&streams, lane), UNIT);
-            ck_assert_uint_eq(streams.segments[lane].offset % FS_BALANCE_ALIGN,
+            ck_assert_uint_eq(streams.extents[lane].offset % FS_BALANCE_ALIGN,
                               0);
         }
         ck_assert_uint_eq(gather, 3 * UNIT);
@@ -299,7 +299,7 @@ START_TEST(hot_block_uses_all_lanes)
 }
 END_TEST
 
-/* No bytes: lanes, but not a segment. */
+/* No bytes: lanes, but not an extent. */
 START_TEST(empty_tile)
 {
     static const uint64_t bytes[12];
@@ -338,7 +338,7 @@ START_TEST(greedy_splits_the_largest)
     ck_assert_uint_eq(streams.first[2], 3);
     ck_assert_uint_eq(lane_sum(&streams, 0), 210);
     ck_assert_uint_eq(lane_sum(&streams, 1), 190);
-    ck_assert_uint_eq(streams.segments[1].offset, 210);
+    ck_assert_uint_eq(streams.extents[1].offset, 210);
     fs_arena_fini(&arena);
 }
 END_TEST
@@ -375,7 +375,7 @@ START_TEST(splits_keep_cache_lines)
                      FS_OK);
     fs_test_check_streams((fs_balance_t)_i, &tile, &streams);
     for (uint32_t k = 0; k < streams.first[2]; ++k) {
-        ck_assert_uint_eq(streams.segments[k].offset % FS_BALANCE_ALIGN, 0);
+        ck_assert_uint_eq(streams.extents[k].offset % FS_BALANCE_ALIGN, 0);
     }
     fs_arena_fini(&arena);
 }

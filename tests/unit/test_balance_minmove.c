@@ -177,10 +177,10 @@ START_TEST(prop_reaches_the_bound)
 }
 END_TEST
 
-/* ---- segments ---- */
+/* ---- extents ---- */
 
 /* Few of them: blocks go whole, and are cut about once a lane. */
-START_TEST(prop_few_segments)
+START_TEST(prop_few_extents)
 {
     fs_rng_t rng;
     uint32_t n = 0;
@@ -207,7 +207,7 @@ END_TEST
 
 /* ---- views ---- */
 
-/* Of lane l, the segments of all that concern a viewer are those it sees. */
+/* Of lane l, the extents of all that concern a viewer are those it sees. */
 static void check_view(const fs_tile_t *tile, const fs_viewer_t *viewer,
                        const fs_streams_t *all, const fs_streams_t *seen,
                        uint32_t l)
@@ -218,7 +218,7 @@ static void check_view(const fs_tile_t *tile, const fs_viewer_t *viewer,
 
     MUST(seen->end[l] == all->end[l]);
     for (uint32_t k = all->first[l]; k < all->first[l + 1]; ++k) {
-        const fs_segment_t *s = &all->segments[k], *t = &seen->segments[at];
+        const fs_extent_t *s = &all->extents[k], *t = &seen->extents[at];
         uint32_t local = viewer->outgoing ? s->src_local : s->dst_local;
 
         if (at < seen->first[l + 1] && t->pos == s->pos) {
@@ -233,7 +233,7 @@ static void check_view(const fs_tile_t *tile, const fs_viewer_t *viewer,
     MUST(at == seen->first[l + 1]);
 }
 
-/* Every rank sees what concerns it, and where. Returns how many segments
+/* Every rank sees what concerns it, and where. Returns how many extents
  * that are. */
 static uint32_t check_views(const fs_tile_t *tile, bool outgoing)
 {
@@ -325,7 +325,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, prop_no_deal_moves_less, 0, 20);
     tcase_add_loop_test(tcase, prop_reaches_the_bound, 0, 50);
-    tcase_add_loop_test(tcase, prop_few_segments, 0, 4);
+    tcase_add_loop_test(tcase, prop_few_extents, 0, 4);
     tcase_add_loop_test(tcase, prop_views, 0, 20);
     tcase_add_test(tcase, views_are_small);
     tcase_add_test(tcase, many_lanes);

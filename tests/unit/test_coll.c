@@ -195,19 +195,21 @@ static void host_alltoallv(rank_t *me);
 
 static void call_once(rank_t *me)
 {
-    uint64_t  sent = 0, recv_bytes[N_RANKS];
-    fs_call_t call = {.send_bytes = me->counts[me->rank],
-                      .recv_bytes = recv_bytes,
-                      .device     = {.consent = me->consent},
-                      .ctx        = me,
-                      .pack       = pack,
-                      .unpack     = unpack,
-                      .prepare    = me->prepares ? prepare : NULL};
+    uint64_t    recv_bytes[N_RANKS];
+    fs_counts_t counts;
+    fs_call_t   call = {.counts  = &counts,
+                        .device  = {.consent = me->consent},
+                        .ctx     = me,
+                        .pack    = pack,
+                        .unpack  = unpack,
+                        .prepare = me->prepares ? prepare : NULL,
+                        .owner   = me};
 
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         recv_bytes[r] = me->counts[r][me->rank];
-        sent += me->counts[me->rank][r];
     }
+    counts = fs_test_call_counts(fs_coll_topo(me->coll), me->rank,
+                                 me->counts[me->rank], recv_bytes);
     if (!me->packs) {
         call.send_block = (const void *const *)me->send;
         call.recv_block = (void *const *)me->recv;
@@ -216,7 +218,7 @@ static void call_once(rank_t *me)
         put_on_device(me, &call);
     }
     me->ran = false;
-    if (fs_coll_skip(me->coll, sent)) {
+    if (fs_coll_skip(me->coll, &counts)) {
         me->called = FS_OK;
     } else {
         me->called = fs_coll_alltoallv(me->coll, &call, &me->ran);
@@ -225,6 +227,7 @@ static void call_once(rank_t *me)
         host_alltoallv(me);
         me->called = fs_coll_host_done(me->coll);
     }
+    fs_counts_fini(&counts);
     me->alg = fs_coll_last_alg(me->coll);
     fs_coll_describe(me->coll, "COMM", me->line, sizeof(me->line));
     fs_coll_get_stats(me->coll, &me->stats);
@@ -245,6 +248,7 @@ static void *live(void *arg)
 {
     rank_t     *me     = arg;
     fs_host_t   host   = {.ctx       = me,
+                          .process   = me,
                           .allgather = allgather,
                           .agree     = agree,
                           .progress  = progress,
@@ -385,29 +389,26 @@ START_TEST(one_rank_needs_confirmation)
 END_TEST
 
 static const struct {
-    fs_algorithm_param_t algorithm;
-    fs_alg_t             alg;
-    fs_decompose_t       decompose;
-    const char          *line;
+    fs_alg_t       alg;
+    fs_decompose_t decompose;
+    const char    *line;
 } told[] = {
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_AUTO, "staged (as told)"},
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_COMPACT, ", compact, "},
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_OPENSHOP,
+    {FS_ALG_STAGED, FS_DECOMPOSE_AUTO, "staged (forced by parameter)"},
+    {FS_ALG_STAGED, FS_DECOMPOSE_COMPACT, ", compact, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_OPENSHOP,
      "openshop, 0."}, /* no stages to count */
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_BIRKHOFF, " stages, "},
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_HIERARCHICAL,
-     ", hierarchical, "},
-    {FS_ALGORITHM_STAGED, FS_ALG_STAGED, FS_DECOMPOSE_SPREADOUT,
-     ", spreadout, "},
-    {FS_ALGORITHM_PIPE2D, FS_ALG_PIPE2D, FS_DECOMPOSE_AUTO, "pipe2d (as told)"},
-    {FS_ALGORITHM_DIRECT, FS_ALG_DIRECT, FS_DECOMPOSE_AUTO, "direct (as told)"},
+    {FS_ALG_STAGED, FS_DECOMPOSE_BIRKHOFF, " stages, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_HIERARCHICAL, ", hierarchical, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_SPREADOUT, ", spreadout, "},
+    {FS_ALG_PIPE2D, FS_DECOMPOSE_AUTO, "pipe2d (forced by parameter)"},
+    {FS_ALG_DIRECT, FS_DECOMPOSE_AUTO, "direct (forced by parameter)"},
 };
 #define N_TOLD ((int)(sizeof(told) / sizeof(told[0])))
 
 START_TEST(each_does_as_told)
 {
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ranks[r].params.algorithm = told[_i].algorithm;
+        ranks[r].params.algorithm = told[_i].alg;
         ranks[r].params.decompose = told[_i].decompose;
         ranks[r].params.verbose   = 1;
     }
@@ -518,7 +519,7 @@ START_TEST(one_rank_has_what_only_the_mpi_can_read)
     ranks[2].consent = FS_CONSENT_HOST;
     live_all();
     all_came_out(FS_OK, FS_OK, false);
-    all_said("a rank's buffer is for the MPI alone");
+    all_said("a rank's buffer is accessible only to the MPI");
 }
 END_TEST
 
@@ -692,14 +693,14 @@ END_TEST
 /* One rank would run another program than all others. */
 static void plans_otherwise(rank_t *me, int k)
 {
-    me->coll->params.algorithm = me->rank == 3 && k == 1 ? FS_ALGORITHM_DIRECT
-                                                         : FS_ALGORITHM_STAGED;
+    me->coll->params.algorithm = me->rank == 3 && k == 1 ? FS_ALG_DIRECT
+                                                         : FS_ALG_STAGED;
     scale(me, 5000 + 100 * (uint64_t)k);
 }
 
 START_TEST(plans_that_differ_do_not_run)
 {
-    SET(algorithm, FS_ALGORITHM_STAGED);
+    SET(algorithm, FS_ALG_STAGED);
     SET(watchdog, 1); /* if they do */
     live_on(3, plans_otherwise);
     for (int k = 0; k < 3; ++k) {
@@ -813,7 +814,7 @@ START_TEST(skipped_calls_are_told)
     SET(verbose, 1);
     live_on(12, all_small);
     ck_assert_uint_eq(ranks[0].stats.skipped, 4);
-    all_said("COMM call 12: host (not asked, see skip), 0.");
+    all_said("COMM call 12: host (summary skipped, parameter skip), 0.");
 }
 END_TEST
 
@@ -859,7 +860,7 @@ END_TEST
 
 START_TEST(guard_leaves_the_forced_alone)
 {
-    SET(algorithm, FS_ALGORITHM_DIRECT);
+    SET(algorithm, FS_ALG_DIRECT);
     live_on(12, NULL);
     ck_assert_uint_eq(ranks[0].stats.guard_looks, 0);
     ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_DIRECT], 12);
@@ -898,7 +899,7 @@ START_TEST(silence_is_an_error)
 
     fs_loop_set_faults(host.loop, &faults);
     SET(watchdog, 1);
-    SET(algorithm, FS_ALGORITHM_DIRECT);
+    SET(algorithm, FS_ALG_DIRECT);
     live_all();
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         bool stalled = ranks[r].called == FS_ERR_STALLED;

@@ -30,6 +30,7 @@ typedef struct rank {
     char        why[256];
     uint32_t    lane;
     uint32_t    n_lanes[N_SERVERS];
+    uint32_t    n_peers; /* connected on other servers */
 } rank_t;
 
 static fs_test_world_t world;
@@ -89,12 +90,15 @@ static void move_apart(void)
 /* A call that goes to the host: the summary is all there is. */
 static void call_once(rank_t *me, fs_coll_t *coll)
 {
-    uint64_t  zeros[N_RANKS] = {0};
-    fs_call_t call           = {.send_bytes = zeros, .recv_bytes = zeros};
+    uint64_t    zeros[N_RANKS] = {0};
+    fs_counts_t counts =
+        fs_test_call_counts(coll->topo, me->seat.rank, zeros, zeros);
+    fs_call_t call = {.counts = &counts};
     bool      ran;
 
     me->called = fs_coll_alltoallv(coll, &call, &ran);
     ck_assert(!ran);
+    fs_counts_fini(&counts);
 }
 
 static void *live(void *arg)
@@ -118,6 +122,7 @@ static void *live(void *arg)
     for (uint32_t u = 0; u < N_SERVERS; ++u) {
         me->n_lanes[u] = fs_topo_n_lanes(coll->topo, u);
     }
+    me->n_peers = fs_loop_n_wire_peers(coll->transport);
     fs_test_barrier(&me->seat);
     if (me->seat.rank == 0) {
         n_alive = count_maps(&n_named);
@@ -268,6 +273,35 @@ START_TEST(a_choice_outlives_its_communicator)
 }
 END_TEST
 
+/* ---- connections ---- */
+
+/* With one lane. Rails end at every rank: those who serve no lane hear of two
+ * other servers' proxies. */
+static const struct {
+    uint32_t algorithm;
+    uint32_t n_peers[N_RANKS];
+} peers[] = {
+    {FS_ALGORITHM_AUTO, {2, 0, 0, 2, 0, 0, 2}},
+    {FS_ALG_STAGED, {2, 0, 0, 2, 0, 0, 2}},
+    {FS_ALG_PIPE2D, {4, 2, 2, 4, 2, 2, 6}},
+    {FS_ALG_DIRECT, {4, 4, 4, 4, 4, 4, 6}},
+};
+enum { N_PEERS = sizeof(peers) / sizeof(peers[0]) };
+
+START_TEST(only_what_can_be_chosen_is_connected)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].params.lanes     = 1;
+        ranks[r].params.algorithm = peers[_i].algorithm;
+    }
+    fs_test_live_all(&world, live, ranks, sizeof(ranks[0]));
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_int_eq(ranks[r].created, FS_OK);
+        ck_assert_uint_eq(ranks[r].n_peers, peers[_i].n_peers[r]);
+    }
+}
+END_TEST
+
 START_TEST(parameters_differ)
 {
     ranks[3].params.chunk *= 2;
@@ -309,6 +343,8 @@ int main(void)
     tcase_add_test(tcase, lanes_follow_the_environment);
     tcase_add_test(tcase, one_rank_knows_no_nic);
     tcase_add_test(tcase, a_choice_outlives_its_communicator);
+    tcase_add_loop_test(tcase, only_what_can_be_chosen_is_connected, 0,
+                        N_PEERS);
     tcase_add_test(tcase, parameters_differ);
     tcase_add_test(tcase, failure_leaves_nothing);
     suite_add_tcase(suite, tcase);

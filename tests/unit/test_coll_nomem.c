@@ -159,19 +159,23 @@ typedef struct buffers {
 static void call_once(rank_t *me, fs_coll_t *coll, uint32_t number,
                       buffers_t *b)
 {
-    uint64_t    send_bytes[N_RANKS], recv_bytes[N_RANKS];
+    uint64_t    send_bytes[N_RANKS], recv_bytes[N_RANKS], row[N_RANKS];
+    fs_counts_t counts = {.n_ranks    = N_RANKS,
+                          .rank       = me->rank,
+                          .send_bytes = send_bytes,
+                          .recv_bytes = recv_bytes,
+                          .row        = row};
     const void *from[N_RANKS];
     void       *to[N_RANKS];
-    fs_call_t   call = {.send_bytes = send_bytes,
-                        .recv_bytes = recv_bytes,
-                        .send_block = from,
-                        .recv_block = to};
+    fs_call_t   call = {
+          .counts = &counts, .send_block = from, .recv_block = to};
 
+    fs_counts_begin(&counts, fs_coll_topo(coll));
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        send_bytes[r] = bytes_of(me->rank, r, number);
-        recv_bytes[r] = bytes_of(r, me->rank, number);
-        from[r]       = b->send[r];
-        to[r]         = b->recv[r];
+        fs_counts_add(&counts, r, bytes_of(me->rank, r, number),
+                      bytes_of(r, me->rank, number));
+        from[r] = b->send[r];
+        to[r]   = b->recv[r];
         for (uint64_t k = 0; k < LONG; ++k) {
             b->send[r][k] = byte_of(me->rank, r, k);
         }
@@ -231,7 +235,7 @@ static void *live(void *arg)
 
     MUST(b != NULL);
     fs_params_init(&params);
-    params.algorithm = FS_ALGORITHM_STAGED;
+    params.algorithm = FS_ALG_STAGED;
     params.transport = FS_TRANSPORT_MPI;
     params.min_bytes = 0;
     params.chunk     = 1024;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames: nothing posted is lost or sent twice, and a frame is as long as what
  * was posted during the one before needs. */
-#include "fastsched_frame.h"
+#include "sched/papers/fs_frame.h"
 #include "fs_test_util.h"
 
 #include <stdlib.h>

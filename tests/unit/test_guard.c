@@ -17,13 +17,21 @@ static void set_up(void)
 }
 
 /* One call of a class: ours takes ours_ns and a summary, the host's host_ns. */
+static fs_guard_turn_t call_of(uint32_t of_class, uint64_t bound,
+                               uint64_t ours_ns, uint64_t extra_ns,
+                               uint64_t host_ns)
+{
+    fs_guard_question_t question = fs_guard_next(&guard, of_class, bound);
+    bool                ours     = question.turn == FS_GUARD_OURS;
+
+    fs_guard_hear(&guard, &question, ours ? ours_ns : host_ns, extra_ns);
+    return question.turn;
+}
+
 static fs_guard_turn_t call(uint32_t of_class, uint64_t ours_ns,
                             uint64_t host_ns)
 {
-    fs_guard_turn_t turn = fs_guard_next(&guard, of_class, BOUND);
-
-    fs_guard_hear(&guard, turn == FS_GUARD_OURS ? ours_ns : host_ns, 0);
-    return turn;
+    return call_of(of_class, BOUND, ours_ns, 0, host_ns);
 }
 
 /* n calls; how many of them were lent to the host. */
@@ -170,8 +178,7 @@ START_TEST(the_summary_counts)
 {
     guard.rehearsed = true;
     for (int k = 0; k < 8; ++k) {
-        fs_guard_next(&guard, CLASS, BOUND);
-        fs_guard_hear(&guard, 100, 20);
+        call_of(CLASS, BOUND, 100, 20, 100);
     }
     ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_HOST);
 }
@@ -184,8 +191,7 @@ START_TEST(sizes_differ)
     for (int k = 0; k < 3; ++k) {
         bool big = k == 2;
 
-        fs_guard_next(&guard, CLASS, big ? 2 * BOUND : BOUND);
-        fs_guard_hear(&guard, big ? 220 : 100, 0);
+        call_of(CLASS, big ? 2 * BOUND : BOUND, 100, 0, big ? 220 : 100);
     }
     ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
 }
@@ -195,8 +201,7 @@ END_TEST
 START_TEST(lost_times)
 {
     for (int k = 0; k < 100; ++k) {
-        fs_guard_next(&guard, CLASS, BOUND);
-        fs_guard_hear(&guard, 0, 0);
+        call(CLASS, 0, 0);
     }
     ck_assert_uint_eq(guard.n_looks, 3);
     ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
@@ -204,12 +209,28 @@ START_TEST(lost_times)
     set_up();
     guard.rehearsed = true;
     for (int k = 0; k < 100; ++k) {
-        fs_guard_turn_t turn = fs_guard_next(&guard, CLASS, BOUND);
-
-        fs_guard_hear(&guard, turn == FS_GUARD_LOOK ? 1 : 0, 0);
+        call(CLASS, 0, 1);
     }
     ck_assert_int_eq(state_of(CLASS), FS_GUARD_STATE_OURS);
-    fs_guard_hear(&guard, 5, 5); /* of nothing */
+}
+END_TEST
+
+/* A question that nobody has put, and one that is answered late: the calls between
+ * know nothing of it. */
+START_TEST(questions_stand_alone)
+{
+    fs_guard_question_t none = {FS_GUARD_OURS}, first, second;
+
+    fs_guard_hear(&guard, &none, 5, 5);
+    ck_assert_uint_eq(fs_guard_ours(&guard.classes[0]), 0);
+    first  = fs_guard_next(&guard, CLASS, BOUND);
+    second = fs_guard_next(&guard, OTHER, BOUND);
+    fs_guard_hear(&guard, &first, 100, 0);
+    ck_assert_uint_eq(fs_guard_ours(&guard.classes[CLASS]), 100);
+    ck_assert_uint_eq(fs_guard_ours(&guard.classes[OTHER]), 0);
+    fs_guard_hear(&guard, &second, 200, 0);
+    ck_assert_uint_eq(fs_guard_ours(&guard.classes[CLASS]), 100);
+    ck_assert_uint_eq(fs_guard_ours(&guard.classes[OTHER]), 200);
 }
 END_TEST
 
@@ -234,8 +255,8 @@ START_TEST(extreme_times)
 {
     guard.rehearsed = true;
     for (int k = 0; k < 50; ++k) {
-        fs_guard_next(&guard, FS_GUARD_CLASSES - 1, k % 2 ? 1 : UINT64_MAX);
-        fs_guard_hear(&guard, UINT64_MAX >> k, k % 3);
+        call_of(FS_GUARD_CLASSES - 1, k % 2 ? 1 : UINT64_MAX, UINT64_MAX >> k,
+                k % 3, UINT64_MAX >> k);
     }
     ck_assert_uint_le(guard.n_gone_back, 1);
 }
@@ -373,6 +394,7 @@ int main(void)
     tcase_add_test(tcase, the_summary_counts);
     tcase_add_test(tcase, sizes_differ);
     tcase_add_test(tcase, lost_times);
+    tcase_add_test(tcase, questions_stand_alone);
     tcase_add_test(tcase, verdicts_are_looked_at_again);
     tcase_add_test(tcase, extreme_times);
     tcase_add_test(tcase, runs_grow);

@@ -4,6 +4,7 @@
 
 #include "base/fs_arith.h"
 #include "sched/fs_balance.h"
+#include "sched/papers/fs_hierarchy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +49,11 @@ static uint64_t *balanced_matrix(const fs_topo_t *topo, const uint64_t *counts)
             uint32_t src = fs_topo_rank(topo, u, tile.src_proxy[l]);
 
             for (uint32_t s = streams.first[l]; s < streams.first[l + 1]; ++s) {
-                const fs_segment_t *segment = &streams.segments[s];
+                const fs_extent_t *extent = &streams.extents[s];
 
                 sent[src * n +
-                     fs_topo_rank(topo, w,
-                                  tile.dst_proxy[segment->dst_lane])] +=
-                    segment->len_bytes;
+                     fs_topo_rank(topo, w, tile.dst_proxy[extent->dst_lane])] +=
+                    extent->len_bytes;
             }
         }
         fs_arena_fini(&arena);

@@ -5,7 +5,7 @@
 #include "fs_test_util.h"
 
 #if FS_HWLOC
-#include "fastsched_hwloc.h"
+#include "exec/fs_hwloc.h"
 #endif
 
 #include <sched.h>

@@ -26,15 +26,15 @@ typedef struct field {
 
 /* In the order of the manual. */
 static const field_t fields[] = {
-    FIELD(algorithm),      FIELD(verbose),    FIELD(stats),
-    FIELD(trace),          FIELD(check),      FIELD(nodes),
-    FIELD(rate),           FIELD(watchdog),   FIELD(min_bytes),
-    FIELD(mtm_threshold),  FIELD(lanes),      FIELD(nics),
-    FIELD(chunk),          FIELD(window),     FIELD(staging_limit),
-    FIELD(transport),      FIELD(tcp_sndbuf), FIELD(accel),
-    FIELD(accel_direct),   FIELD(accel_fallback), FIELD(stage_cost), FIELD(calibrate),
-    FIELD(guard),          FIELD(skip),       FIELD(plan_cache),
-    FIELD(balance),        FIELD(decompose),
+    FIELD(algorithm),     FIELD(verbose),        FIELD(stats),
+    FIELD(trace),         FIELD(check),          FIELD(nodes),
+    FIELD(rate),          FIELD(watchdog),       FIELD(min_bytes),
+    FIELD(mtm_threshold), FIELD(lanes),          FIELD(nics),
+    FIELD(chunk),         FIELD(window),         FIELD(staging_limit),
+    FIELD(transport),     FIELD(tcp_sndbuf),     FIELD(accel),
+    FIELD(accel_direct),  FIELD(accel_fallback), FIELD(stage_cost),
+    FIELD(calibrate),     FIELD(guard),          FIELD(skip),
+    FIELD(plan_cache),    FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
 
@@ -150,7 +150,6 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.window, 8);
     ck_assert_uint_eq(params.staging_limit, 64 * MIB);
     ck_assert_uint_eq(params.transport, FS_TRANSPORT_AUTO);
-    ck_assert_uint_eq(params.balance, FS_BALANCE_MINMOVE);
     ck_assert_uint_eq(params.decompose, FS_DECOMPOSE_AUTO);
     ck_assert_uint_eq(params.stage_cost, 64 * KIB);
     ck_assert_uint_eq(params.calibrate, 1);
@@ -174,23 +173,17 @@ static const struct {
     uint64_t    stored;
 } good[] = {
     {"algorithm", "auto", FS_ALGORITHM_AUTO},
-    {"algorithm", "staged", FS_ALGORITHM_STAGED},
-    {"algorithm", "pipe2d", FS_ALGORITHM_PIPE2D},
-    {"algorithm", "direct", FS_ALGORITHM_DIRECT},
+    {"algorithm", "staged", FS_ALG_STAGED},
+    {"algorithm", "pipe2d", FS_ALG_PIPE2D},
+    {"algorithm", "direct", FS_ALG_DIRECT},
     {"algorithm", "off", FS_ALGORITHM_OFF},
     {"transport", "auto", FS_TRANSPORT_AUTO},
     {"transport", "ucx", FS_TRANSPORT_UCX},
     {"transport", "mpi", FS_TRANSPORT_MPI},
-    {"balance", "minmove", FS_BALANCE_MINMOVE},
-    {"balance", "equalize", FS_BALANCE_EQUALIZE},
-    {"balance", "greedy", FS_BALANCE_GREEDY},
-    {"balance", "rowcol", FS_BALANCE_ROWCOL},
     {"decompose", "auto", FS_DECOMPOSE_AUTO},
     {"decompose", "compact", FS_DECOMPOSE_COMPACT},
     {"decompose", "openshop", FS_DECOMPOSE_OPENSHOP},
     {"decompose", "birkhoff", FS_DECOMPOSE_BIRKHOFF},
-    {"decompose", "hierarchical", FS_DECOMPOSE_HIERARCHICAL},
-    {"decompose", "spreadout", FS_DECOMPOSE_SPREADOUT},
     {"stage_cost", "0", 0},
     {"stage_cost", "1500", 1500},
     {"stage_cost", "1g", GIB},
@@ -313,9 +306,6 @@ static const struct {
     {"transport", ""},
     {"transport", "tcp"},
     {"transport", "UCX"},
-    {"balance", ""},
-    {"balance", "min"},
-    {"balance", "minmove "},
     {"stage_cost", ""},
     {"stage_cost", "1025m"},
     {"stage_cost", "-1"},
@@ -328,6 +318,8 @@ static const struct {
     {"plan_cache", "none"},
     {"decompose", ""},
     {"decompose", "bvn"},
+    {"decompose", "hierarchical"}, /* the command has it, and the next */
+    {"decompose", "spreadout"},
     {"verbose", ""},
     {"verbose", "2"},
     {"verbose", "10"},
@@ -457,8 +449,9 @@ END_TEST
 
 START_TEST(unknown_names)
 {
-    static const char *const names[] = {
-        "", "chun", "chunks", "Chunk", "chunk ", "fast_chunk", "alltoall"};
+    static const char *const names[] = {"",         "chun",   "chunks",
+                                        "Chunk",    "chunk ", "fast_chunk",
+                                        "alltoall", "balance"};
 
     for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k) {
         char        why[400] = "", quoted[40];
@@ -569,7 +562,6 @@ static const struct {
     {"guard", true, "0"},
     {"skip", true, "1"},
     {"plan_cache", true, "0"},
-    {"balance", true, "equalize"},
     {"decompose", true, "openshop"},
 };
 
@@ -639,7 +631,6 @@ START_TEST(plan_params)
     plan = fs_params_plan(&params);
     ck_assert(plan.force_algorithm && plan.algorithm == FS_ALG_HOST);
     set(&params, "algorithm", "staged");
-    set(&params, "balance", "equalize");
     set(&params, "mtm_threshold", "3.125");
     set(&params, "min_bytes", "11");
     set(&params, "chunk", "5000");
@@ -648,7 +639,7 @@ START_TEST(plan_params)
     set(&params, "stage_cost", "3k");
     plan = fs_params_plan(&params);
     ck_assert(plan.force_algorithm && plan.algorithm == FS_ALG_STAGED);
-    ck_assert_int_eq(plan.balance, FS_BALANCE_EQUALIZE);
+    ck_assert_int_eq(plan.balance, FS_BALANCE_MINMOVE);
     ck_assert_int_eq(plan.decompose, FS_DECOMPOSE_AUTO);
     ck_assert_uint_eq(plan.mtm_threshold_milli, 3125);
     ck_assert_uint_eq(plan.min_bytes, 11);
@@ -665,18 +656,12 @@ START_TEST(words_are_names)
     fs_params_t params;
 
     fs_params_init(&params);
-    for (fs_alg_t alg = FS_ALG_STAGED; alg <= FS_ALG_DIRECT; ++alg) {
+    for (uint32_t alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
         set(&params, "algorithm", fs_alg_name(alg));
         ck_assert(fs_params_plan(&params).force_algorithm);
         ck_assert_int_eq(fs_params_plan(&params).algorithm, alg);
     }
-    for (fs_balance_t how = FS_BALANCE_MINMOVE; how <= FS_BALANCE_ROWCOL;
-         ++how) {
-        set(&params, "balance", fs_balance_name(how));
-        ck_assert_int_eq(fs_params_plan(&params).balance, how);
-    }
-    for (fs_decompose_t how = FS_DECOMPOSE_AUTO; how <= FS_DECOMPOSE_SPREADOUT;
-         ++how) {
+    for (uint32_t how = 0; how < FS_N_DECOMPOSITIONS; ++how) {
         set(&params, "decompose", fs_decompose_name(how));
         ck_assert_int_eq(fs_params_plan(&params).decompose, how);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Traffic patterns: sums are exact, shapes are what the names promise, and no
  * platform draws another matrix. */
-#include "fastsched_pattern.h"
+#include "sched/fs_pattern.h"
 
 #include "base/fs_digest.h"
 #include "sched/fs_rng.h"

@@ -2,6 +2,8 @@
 /* Programs on paper: what one rank sends another receives, nothing waits for
  * itself, all ranks have the same schedule. test_exec.c runs them. */
 #include "fs_test_util.h"
+#include "sched/fs_balance.h"
+#include "sched/fs_plan_check.h"
 #include "sched/fs_plan.h"
 
 #include <stdlib.h>
@@ -483,6 +485,84 @@ START_TEST(prop_moves)
 }
 END_TEST
 
+/* ---- connections: whom a rank may send to or receive from ---- */
+
+/* n_large servers of size ranks, then n_single of one. */
+static fs_topo_t *large_and_single(uint32_t n_large, uint32_t size,
+                                   uint32_t n_single, uint32_t max_lanes)
+{
+    uint32_t   n         = n_large * size + n_single;
+    uint32_t  *server_of = fs_test_alloc(n, sizeof(*server_of));
+    fs_topo_t *topo      = NULL;
+
+    for (uint32_t r = 0; r < n; ++r) {
+        server_of[r] = r < n_large * size ? r / size
+                                          : n_large + r - n_large * size;
+    }
+    ck_assert_int_eq(fs_topo_create(n, server_of, max_lanes, &topo), FS_OK);
+    free(server_of);
+    return topo;
+}
+
+/* Ranks of other servers that a rank is connected to. */
+static uint32_t n_peers(const fs_topo_t *topo, const fs_plan_params_t *params,
+                        uint32_t rank)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < fs_topo_n_ranks(topo); ++r) {
+        n += fs_topo_server(topo, r) != fs_topo_server(topo, rank) &&
+             (fs_plan_talks(topo, params, rank, r) ||
+              fs_plan_talks(topo, params, r, rank));
+    }
+    return n;
+}
+
+enum { AUTO = FS_ALG_HOST, MTM = 2200 };
+
+static const struct {
+    uint32_t n_large, size, n_single, max_lanes;
+    int      algorithm;
+    uint32_t mtm_threshold;
+    uint32_t with_lane, without; /* peers of rank 0, and of rank 3 */
+} connections[] = {
+    {40, 64, 0, 1, FS_ALG_STAGED, MTM, 39, 0},
+    {40, 64, 0, 1, AUTO, MTM, 39, 0},
+    {40, 64, 0, 1, FS_ALG_PIPE2D, MTM, 39 * 64, 39},
+    {40, 64, 0, 1, FS_ALG_DIRECT, MTM, 39 * 64, 39 * 64},
+    /* Uneven servers; every lane has its turn. */
+    {3, 4, 5, 2, FS_ALG_STAGED, MTM, 7, 0},
+    {3, 4, 5, 2, AUTO, MTM, 7, 0},
+    {3, 4, 5, 2, FS_ALG_PIPE2D, MTM, 9, 7},
+    /* As many nodes as there may be, and one more: only then is pipe2d a
+     * choice, but not if every call counts as skewed. */
+    {1, 4, 1022, 2, AUTO, MTM, 1022, 0},
+    {1, 4, 1023, 2, AUTO, MTM, 1023, 1023},
+    {1, 4, 1023, 2, AUTO, 1001, 1023, 1023},
+    {1, 4, 1023, 2, AUTO, 1000, 1023, 0},
+    {1, 4, 1023, 2, FS_ALG_STAGED, MTM, 1023, 0},
+    {1, 4, 1023, 2, FS_ALG_PIPE2D, MTM, 1023, 1023},
+};
+enum { N_CONNECTIONS = sizeof(connections) / sizeof(connections[0]) };
+
+START_TEST(connections_are_few)
+{
+    fs_plan_params_t params = {
+        .algorithm           = (fs_alg_t)connections[_i].algorithm,
+        .force_algorithm     = connections[_i].algorithm != AUTO,
+        .mtm_threshold_milli = connections[_i].mtm_threshold};
+    fs_topo_t *topo =
+        large_and_single(connections[_i].n_large, connections[_i].size,
+                         connections[_i].n_single, connections[_i].max_lanes);
+
+    ck_assert_uint_ne(fs_topo_lane(topo, 0), FS_NO_LANE);
+    ck_assert_uint_eq(fs_topo_lane(topo, 3), FS_NO_LANE);
+    ck_assert_uint_eq(n_peers(topo, &params, 0), connections[_i].with_lane);
+    ck_assert_uint_eq(n_peers(topo, &params, 3), connections[_i].without);
+    fs_topo_destroy(topo);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plan");
@@ -499,6 +579,7 @@ int main(void)
     tcase_add_test(tcase, too_many_messages_are_refused);
     tcase_add_test(tcase, unknown_algorithms_are_refused);
     tcase_add_loop_test(tcase, prop_moves, 0, 200);
+    tcase_add_loop_test(tcase, connections_are_few, 0, N_CONNECTIONS);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

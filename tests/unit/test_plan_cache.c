@@ -24,25 +24,45 @@ static void tear_down(void)
 }
 
 /* A plan that knows its key. */
-static bool add(uint64_t key, uint64_t size, uint64_t limit)
+static fs_cached_plan_t *make(uint64_t key, uint64_t size)
 {
-    fs_plan_t       *plan  = calloc(1, sizeof(*plan));
-    fs_cached_plan_t entry = {.key = key, .size = size, .plan = plan};
-    bool             kept;
+    fs_plan_t        *plan   = calloc(1, sizeof(*plan));
+    fs_cached_plan_t *cached = fs_cached_plan_create(plan);
 
     plan->digest = key;
-    kept         = fs_plan_cache_add(&cache, limit, &entry);
-    if (!kept) {
-        fs_plan_destroy(plan);
-    }
+    cached->key  = key;
+    cached->size = size;
+    return cached;
+}
+
+/* Is it kept? */
+static bool add(uint64_t key, uint64_t size, uint64_t limit)
+{
+    fs_cached_plan_t *cached = make(key, size);
+    bool              kept;
+
+    fs_plan_cache_add(&cache, limit, cached);
+    kept = cached->n_users == 2;
+    fs_cached_plan_release(cached);
     return kept;
+}
+
+/* As a request that ends at once. */
+static bool find(uint64_t key)
+{
+    fs_cached_plan_t *cached = fs_plan_cache_find(&cache, key);
+    bool              found  = cached != NULL;
+
+    ck_assert(!found || cached->plan->digest == key);
+    fs_cached_plan_release(cached);
+    return found;
 }
 
 static bool has(uint64_t key)
 {
     for (uint32_t k = 0; k < cache.n; ++k) { /* not a use */
-        if (cache.entries[k].key == key) {
-            ck_assert_uint_eq(cache.entries[k].plan->digest, key);
+        if (cache.entries[k].cached->key == key) {
+            ck_assert_uint_eq(cache.entries[k].cached->plan->digest, key);
             return true;
         }
     }
@@ -51,14 +71,12 @@ static bool has(uint64_t key)
 
 START_TEST(finds_what_was_added)
 {
-    ck_assert_ptr_null(fs_plan_cache_find(&cache, 5));
+    ck_assert(!find(5));
     ck_assert(add(5, 100, ROOMY));
     ck_assert(add(6, 100, ROOMY));
-    ck_assert_uint_eq(fs_plan_cache_find(&cache, 5)->plan->digest, 5);
-    ck_assert_uint_eq(fs_plan_cache_find(&cache, 6)->plan->digest, 6);
-    ck_assert_ptr_null(fs_plan_cache_find(&cache, 7));
+    ck_assert(find(5) && find(6) && !find(7));
     fs_plan_cache_clear(&cache);
-    ck_assert_ptr_null(fs_plan_cache_find(&cache, 5));
+    ck_assert(!find(5));
 }
 END_TEST
 
@@ -67,7 +85,7 @@ START_TEST(the_least_recently_used_goes)
     for (uint64_t key = 0; key < FS_PLAN_CACHE_MAX; ++key) {
         ck_assert(add(key, 1, ROOMY));
     }
-    fs_plan_cache_find(&cache, 0);
+    ck_assert(find(0));
     ck_assert(add(100, 1, ROOMY));
     ck_assert(has(0) && !has(1) && has(2) && has(100));
     ck_assert(add(101, 1, ROOMY));
@@ -95,6 +113,24 @@ START_TEST(stays_within_bytes)
 }
 END_TEST
 
+/* What a request runs stays, whatever the cache drops. */
+START_TEST(who_uses_it_keeps_it)
+{
+    fs_cached_plan_t *first, *second;
+
+    ck_assert(add(5, 100, 150));
+    first  = fs_plan_cache_find(&cache, 5);
+    second = fs_plan_cache_find(&cache, 5);
+    ck_assert_ptr_eq(first, second);
+    ck_assert(add(6, 100, 150));
+    ck_assert(!has(5) && has(6));
+    fs_cached_plan_release(first);
+    ck_assert_uint_eq(second->plan->digest, 5);
+    fs_cached_plan_release(second);
+    fs_cached_plan_release(NULL);
+}
+END_TEST
+
 /* Two ranks that do the same have the same, in whatever order they hold it. */
 START_TEST(twins_agree)
 {
@@ -106,7 +142,7 @@ START_TEST(twins_agree)
         for (int k = 0; k < 300; ++k) {
             uint64_t key = fs_rng_below(&rng, 14);
 
-            if (fs_plan_cache_find(&cache, key) == NULL) {
+            if (!find(key)) {
                 add(key, 1 + fs_rng_below(&rng, 400), 1500);
             }
             ck_assert_uint_le(cache.size, 1500);
@@ -118,7 +154,7 @@ START_TEST(twins_agree)
     }
     ck_assert_uint_eq(cache.n, twin.n);
     for (uint32_t k = 0; k < twin.n; ++k) {
-        ck_assert(has(twin.entries[k].key));
+        ck_assert(has(twin.entries[k].cached->key));
     }
     fs_plan_cache_clear(&twin);
 }
@@ -150,6 +186,7 @@ int main(void)
     tcase_add_test(tcase, finds_what_was_added);
     tcase_add_test(tcase, the_least_recently_used_goes);
     tcase_add_test(tcase, stays_within_bytes);
+    tcase_add_test(tcase, who_uses_it_keeps_it);
     tcase_add_loop_test(tcase, twins_agree, 0, 5);
     tcase_add_loop_test(tcase, size_of_a_plan, 0, 5);
     suite_add_tcase(suite, tcase);

@@ -2,6 +2,8 @@
 /* Small programs, written by hand, in which one thing is wrong that random
  * damage seldom hits. test_plan_check.c does the damage. */
 #include "fs_test_util.h"
+#include "sched/fs_plan_check.h"
+#include "sched/fs_reduction.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@ typedef struct hand {
     uint32_t         after[MAX_RANKS][MAX_OPS]; /* one edge each, or none */
     fs_plan_params_t params;
     uint64_t         bytes[MAX_RANKS * MAX_RANKS];
+    fs_reduction_t   reduction; /* instead of bytes, if there are elements */
 } hand_t;
 
 enum { NOTHING = UINT32_MAX };
@@ -57,6 +60,12 @@ static fs_place_t place(fs_buffer_t buffer, uint32_t block, uint64_t offset)
 static uint32_t copy(hand_t *h, fs_place_t src, fs_place_t dst)
 {
     return add(h, 0, (fs_op_t){.kind = FS_OP_COPY, .src = src, .dst = dst});
+}
+
+static uint32_t reduce(hand_t *h, uint32_t rank, fs_place_t src, fs_place_t dst)
+{
+    return add(h, rank,
+               (fs_op_t){.kind = FS_OP_REDUCE, .src = src, .dst = dst});
 }
 
 static uint32_t send(hand_t *h, uint32_t rank, uint32_t peer, uint32_t seq,
@@ -110,8 +119,11 @@ static void expect(hand_t *h, const char *what)
         link_up(h, r);
     }
     ck_assert_int_eq(fs_topo_create(h->n_ranks, server_of, 0, &topo), FS_OK);
-    status =
-        fs_plan_check(topo, &h->params, h->bytes, h->plans, why, sizeof(why));
+    status = h->reduction.elem_bytes > 0
+                 ? fs_reduction_check(topo, &h->params, &h->reduction, h->plans,
+                                      why, sizeof(why))
+                 : fs_plan_check(topo, &h->params, h->bytes, h->plans, why,
+                                 sizeof(why));
     fs_topo_destroy(topo);
     if (what == NULL) {
         ck_assert_msg(status == FS_OK, "%s", why);
@@ -171,7 +183,7 @@ START_TEST(slot_is_empty)
 
     pack_twice(&h);
     h.ops[0][3].src.offset = 12; /* 2 wrote 5 to 15 */
-    expect(&h, "staging bytes that nobody wrote");
+    expect(&h, "reads bytes that nobody wrote");
     pack_twice(&h);
     h.after[0][1] = NOTHING;
     h.after[0][2] = 0;
@@ -398,6 +410,157 @@ START_TEST(sends_in_order)
 }
 END_TEST
 
+/* ---- reductions ---- */
+
+static const fs_place_t own    = {FS_BUF_SEND, 0, 0};
+static const fs_place_t result = {FS_BUF_RECV, 0, 0};
+static const fs_place_t slot   = {FS_BUF_STAGING, 0, 0};
+
+/* Two ranks exchange their vectors, and both add 1's to 0's, which is the left
+ * operand. */
+enum { R0_SEND = 0, R0_RECV, R0_REDUCE };
+enum { R1_RECV = 0, R1_SEND, R1_COPY, R1_REDUCE };
+
+static void sum_of_two(hand_t *h)
+{
+    hand_init(h, 2, 1);
+    h->reduction = (fs_reduction_t){.n_elems = LEN / 2, .elem_bytes = 2};
+    send(h, 0, 1, 0, own);
+    recv(h, 0, 1, 0, result);
+    reduce(h, 0, own, result);
+    recv(h, 1, 0, 0, slot);
+    send(h, 1, 0, 0, own);
+    add(h, 1, (fs_op_t){.kind = FS_OP_COPY, .src = own, .dst = result});
+    reduce(h, 1, slot, result);
+}
+
+/* The same in place, with 0's as the right operand. */
+static void sum_in_place(hand_t *h)
+{
+    hand_init(h, 2, 1);
+    h->reduction =
+        (fs_reduction_t){.n_elems = LEN, .elem_bytes = 1, .in_place = true};
+    send(h, 0, 1, 0, result);
+    recv(h, 0, 1, 0, slot);
+    reduce(h, 0, slot, result);
+    recv(h, 1, 0, 0, slot);
+    send(h, 1, 0, 0, result);
+    reduce(h, 1, result, slot);
+    add(h, 1, (fs_op_t){.kind = FS_OP_COPY, .src = slot, .dst = result});
+}
+
+START_TEST(good_sums)
+{
+    hand_t h;
+
+    sum_of_two(&h);
+    expect(&h, NULL);
+    sum_in_place(&h);
+    expect(&h, NULL);
+    hand_init(&h, 2, 1); /* of nothing */
+    h.reduction = (fs_reduction_t){.elem_bytes = 4, .in_place = true};
+    expect(&h, NULL);
+}
+END_TEST
+
+START_TEST(wrong_sums)
+{
+    hand_t h;
+
+    sum_of_two(&h);
+    reduce(&h, 0, own, result);
+    expect(&h, "rank 0, operation 3: adds what is in the sum already");
+    sum_of_two(&h);
+    h.ops[0][R0_REDUCE].kind = FS_OP_COPY;
+    expect(&h, "rank 0: byte 0 of the result is not the sum of all ranks");
+    sum_of_two(&h);
+    --h.plan[1].n_ops;
+    expect(&h, "rank 1: byte 0 of the result is not the sum of all ranks");
+    sum_of_two(&h);
+    h.ops[1][R1_REDUCE].len_bytes = 6;
+    expect(&h, "rank 1: byte 6 of the result is not the sum of all ranks");
+    sum_of_two(&h);
+    h.ops[1][R1_REDUCE].len_bytes = 5;
+    expect(&h, "rank 1, operation 3: cuts an element");
+    sum_of_two(&h);
+    h.ops[0][R0_REDUCE].src.offset = h.ops[0][R0_REDUCE].dst.offset = 1;
+    h.ops[0][R0_REDUCE].len_bytes                                   = 8;
+    expect(&h, "rank 0, operation 2: cuts an element");
+    sum_of_two(&h);
+    h.ops[0][R0_REDUCE].src.offset = 2;
+    h.ops[0][R0_REDUCE].len_bytes  = 8;
+    expect(&h, "adds bytes that belong to different places");
+    sum_of_two(&h);
+    h.ops[1][R1_COPY].len_bytes = h.ops[1][R1_REDUCE].len_bytes = 8;
+    expect(&h, "rank 1: a byte of the result is missing");
+    sum_of_two(&h);
+    h.ops[1][R1_COPY].len_bytes = 8;
+    expect(&h, "rank 1, operation 3: reads bytes that nobody wrote");
+    sum_in_place(&h); /* its halves exchanged */
+    add(&h, 1, h.ops[1][3]);
+    h.ops[1][3].src.offset = h.ops[1][4].dst.offset = LEN / 2;
+    h.ops[1][3].len_bytes = h.ops[1][4].len_bytes = LEN / 2;
+    expect(&h, "rank 1: byte 0 of the result is not the sum of all ranks");
+}
+END_TEST
+
+/* Integers do not mind, other operations do: all ranks must have the same bits. */
+START_TEST(same_operands_in_another_order)
+{
+    hand_t h;
+
+    sum_of_two(&h);
+    h.ops[1][R1_RECV].dst   = result;
+    h.ops[1][R1_REDUCE].src = own;
+    h.ops[1][R1_COPY].dst   = slot;
+    expect(&h, "rank 1: the result is added in another order than on rank 0");
+}
+END_TEST
+
+START_TEST(vectors_are_memory)
+{
+    hand_t h;
+
+    sum_of_two(&h);
+    h.after[0][R0_REDUCE] = R0_SEND;
+    expect(&h, "rank 0, operation 2: reads bytes that nobody wrote");
+    sum_of_two(&h);
+    h.after[1][R1_COPY] = NOTHING;
+    h.after[1][R1_SEND] = R1_COPY;
+    h.after[1][R1_RECV] = NOTHING;
+    expect(&h, "rank 1, operation 3: does not wait for who writes what it");
+    sum_in_place(&h);
+    h.after[0][R0_REDUCE] = R0_RECV;
+    h.after[0][R0_RECV]   = NOTHING;
+    expect(&h, "rank 0, operation 2: overwrites what another may still read");
+    sum_in_place(&h);
+    h.ops[0][R0_SEND].src = own;
+    expect(&h, "reads from a buffer that is not to be read");
+    sum_of_two(&h);
+    h.ops[0][R0_SEND].src.block = 1;
+    expect(&h, "reads beyond the end");
+    sum_of_two(&h);
+    h.ops[1][R1_COPY].dst = own;
+    expect(&h, "writes to a buffer that is not to be written");
+    sum_of_two(&h);
+    h.ops[0][R0_REDUCE].src = result;
+    expect(&h, "rank 0, operation 2:");
+}
+END_TEST
+
+START_TEST(no_reduction)
+{
+    hand_t h;
+
+    pack_twice(&h);
+    h.ops[0][1].kind = FS_OP_REDUCE;
+    expect(&h, "operation 1: reduces, in an alltoallv");
+    sum_of_two(&h);
+    h.reduction.n_elems = UINT64_MAX / 2 + 1;
+    expect(&h, "9223372036854775808 elements of 2 bytes");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plan_replay");
@@ -418,6 +581,11 @@ int main(void)
     tcase_add_test(tcase, window);
     tcase_add_test(tcase, receives_in_order);
     tcase_add_test(tcase, sends_in_order);
+    tcase_add_test(tcase, good_sums);
+    tcase_add_test(tcase, wrong_sums);
+    tcase_add_test(tcase, same_operands_in_another_order);
+    tcase_add_test(tcase, vectors_are_memory);
+    tcase_add_test(tcase, no_reduction);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

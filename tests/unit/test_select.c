@@ -3,6 +3,7 @@
 #include "fastsched.h"
 #include "fs_test_util.h"
 #include "sched/fs_nodes.h"
+#include "sched/fs_plan.h"
 
 #include <stdlib.h>
 
@@ -43,17 +44,17 @@ static const ask_t asks[] = {
      false, "no bytes between servers"},
     /* Told so: before size and skew. */
     {"forced host, large and skewed", 2, 400000, 400000, true, FS_ALG_HOST,
-     MIN_BYTES, MTM, FS_ALG_HOST, true, "as told"},
+     MIN_BYTES, MTM, FS_ALG_HOST, true, "forced by parameter"},
     {"forced host, large and balanced", 2, 400000, 100000, true, FS_ALG_HOST,
-     MIN_BYTES, MTM, FS_ALG_HOST, false, "as told"},
+     MIN_BYTES, MTM, FS_ALG_HOST, false, "forced by parameter"},
     {"forced staged, one byte", 2, 1, 1, true, FS_ALG_STAGED, MIN_BYTES, MTM,
-     FS_ALG_STAGED, true, "as told"},
+     FS_ALG_STAGED, true, "forced by parameter"},
     {"forced staged, small, balanced", 2, 4, 1, true, FS_ALG_STAGED, MIN_BYTES,
-     MTM, FS_ALG_STAGED, false, "as told"},
+     MTM, FS_ALG_STAGED, false, "forced by parameter"},
     {"forced pipe2d, small", 2, 4, 1, true, FS_ALG_PIPE2D, MIN_BYTES, MTM,
-     FS_ALG_PIPE2D, false, "as told"},
+     FS_ALG_PIPE2D, false, "forced by parameter"},
     {"forced direct, skewed", 2, 400000, 400000, true, FS_ALG_DIRECT, MIN_BYTES,
-     MTM, FS_ALG_DIRECT, true, "as told"},
+     MTM, FS_ALG_DIRECT, true, "forced by parameter"},
     {"forced direct, one server", 1, 0, 0, true, FS_ALG_DIRECT, 0, MTM,
      FS_ALG_HOST, false, "one server"},
     /* An algorithm without force is not looked at. */
@@ -118,6 +119,7 @@ static fs_choice_t answer(const ask_t *ask)
     }
     ck_assert_int_eq(fs_topo_create(4, label, 0, &topo), FS_OK);
     choice = fs_select(topo, &traffic, &params);
+    ck_assert(fs_select_can(topo, &params, choice.alg));
     fs_topo_destroy(topo);
     return choice;
 }
@@ -164,6 +166,7 @@ static fs_choice_t ask_uneven(uint64_t pair_bytes, uint32_t max_lanes,
     ck_assert_int_eq(fs_topo_create(CROWD + 3, label, max_lanes, &topo), FS_OK);
     ck_assert_int_eq(fs_traffic_sum(&traffic), FS_OK);
     choice = fs_select(topo, &traffic, &params);
+    ck_assert(fs_select_can(topo, &params, choice.alg));
     fs_test_traffic_fini(&traffic);
     fs_topo_destroy(topo);
     return choice;
@@ -199,6 +202,61 @@ START_TEST(the_cheaper_one)
 }
 END_TEST
 
+/* ---- what can be chosen, whatever the traffic ---- */
+
+/* One letter each: host, staged, pipe2d, direct. */
+static void can_be(const fs_topo_t *topo, fs_plan_params_t params,
+                   const char *want)
+{
+    char     can[FS_ALG_DIRECT + 2] = "", *end = can;
+    fs_alg_t alg;
+
+    for (alg = FS_ALG_HOST; alg <= FS_ALG_DIRECT; ++alg) {
+        if (fs_select_can(topo, &params, alg)) {
+            *end++ = fs_alg_name(alg)[0];
+        }
+    }
+    ck_assert_str_eq(can, want);
+}
+
+static fs_plan_params_t told(fs_alg_t alg)
+{
+    return (fs_plan_params_t){.algorithm = alg, .force_algorithm = true};
+}
+
+START_TEST(what_can_be_chosen)
+{
+    static const uint32_t one[2] = {0, 0}, two[2] = {0, 1};
+    uint32_t              label[CROWD + 3] = {0};
+    fs_topo_t            *topo;
+
+    ck_assert_int_eq(fs_topo_create(2, one, 0, &topo), FS_OK);
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "h");
+    can_be(topo, told(FS_ALG_STAGED), "h");
+    fs_topo_destroy(topo);
+
+    ck_assert_int_eq(fs_topo_create(2, two, 0, &topo), FS_OK);
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "hs");
+    can_be(topo, told(FS_ALG_HOST), "h");
+    can_be(topo, told(FS_ALG_STAGED), "hs");
+    can_be(topo, told(FS_ALG_PIPE2D), "hp");
+    can_be(topo, told(FS_ALG_DIRECT), "hd");
+    fs_topo_destroy(topo);
+
+    for (uint32_t r = 4; r < CROWD + 3; ++r) {
+        label[r] = r;
+    }
+    ck_assert_int_eq(fs_topo_create(CROWD + 3, label, 0, &topo), FS_OK);
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "hsp");
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = 1000}, "hs");
+    can_be(topo, told(FS_ALG_STAGED), "hs");
+    fs_topo_destroy(topo);
+    ck_assert_int_eq(fs_topo_create(CROWD + 2, label, 0, &topo), FS_OK);
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "hs");
+    fs_topo_destroy(topo);
+}
+END_TEST
+
 START_TEST(names)
 {
     ck_assert_str_eq(fs_alg_name(FS_ALG_HOST), "host");
@@ -216,6 +274,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, each_row, 0, N_ASKS);
     tcase_add_test(tcase, the_cheaper_one);
+    tcase_add_test(tcase, what_can_be_chosen);
     tcase_add_test(tcase, names);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);

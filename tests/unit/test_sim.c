@@ -3,7 +3,7 @@
  * The simulator against what pen and paper say, and laws that hold for any
  * program on any cluster.
  */
-#include "fastsched_sim.h"
+#include "sim/fs_sim.h"
 #include "fs_test_util.h"
 #include "sched/fs_plan.h"
 
@@ -337,7 +337,7 @@ START_TEST(pipeline)
 }
 END_TEST
 
-START_TEST(copies_take_time)
+START_TEST(copies_and_reductions_take_time)
 {
     static const double rates[] = {0, 1e12};
 
@@ -351,9 +351,11 @@ START_TEST(copies_take_time)
             fs_program_copy(&s.programs[0], anywhere(FS_BUF_SEND),
                             anywhere(FS_BUF_RECV), BYTES);
         }
+        fs_program_reduce(&s.programs[0], anywhere(FS_BUF_SEND),
+                          anywhere(FS_BUF_RECV), BYTES);
         r = script_run(&s);
-        same_time(r.time, k == 0 ? 0 : 3 * BYTES / rates[k]);
-        ck_assert_uint_eq(r.copy_bytes, 3 * BYTES);
+        same_time(r.time, k == 0 ? 0 : 4 * BYTES / rates[k]);
+        ck_assert_uint_eq(r.copy_bytes, 4 * BYTES);
     }
 }
 END_TEST
@@ -868,7 +870,7 @@ static Suite *suite(void)
     tcase_add_test(exec, grants_keep_plan_order);
     tcase_add_test(exec, sender_serves_one_receiver);
     tcase_add_test(exec, pipeline);
-    tcase_add_test(exec, copies_take_time);
+    tcase_add_test(exec, copies_and_reductions_take_time);
     suite_add_tcase(s, exec);
     tcase_add_test(up, fabrics);
     tcase_add_test(up, hops_cost_alpha);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allreduce schedules: every one is proved by the checker, has the rounds it
  * should have, and the checker itself finds what is wrong. */
-#include "fastsched_straggler.h"
+#include "sched/fs_straggler.h"
 
 #include "base/fs_digest.h"
 #include "fs_test_util.h"

@@ -9,7 +9,7 @@
 
 /* Lane 0: blocks (0,0), (1,0) and, without a gap but to lane 1, (1,1); lane 1:
  * (2,1), a gap, (2,0) to lane 0. */
-static fs_segment_t segments[] = {
+static fs_extent_t extents[] = {
     {.src_local = 0, .dst_local = 0, .dst_lane = 0, .len_bytes = 10},
     {.src_local = 1, .dst_lane = 0, .offset = 7, .len_bytes = 20, .pos = 10},
     {.src_local = 1, .dst_local = 1, .dst_lane = 1, .len_bytes = 5, .pos = 30},
@@ -24,7 +24,7 @@ static const uint32_t proxies[] = {0, 1};
  * bytes on lane 0. */
 static fs_stream_t make_stream(fs_arena_t *arena)
 {
-    fs_stream_t stream = {.streams   = {2, first, segments, NULL},
+    fs_stream_t stream = {.streams   = {2, first, extents, NULL},
                           .src_proxy = proxies,
                           .dst_proxy = proxies};
 
@@ -147,24 +147,24 @@ END_TEST
  * it does where these are not there. */
 START_TEST(prop_some_parts)
 {
-    fs_segment_t random[12], of_1[12];
-    uint32_t     bounds[] = {0, 12}, bounds_1[] = {0, 0};
-    uint64_t     end    = 0, pos;
-    fs_stream_t  stream = {.streams   = {1, bounds, random, &end},
-                           .src_proxy = proxies,
-                           .dst_proxy = proxies};
-    fs_stream_t  less   = {.streams   = {1, bounds_1, of_1, &end},
-                           .src_proxy = proxies,
-                           .dst_proxy = proxies};
-    fs_arena_t   arena  = {0};
-    fs_rng_t     rng;
+    fs_extent_t random[12], of_1[12];
+    uint32_t    bounds[] = {0, 12}, bounds_1[] = {0, 0};
+    uint64_t    end    = 0, pos;
+    fs_stream_t stream = {.streams   = {1, bounds, random, &end},
+                          .src_proxy = proxies,
+                          .dst_proxy = proxies};
+    fs_stream_t less   = {.streams   = {1, bounds_1, of_1, &end},
+                          .src_proxy = proxies,
+                          .dst_proxy = proxies};
+    fs_arena_t  arena  = {0};
+    fs_rng_t    rng;
 
     fs_rng_init(&rng, (uint64_t)_i);
     for (uint32_t k = 0; k < 12; ++k) {
-        random[k] = (fs_segment_t){.src_local = fs_rng_below(&rng, 3) & 3,
-                                   .dst_local = fs_rng_below(&rng, 3) & 3,
-                                   .len_bytes = 1 + fs_rng_below(&rng, 9),
-                                   .pos       = end};
+        random[k] = (fs_extent_t){.src_local = fs_rng_below(&rng, 3) & 3,
+                                  .dst_local = fs_rng_below(&rng, 3) & 3,
+                                  .len_bytes = 1 + fs_rng_below(&rng, 9),
+                                  .pos       = end};
         end += random[k].len_bytes;
         if (random[k].src_local == 1) {
             of_1[bounds_1[1]++] = random[k];
@@ -195,7 +195,7 @@ START_TEST(prop_some_parts)
         }
         MUST(!fs_chunk_take_from(&from, 1, &some));
         MUST(!fs_chunk_take_for(&to, 1, &some));
-        MUST(from.segment == all.segment && to.segment == all.segment);
+        MUST(from.extent == all.extent && to.extent == all.extent);
         fs_stream_advance(&stream, &from);
         if (more) {
             MUST(!fs_chunk_take_from(&few, 1, &some));

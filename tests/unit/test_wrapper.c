@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What wrappers share: parameters from text, a network that cannot be made, and
  * the blocks of a call. What people see of calls is tested with the MPIs. */
-#include "fastsched_wrapper.h"
 #include "fs_test_util.h"
+#include "wrapper/fs_buffers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    fs_wrapper_close(&wrapper);
+    fs_wrapper_fini(&wrapper);
 }
 
 /* ---- parameters ---- */
@@ -100,7 +100,7 @@ START_TEST(nodes_become_servers)
     ck_assert_int_eq(fs_wrapper_place(&wrapper, 3, why, sizeof(why)), FS_OK);
     ck_assert_uint_eq(wrapper.world_server[0], wrapper.world_server[2]);
     ck_assert_uint_ne(wrapper.world_server[0], wrapper.world_server[1]);
-    fs_wrapper_close(&wrapper);
+    fs_wrapper_fini(&wrapper);
     ck_assert_ptr_null(wrapper.world_server);
     ck_assert_int_eq(fs_wrapper_place(&wrapper, 4, why, sizeof(why)),
                      FS_ERR_INVAL);
@@ -112,18 +112,25 @@ END_TEST
 
 START_TEST(no_network_is_tried_once)
 {
-    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
-    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
+    fs_host_t host = fs_wrapper_host(&wrapper, NULL);
+
+    ck_assert_ptr_null(host.net(host.process));
+    ck_assert_ptr_null(host.net(host.process));
     ck_assert_uint_eq(n_created, 1);
-    ck_assert_str_eq(fs_wrapper_no_net(&wrapper), "there is no network today");
+    ck_assert_str_eq(host.why_no_net(host.process),
+                     "there is no network today");
+    host.warn(host.process, "mind the gap");
+    ck_assert_str_eq(said, "mind the gap");
 }
 END_TEST
 
 START_TEST(memory_is_asked_for_again)
 {
+    fs_host_t host = fs_wrapper_host(&wrapper, NULL);
+
     wrapper.create_net = no_memory;
-    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
-    ck_assert_ptr_null(fs_wrapper_net(&wrapper));
+    ck_assert_ptr_null(host.net(host.process));
+    ck_assert_ptr_null(host.net(host.process));
     ck_assert_uint_eq(n_created, 2);
 }
 END_TEST
@@ -132,8 +139,9 @@ END_TEST
 
 START_TEST(summary_is_of_rank_0_and_verbose)
 {
-    fs_wrapper_enter(&wrapper);
-    fs_wrapper_enter(&wrapper);
+    char wanted[256];
+
+    wrapper.calls = 2;
     fs_wrapper_summary(&wrapper);
     wrapper.params.verbose = 1;
     fs_wrapper_summary(&wrapper);
@@ -143,8 +151,12 @@ START_TEST(summary_is_of_rank_0_and_verbose)
     wrapper.calls_by[FS_ALG_STAGED] = 1;
     wrapper.inter_bytes             = 12345;
     fs_wrapper_summary(&wrapper);
-    ck_assert_str_eq(said, "summary: 2 calls, 1 staged, 0 pipe2d, 0 direct, "
-                           "12345 bytes between servers");
+#define NONE(_alg, _word, _text) ", 0 " #_word
+    snprintf(wanted, sizeof(wanted),
+             "summary: 2 calls, 1%s, 12345 bytes between servers",
+             &FS_ALG_MAP(NONE)[3]);
+#undef NONE
+    ck_assert_str_eq(said, wanted);
 }
 END_TEST
 
@@ -155,7 +167,7 @@ START_TEST(summary_says_why_there_is_none)
     wrapper.on_world_rank_0 = true;
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said, "summary: not used: no call of MPI_Alltoallv");
-    fs_wrapper_enter(&wrapper);
+    wrapper.calls = 1;
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said,
                      "summary: not used: no call on ranks of several servers");
@@ -239,11 +251,13 @@ START_TEST(every_value_makes_another_word)
 }
 END_TEST
 
-/* ---- blocks ---- */
+/* ---- the buffers of a call ---- */
 
 enum { N = 3 };
 
-/* Block r is r + 1 times the letter, and "packed" a capital. */
+/* "Packed" block r is a row of one letter, a capital; unpacked it is counted. */
+static uint64_t unpacked[N];
+
 static fs_status_t pack_capitals(void *ctx, uint32_t block, uint64_t offset,
                                  uint64_t len_bytes, void *dst)
 {
@@ -253,30 +267,60 @@ static fs_status_t pack_capitals(void *ctx, uint32_t block, uint64_t offset,
     return block == 2 && len_bytes > 3 ? FS_ERR_HOST : FS_OK;
 }
 
-static void check_copy(bool contiguous, const char *want)
+static fs_status_t unpack_capitals(void *ctx, uint32_t block, uint64_t offset,
+                                   uint64_t len_bytes, const void *src)
 {
-    char        a[] = "a", c[] = "ccc";
-    fs_blocks_t blocks;
-
-    ck_assert_int_eq(fs_blocks_init(&blocks, N), FS_OK);
-    blocks.send_bytes[0] = 1; /* block 1 is empty */
-    blocks.send_bytes[2] = 3;
-    blocks.send_block[0] = a;
-    blocks.send_block[2] = c;
-    blocks.call.pack     = pack_capitals;
-    ck_assert_int_eq(fs_blocks_copy(&blocks, contiguous), FS_OK);
-    memset(a, 'x', 1); /* in place: this is overwritten */
-    memset(c, 'x', 3);
-    ck_assert_int_eq(memcmp(blocks.send_block[0], want, 1), 0);
-    ck_assert_int_eq(memcmp(blocks.send_block[2], want + 1, 3), 0);
-    fs_blocks_end(&blocks, true);
-    ck_assert_ptr_null(blocks.copy);
-    fs_blocks_fini(&blocks);
-    ck_assert_ptr_null(blocks.send_bytes);
-    fs_blocks_fini(&blocks);
+    (void)ctx;
+    ck_assert_uint_eq(offset, 0);
+    for (uint64_t k = 0; k < len_bytes; ++k) {
+        ck_assert_int_eq(((const char *)src)[k], 'A' + (int)block);
+    }
+    unpacked[block] += len_bytes;
+    return FS_OK;
 }
 
-START_TEST(blocks_are_copied_or_packed)
+static const fs_wrapper_calls_t calls = {.pack   = pack_capitals,
+                                         .unpack = unpack_capitals};
+
+/* Blocks of 1, 0 and last bytes, sent and received. */
+static void describe(fs_buffers_t *buffers, uint64_t last)
+{
+    ck_assert_int_eq(fs_buffers_init(buffers, N, 0), FS_OK);
+    fs_counts_begin(&buffers->counts, NULL);
+    fs_counts_add(&buffers->counts, 0, 1, 1);
+    fs_counts_add(&buffers->counts, 1, 0, 0);
+    fs_counts_add(&buffers->counts, 2, last, last);
+}
+
+static fs_status_t prepare(fs_buffers_t *buffers)
+{
+    fs_buffers_begin(buffers, &calls, NULL, (fs_call_device_t){0});
+    return buffers->call.prepare(buffers->call.owner);
+}
+
+static void check_copy(bool contiguous, const char *want)
+{
+    char         a[] = "a", c[] = "ccc";
+    fs_buffers_t buffers;
+
+    describe(&buffers, 3);
+    buffers.send_block[0]   = a;
+    buffers.send_block[2]   = c;
+    buffers.in_place        = true;
+    buffers.send_contiguous = contiguous;
+    ck_assert_int_eq(prepare(&buffers), FS_OK);
+    memset(a, 'x', 1); /* this is overwritten */
+    memset(c, 'x', 3);
+    ck_assert_int_eq(memcmp(buffers.send_block[0], want, 1), 0);
+    ck_assert_int_eq(memcmp(buffers.send_block[2], want + 1, 3), 0);
+    ck_assert_int_eq(fs_buffers_end(&buffers, true, true), FS_OK);
+    ck_assert_ptr_null(buffers.copy);
+    fs_buffers_fini(&buffers);
+    ck_assert_ptr_null(buffers.send_block);
+    fs_buffers_fini(&buffers);
+}
+
+START_TEST(in_place_is_copied_or_packed)
 {
     check_copy(true, "accc");
     check_copy(false, "ACCC");
@@ -285,30 +329,65 @@ END_TEST
 
 START_TEST(who_cannot_pack_says_so)
 {
-    fs_blocks_t blocks;
+    fs_buffers_t buffers;
 
-    ck_assert_int_eq(fs_blocks_init(&blocks, N), FS_OK);
-    blocks.send_bytes[2] = 4;
-    blocks.call.pack     = pack_capitals;
-    ck_assert_int_eq(fs_blocks_copy(&blocks, false), FS_ERR_HOST);
-    fs_blocks_fini(&blocks);
+    describe(&buffers, 4);
+    buffers.send_whole = true;
+    ck_assert_int_eq(prepare(&buffers), FS_ERR_HOST);
+    fs_buffers_fini(&buffers);
 }
 END_TEST
 
 /* After a failed exchange the network may still read the copy. */
 START_TEST(a_copy_in_use_is_left_alone)
 {
-    fs_blocks_t blocks;
-    char       *copy;
+    fs_buffers_t buffers;
+    char        *copy;
 
-    ck_assert_int_eq(fs_blocks_init(&blocks, N), FS_OK);
-    blocks.call.pack = pack_capitals;
-    ck_assert_int_eq(fs_blocks_copy(&blocks, false), FS_OK);
-    copy = blocks.copy;
-    fs_blocks_end(&blocks, false);
-    ck_assert_ptr_null(blocks.copy);
+    describe(&buffers, 3);
+    buffers.send_whole = true;
+    ck_assert_int_eq(prepare(&buffers), FS_OK);
+    copy = buffers.copy;
+    ck_assert_int_eq(fs_buffers_end(&buffers, false, false), FS_OK);
+    ck_assert_ptr_null(buffers.copy);
     free(copy); /* still ours to free */
-    fs_blocks_fini(&blocks);
+    fs_buffers_fini(&buffers);
+}
+END_TEST
+
+/* What has arrived is unpacked at the end; not if nothing has. */
+START_TEST(whole_blocks_land_and_are_unpacked)
+{
+    fs_buffers_t buffers;
+
+    for (int ran = 0; ran < 2; ++ran) {
+        memset(unpacked, 0, sizeof(unpacked));
+        describe(&buffers, 3);
+        buffers.recv_whole = true;
+        ck_assert_int_eq(prepare(&buffers), FS_OK);
+        memset(buffers.recv_block[0], 'A', 1);
+        memset(buffers.recv_block[2], 'C', 3);
+        ck_assert_int_eq(fs_buffers_end(&buffers, ran, true), FS_OK);
+        ck_assert_uint_eq(unpacked[0], ran ? 1 : 0);
+        ck_assert_uint_eq(unpacked[2], ran ? 3 : 0);
+        fs_buffers_fini(&buffers);
+    }
+}
+END_TEST
+
+/* Nothing to prepare, and the MPI packs ranges. */
+START_TEST(usual_buffers_are_used_as_they_are)
+{
+    fs_buffers_t buffers;
+
+    describe(&buffers, 3);
+    buffers.recv_contiguous = true;
+    fs_buffers_begin(&buffers, &calls, NULL, (fs_call_device_t){0});
+    ck_assert(buffers.call.prepare == NULL);
+    ck_assert_ptr_null(buffers.call.send_block);
+    ck_assert_ptr_eq(buffers.call.recv_block, buffers.recv_block);
+    ck_assert_int_eq(fs_buffers_end(&buffers, true, true), FS_OK);
+    fs_buffers_fini(&buffers);
 }
 END_TEST
 
@@ -328,9 +407,11 @@ int main(void)
     tcase_add_test(tcase, unknown_names_are_told);
     tcase_add_test(tcase, words_name_the_first_difference);
     tcase_add_test(tcase, every_value_makes_another_word);
-    tcase_add_test(tcase, blocks_are_copied_or_packed);
+    tcase_add_test(tcase, in_place_is_copied_or_packed);
     tcase_add_test(tcase, who_cannot_pack_says_so);
     tcase_add_test(tcase, a_copy_in_use_is_left_alone);
+    tcase_add_test(tcase, whole_blocks_land_and_are_unpacked);
+    tcase_add_test(tcase, usual_buffers_are_used_as_they_are);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wrapper/fs_buffers.h"
+
+#include "accel/fs_accel.h"
+#include "base/fs_arith.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a copy of what is sent ---- */
+
+static void free_copy(fs_buffers_t *b)
+{
+    if (b->copy != NULL && fs_mem_is_device(b->copy_mem)) {
+        fs_accel_free(b->accel, b->copy_mem, b->copy);
+    } else {
+        free(b->copy);
+    }
+    b->copy = NULL;
+}
+
+static fs_status_t copy_on_host(fs_buffers_t *b)
+{
+    const fs_call_t *call   = &b->call;
+    char            *copy   = b->copy;
+    fs_status_t      status = FS_OK;
+
+    for (uint32_t r = 0; r < b->counts.n_ranks && status == FS_OK; ++r) {
+        size_t len = b->counts.send_bytes[r];
+
+        if (len > 0 && b->send_contiguous) {
+            memcpy(copy, b->send_block[r], len);
+        } else if (len > 0) {
+            status = call->pack(call->ctx, r, 0, len, copy);
+        }
+        copy += len;
+    }
+    return status;
+}
+
+static fs_status_t copy_on_device(fs_buffers_t *b)
+{
+    char         *copy     = b->copy;
+    fs_segment_t *segments = calloc(b->counts.n_ranks, sizeof(*segments));
+    fs_status_t   status;
+
+    if (segments == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
+        segments[r] =
+            (fs_segment_t){copy, b->send_block[r], b->counts.send_bytes[r]};
+        copy += b->counts.send_bytes[r];
+    }
+    status = fs_accel_copy(b->accel, b->copy_mem, segments, b->counts.n_ranks,
+                           !b->copy_mem.foreign);
+    free(segments);
+    return status;
+}
+
+/* Memory of a device is kept from call to call: its drivers are slow at it. */
+static bool alloc_copy(fs_buffers_t *b, fs_mem_t mem, uint64_t len_bytes)
+{
+    if (b->copy != NULL && len_bytes <= b->copy_len &&
+        fs_mem_equal(b->copy_mem, mem)) {
+        return true;
+    }
+    free_copy(b);
+    b->accel    = b->call.device.accel;
+    b->copy_mem = mem;
+    b->copy_len = len_bytes;
+    b->copy = fs_mem_is_device(mem) ? fs_accel_alloc(b->accel, mem, len_bytes)
+                                    : malloc(len_bytes);
+    return b->copy != NULL;
+}
+
+static fs_status_t copy_sends(fs_buffers_t *b)
+{
+    fs_call_device_t *device = &b->call.device;
+    fs_status_t       status;
+    char             *at;
+
+    if (!fs_mem_is_device(device->send_mem)) {
+        device->send_mem = (fs_mem_t){.kind = FS_MEM_HOST}; /* not managed */
+    }
+    device->send_mem.pooled = false;
+    if (!alloc_copy(b, device->send_mem, fs_u64_max(b->counts.sent_bytes, 1))) {
+        return FS_ERR_NOMEM;
+    }
+    status = fs_mem_is_device(device->send_mem) ? copy_on_device(b)
+                                                : copy_on_host(b);
+    at     = b->copy;
+    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
+        b->send_block[r] = at;
+        at += b->counts.send_bytes[r];
+    }
+    return status;
+}
+
+/* ---- what is received and unpacked as a whole ---- */
+
+static fs_status_t make_landing(fs_buffers_t *b)
+{
+    uint64_t total = 0;
+    char    *at;
+
+    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
+        total += b->counts.recv_bytes[r];
+    }
+    at = b->landing = malloc(fs_u64_max(total, 1));
+    if (at == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
+        b->recv_block[r] = at;
+        at += b->counts.recv_bytes[r];
+    }
+    return FS_OK;
+}
+
+static fs_status_t unpack_landing(const fs_buffers_t *b)
+{
+    const fs_call_t *call   = &b->call;
+    fs_status_t      status = FS_OK;
+
+    for (uint32_t r = 0; r < b->counts.n_ranks && status == FS_OK; ++r) {
+        uint64_t len = b->counts.recv_bytes[r];
+
+        status = len > 0 ? call->unpack(call->ctx, r, 0, len, b->recv_block[r])
+                         : FS_OK;
+    }
+    return status;
+}
+
+/* ---- a call ---- */
+
+/* In place: what we send is what will be overwritten. */
+static fs_status_t prepare(void *buffers)
+{
+    fs_buffers_t *b      = buffers;
+    fs_status_t   status = FS_OK;
+
+    if (b->in_place || b->send_whole) {
+        status = copy_sends(b);
+    }
+    return status == FS_OK && b->recv_whole ? make_landing(b) : status;
+}
+
+void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
+                      void *ctx, fs_call_device_t device)
+{
+    bool prepares = b->in_place || b->send_whole || b->recv_whole;
+
+    b->call = (fs_call_t){
+        .counts     = &b->counts,
+        .send_block = b->send_contiguous || b->in_place || b->send_whole
+                          ? b->send_block
+                          : NULL,
+        .recv_block = b->recv_contiguous || b->recv_whole ? b->recv_block
+                                                          : NULL,
+        .device     = device,
+        .ctx        = ctx,
+        .pack       = calls->pack,
+        .unpack     = calls->unpack,
+        .prepare    = prepares ? prepare : NULL,
+        .owner      = b,
+    };
+}
+
+fs_status_t fs_buffers_end(fs_buffers_t *b, bool ran, bool all_done)
+{
+    fs_status_t status = FS_OK;
+
+    if (!all_done) {
+        b->copy    = NULL;
+        b->landing = NULL;
+        return FS_OK;
+    }
+    if (ran && b->landing != NULL) {
+        status = unpack_landing(b);
+    }
+    free(b->landing);
+    b->landing = NULL;
+    if (!fs_mem_is_device(b->copy_mem)) {
+        free_copy(b);
+    }
+    return status;
+}
+
+/* ---- arrays ---- */
+
+fs_status_t fs_buffers_init(fs_buffers_t *b, uint32_t n_ranks, uint32_t rank)
+{
+    *b = (fs_buffers_t){
+        .send_block = calloc(n_ranks, sizeof(*b->send_block)),
+        .recv_block = calloc(n_ranks, sizeof(*b->recv_block)),
+    };
+    if (b->send_block == NULL || b->recv_block == NULL ||
+        fs_counts_init(&b->counts, n_ranks, rank) != FS_OK) {
+        fs_buffers_fini(b);
+        return FS_ERR_NOMEM;
+    }
+    return FS_OK;
+}
+
+void fs_buffers_fini(fs_buffers_t *b)
+{
+    fs_counts_fini(&b->counts);
+    free(b->send_block);
+    free(b->recv_block);
+    free_copy(b);
+    *b = (fs_buffers_t){0};
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lines that people see: of a call, of a communicator, of the process. */
+#include "base/fs_arith.h"
+#include "exec/fs_coll.h"
+#include "exec/fs_line.h"
+#include "wrapper/fs_report.h"
+
+#include <stddef.h>
+
+/* ---- of a call, and of a communicator ---- */
+
+void fs_report_call(const fs_wrapper_comm_t *comm)
+{
+    char line[512];
+
+    fs_coll_describe(comm->coll, comm->name, line, sizeof(line));
+    comm->wrapper->say(line);
+}
+
+static unsigned long long ull(uint64_t n)
+{
+    return n;
+}
+
+/* A field of the sums of n ranks: least/mean/most. */
+static void say_range(fs_line_t *line, const fs_coll_stats_t *all, uint32_t n,
+                      size_t field, bool is_time)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    double   sum = 0;
+
+    for (uint32_t r = 0; r < n; ++r) {
+        uint64_t value = *(const uint64_t *)((const char *)&all[r] + field);
+
+        least = fs_u64_min(least, value);
+        most  = fs_u64_max(most, value);
+        sum += (double)value;
+    }
+    if (is_time) {
+        fs_line_say(line, "%.6f/%.6f/%.6f s", (double)least * 1e-9,
+                    sum / n * 1e-9, (double)most * 1e-9);
+    } else {
+        fs_line_say(line, "%llu/%.0f/%llu", ull(least), sum / n, ull(most));
+    }
+}
+
+static void say_ranges(fs_line_t *line, const fs_coll_stats_t *all, uint32_t n)
+{
+    static const struct {
+        const char *text;
+        size_t      field;
+        bool        is_time;
+    } rows[] = {
+        {"summaries ", offsetof(fs_coll_stats_t, summary_ns), true},
+        {", bytes to other servers in these ",
+         offsetof(fs_coll_stats_t, meta_bytes), false},
+        {"; plans ", offsetof(fs_coll_stats_t, plan_ns), true},
+        {"; runs ", offsetof(fs_coll_stats_t, run_ns), true},
+        {", device copies ", offsetof(fs_coll_stats_t, copy_ns), true},
+        {"; bytes moved inside the server ",
+         offsetof(fs_coll_stats_t, moved_bytes), false},
+        {"; peak senders ", offsetof(fs_coll_stats_t, peak_senders), false},
+        {"; messages dropped ", offsetof(fs_coll_stats_t, dropped), false},
+        {"; peak staging ", offsetof(fs_coll_stats_t, peak_staging), false},
+    };
+
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); ++k) {
+        fs_line_say(line, "%s", rows[k].text);
+        say_range(line, all, n, rows[k].field, rows[k].is_time);
+    }
+}
+
+/* ", N staged", for each algorithm of ours. */
+static void say_algorithm(fs_line_t *line, unsigned alg, unsigned long long n)
+{
+    fs_line_say(line, ", %llu %s", n, fs_alg_name((fs_alg_t)alg));
+}
+
+/* What all ranks do alike is told as this rank has it. */
+static void say_stats(const fs_wrapper_comm_t *comm, const fs_coll_stats_t *all,
+                      uint32_t n)
+{
+    const fs_coll_stats_t *s = &comm->coll->stats;
+    char                   text[1024];
+    fs_line_t              line = {text, sizeof(text), 0};
+
+    fs_line_say(&line, "stats: %s", comm->name);
+    if (n < comm->n_ranks) {
+        fs_line_say(&line, ", rank %u alone", comm->rank);
+    }
+    fs_line_say(&line, ": %llu calls", ull(s->calls));
+    for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+        say_algorithm(&line, alg, s->calls_by[alg]);
+    }
+    fs_line_say(
+        &line,
+        ", %llu plans kept from earlier calls, %llu calls without a summary; "
+        "guard: %llu looks, %llu classes back to the host; stage cost %llu "
+        "bytes; least/mean/most of %u ranks: ",
+        ull(s->cache_hits), ull(s->skipped), ull(s->guard_looks),
+        ull(s->guard_gone_back), ull(s->stage_cost), n);
+    say_ranges(&line, all, n);
+    fs_line_say(&line, " bytes of %llu",
+                ull(comm->wrapper->params.staging_limit));
+    comm->wrapper->say(text);
+}
+
+/* By the MPI, which has all ranks here even if our network has lost some. */
+void fs_report_stats(const fs_wrapper_comm_t *comm, bool together)
+{
+    fs_coll_t       *coll = comm->coll;
+    const fs_host_t *host = &coll->host;
+    fs_coll_stats_t  mine;
+
+    fs_coll_get_stats(coll, &mine);
+    if (together && host->allgather(host->ctx, &mine, sizeof(mine),
+                                    coll->all_stats) == FS_OK) {
+        if (comm->rank == 0) {
+            say_stats(comm, coll->all_stats, comm->n_ranks);
+        }
+        return;
+    }
+    say_stats(comm, &mine, 1);
+}
+
+/* It decides the same on every rank. */
+void fs_report_guard(const fs_wrapper_comm_t *comm)
+{
+    char verdict[256], text[512];
+
+    for (uint32_t k = 0;
+         fs_coll_describe_guard(comm->coll, k, verdict, sizeof(verdict)); ++k) {
+        fs_line_t line = {text, sizeof(text), 0};
+
+        fs_line_say(&line, "%s: %s", comm->name, verdict);
+        comm->wrapper->say(text);
+    }
+}
+
+/* ---- of the process ---- */
+
+/* Asked for, and why there is nothing to tell of it; NULL: there is. */
+static const char *why_unused(const fs_wrapper_t *wrapper)
+{
+    return wrapper->calls == 0      ? "no call of MPI_Alltoallv"
+           : wrapper->spans_servers ? NULL
+           : wrapper->declined      ? "see why above"
+                                    : "no call on ranks of several servers";
+}
+
+void fs_wrapper_summary(const fs_wrapper_t *wrapper)
+{
+    const char *unused = wrapper->served_by != NULL ? wrapper->served_by
+                                                    : why_unused(wrapper);
+    char        text[256];
+    fs_line_t   line = {text, sizeof(text), 0};
+
+    if (wrapper->params.verbose == 0 || !wrapper->on_world_rank_0) {
+        return;
+    }
+    if (unused != NULL) {
+        fs_line_say(&line, "summary: not used: %s", unused);
+    } else {
+        fs_line_say(&line, "summary: %llu calls", wrapper->calls);
+        for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+            say_algorithm(&line, alg, wrapper->calls_by[alg]);
+        }
+        fs_line_say(&line, ", %llu bytes between servers",
+                    wrapper->inter_bytes);
+    }
+    wrapper->say(text);
+}

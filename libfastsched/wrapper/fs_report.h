@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FS_REPORT_H
+#define FS_REPORT_H
+
+#include "wrapper/fs_wrapper.h"
+
+/* The line about the last call (verbose). */
+void fs_report_call(const fs_wrapper_comm_t *comm);
+
+/* The sums of a communicator (stats). Together: collective. */
+void fs_report_stats(const fs_wrapper_comm_t *comm, bool together);
+
+/* What its guard has decided (verbose). */
+void fs_report_guard(const fs_wrapper_comm_t *comm);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One blocking call of an MPI: described once, served by us or by the MPI's own
+ * algorithm.
+ */
+#include "accel/fs_accel.h"
+#include "exec/fs_coll.h"
+#include "exec/fs_line.h"
+#include "wrapper/fs_bounce.h"
+#include "wrapper/fs_buffers.h"
+#include "wrapper/fs_report.h"
+
+/* A call in hand. */
+typedef struct serve {
+    fs_wrapper_comm_t        *comm;
+    const fs_wrapper_calls_t *calls;
+    void                     *ctx;
+    bool                      on_device; /* a buffer is */
+} serve_t;
+
+/* ---- errors ---- */
+
+/* Threads may be in calls on other communicators. */
+static void add(unsigned long long *counter, unsigned long long n)
+{
+    (void)__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static int failed(const serve_t *s, fs_status_t status)
+{
+    char      text[1024];
+    fs_line_t line = {text, sizeof(text), 0};
+
+    fs_line_say(&line, "%s failed on %s: %s", s->calls->name, s->comm->name,
+                fs_coll_error(s->comm->coll));
+    s->comm->wrapper->say_last(text);
+    return s->calls->raise(s->ctx, status);
+}
+
+/* What concerns the buffers of this rank alone. */
+static void complain(const serve_t *s, const char *why)
+{
+    char      text[512];
+    fs_line_t line = {text, sizeof(text), 0};
+
+    fs_line_say(&line, "%s fails on %s: rank %u: %s", s->calls->name,
+                s->comm->name, s->comm->rank, why);
+    s->comm->wrapper->say_last(text);
+}
+
+/* ---- by the MPI ---- */
+
+static int run_native(const serve_t *s)
+{
+    fs_wrapper_comm_t *comm   = s->comm;
+    fs_bounces_t       bounce = {.send.memory = NULL};
+    char               why[256];
+    fs_status_t        status;
+    int                rc;
+
+    if (!s->on_device) {
+        return s->calls->native(s->ctx, 0, 0);
+    }
+    status = fs_bounces_begin(&bounce, comm->wrapper, &comm->buffers, why,
+                              sizeof(why));
+    if (status != FS_OK) {
+        complain(s, why);
+        return s->calls->raise(s->ctx, status);
+    }
+    rc     = s->calls->native(s->ctx, bounce.send.shift, bounce.recv.shift);
+    status = fs_bounces_end(&bounce, comm->wrapper, &comm->buffers, rc == 0);
+    if (status == FS_OK) {
+        return rc;
+    }
+    complain(s, fs_strerror(status));
+    return s->calls->raise(s->ctx, status);
+}
+
+/* If it fails on this rank alone, the others may yet wait for our word about its
+ * time. */
+static int leave(const serve_t *s)
+{
+    int         rc     = run_native(s);
+    fs_status_t status = fs_coll_host_done(s->comm->coll);
+
+    return rc != 0 || status == FS_OK ? rc : failed(s, status);
+}
+
+/* ---- by us ---- */
+
+static void count(fs_wrapper_t *wrapper, const fs_coll_t *coll)
+{
+    const fs_outcome_t *outcome = &coll->outcome;
+    fs_alg_t            alg     = outcome->choice.alg;
+
+    __atomic_store_n(&wrapper->last_algorithm, (unsigned)alg, __ATOMIC_RELAXED);
+    if (alg != FS_ALG_HOST) {
+        add(&wrapper->calls_by[alg], 1);
+        add(&wrapper->inter_bytes, outcome->traffic.inter_bytes);
+    }
+}
+
+static fs_status_t run(const serve_t *s, bool *ran)
+{
+    fs_wrapper_comm_t *comm    = s->comm;
+    fs_wrapper_t      *wrapper = comm->wrapper;
+    fs_coll_t         *coll    = comm->coll;
+    fs_call_device_t   device  = {.staged = false};
+    fs_status_t        status, end;
+    char               why[256];
+
+    if (s->on_device &&
+        fs_buffers_for_coll(&comm->buffers, wrapper, coll, &device, why,
+                            sizeof(why)) != FS_OK) {
+        complain(s, why);
+    }
+    if (fs_topo_n_servers(coll->topo) > 1) {
+        __atomic_store_n(&wrapper->spans_servers, true, __ATOMIC_RELAXED);
+    }
+    fs_buffers_begin(&comm->buffers, s->calls, s->ctx, device);
+    status = fs_coll_alltoallv(coll, &comm->buffers.call, ran);
+    /* After a failed exchange the network may still use what is in there. */
+    end = fs_buffers_end(&comm->buffers, *ran,
+                         status == FS_OK || status == FS_ERR_MISMATCH ||
+                             status == FS_ERR_UNSUPPORTED);
+    return status == FS_OK ? end : status;
+}
+
+static int try(const serve_t *s)
+{
+    fs_wrapper_comm_t *comm   = s->comm;
+    fs_status_t        status = FS_OK;
+    bool               ran    = false;
+    int                rc     = 0;
+
+    if (!fs_coll_skip(comm->coll, &comm->buffers.counts)) {
+        status = run(s, &ran);
+    }
+    if (status != FS_OK) {
+        return failed(s, status);
+    }
+    count(comm->wrapper, comm->coll);
+    if (!ran) {
+        rc = leave(s);
+    }
+    if (rc == 0 && comm->wrapper->params.verbose > 0 && comm->rank == 0) {
+        fs_report_call(comm);
+    }
+    return rc;
+}
+
+/* ---- a call ---- */
+
+/* Where there are accelerators a communicator may need this that is the MPI's alone. */
+static fs_status_t make_buffers(fs_wrapper_comm_t *comm)
+{
+    return comm->buffers.counts.n_ranks > 0
+               ? FS_OK
+               : fs_buffers_init(&comm->buffers, comm->n_ranks, comm->rank);
+}
+
+/* On one server a call may take 200 ns: little stands before the MPI's own. */
+int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
+                     void *ctx)
+{
+    fs_wrapper_t *wrapper   = comm->wrapper;
+    bool          has_accel = fs_wrapper_has_accel(wrapper);
+    serve_t       s         = {comm, calls, ctx, false};
+
+    add(&wrapper->calls, 1);
+    __atomic_store_n(&wrapper->last_algorithm, (unsigned)FS_ALG_HOST,
+                     __ATOMIC_RELAXED);
+    if (comm->coll == NULL && !has_accel) {
+        return calls->native(ctx, 0, 0);
+    }
+    if (make_buffers(comm) != FS_OK) {
+        complain(&s, fs_strerror(FS_ERR_NOMEM));
+        return calls->raise(ctx, FS_ERR_NOMEM);
+    }
+    fs_counts_begin(&comm->buffers.counts,
+                    comm->coll != NULL ? comm->coll->topo : NULL);
+    if (!calls->describe(ctx, &comm->buffers)) {
+        return calls->native(ctx, 0, 0);
+    }
+    s.on_device = has_accel && fs_buffers_find(&comm->buffers, wrapper);
+    return comm->coll != NULL ? try(&s) : run_native(&s);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * What every wrapper of an MPI needs once in a process: parameters, the network
+ * and the NICs at the first need, sums, the lines that people see; and once for
+ * each communicator and call.
+ */
+#ifndef FS_WRAPPER_H
+#define FS_WRAPPER_H
+
+#include "accel/fs_accel.h"
+#include "fastsched_exec.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+typedef struct fs_wrapper_comm fs_wrapper_comm_t;
+
+/** One per process. The wrapper sets what comes first, and lock; the rest is zero
+ *  then, and it may read it. */
+typedef struct fs_wrapper {
+    /** One line for people, from any rank; the wrapper puts its name before. */
+    void (*say)(const char *line);
+    /** The same before something that may end the job: there is time to read it. */
+    void (*say_last)(const char *line);
+    /** fs_ucx_create() */
+    fs_status_t (*create_net)(uint64_t tcp_sndbuf, const char *net_device,
+                              fs_net_t **net_p, char *why, size_t why_len);
+    /** The network is there: the MPI's progress may drive it from now on. NULL:
+     *  it cannot. */
+    void (*net_is_up)(fs_net_t *net);
+    bool        on_world_rank_0; /**< this process speaks for the job */
+    const char *served_by; /**< MPI_COMM_WORLD's calls, and why; NULL: by us */
+    bool        declined;  /**< some communicator is left to the MPI, as said */
+
+    fs_params_t     params;
+    uint32_t       *world_server; /**< parameter nodes; NULL: ask the MPI */
+    fs_net_t       *net;
+    fs_status_t     net_status;  /**< of making it */
+    char            no_net[256]; /**< why it could not be made */
+    fs_nics_t      *nics;
+    fs_accel_t     *accel;     /**< fs_wrapper_find_accel(), like the next */
+    unsigned        mem_kinds; /**< of device memory that the MPI takes itself:
+                                    bits 1 << fs_mem_kind_t */
+    bool            warned;    /**< that the network takes none of it */
+    pthread_mutex_t lock;      /**< two threads may set up two communicators */
+
+    fs_wrapper_comm_t *comms;          /**< whose sums are still to be told */
+    bool               spans_servers;  /**< some communicator of calls */
+    unsigned           last_algorithm; /**< fs_alg_t */
+    unsigned long long calls;          /**< fs_wrapper_serve() */
+    unsigned long long calls_by[FS_N_ALGS]; /**< of these, run by us */
+    unsigned long long inter_bytes;         /**< between servers, all ranks */
+} fs_wrapper_t;
+
+/**
+ * Parse all parameters.
+ *
+ * @param[in]  value  The text of row k of the table, see fs_params_info();
+ *                    NULL: its default.
+ * @param[out] why    On FS_ERR_INVAL: one line, with name, value and what is
+ *                    allowed.
+ * @return FS_OK, FS_ERR_INVAL
+ */
+fs_status_t fs_wrapper_parse(fs_wrapper_t *wrapper,
+                             const char *(*value)(size_t                 k,
+                                                  const fs_param_info_t *info),
+                             char *why, size_t why_len);
+
+/**
+ * Parameter nodes, if there is one, becomes world_server.
+ *
+ * @param[in] n_ranks  Of the whole job.
+ * @return FS_OK, FS_ERR_INVAL, FS_ERR_NOMEM; then why is a line as above
+ */
+fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
+                             size_t why_len);
+
+/**
+ * A parameter that is mistyped must not be ignored in silence: say so of what
+ * the environment has with this prefix and no parameter has as its name.
+ *
+ * @param[in] is_known  Is NAME=VALUE, what follows the prefix, one?
+ * @param[in] page      Of the manual.
+ */
+void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
+                                 const char         *prefix,
+                                 bool (*is_known)(const char *entry),
+                                 const char *page);
+
+enum { FS_WORD_MAX = 2048 };
+
+/**
+ * A word for the other processes of the job: what must be equal on all of them.
+ * Two processes can serve a communicator together if their words are equal.
+ *
+ * @param[in] version   Of the wrapper.
+ * @param[in] priority  What decides whether the MPI takes it; one line.
+ */
+void fs_wrapper_word(const fs_wrapper_t *wrapper, const char *version,
+                     const char *priority, char word[FS_WORD_MAX]);
+
+/** One line for people: what two words that differ disagree about first. */
+void fs_wrapper_explain_words(const char *word_a, uint32_t rank_a,
+                              const char *word_b, uint32_t rank_b, char *why,
+                              size_t why_len);
+
+/** Has the MPI taken both, if it has taken one? */
+bool fs_wrapper_same_priority(const char *word_a, const char *word_b);
+
+/**
+ * Look for accelerators, unless some are found or parameter accel is off. At
+ * the first call of each communicator: a program may load a driver late. Any
+ * thread.
+ */
+void fs_wrapper_find_accel(fs_wrapper_t *wrapper);
+
+/** Are there any? What goes with them is there then, too. Any thread. */
+static inline bool fs_wrapper_has_accel(const fs_wrapper_t *wrapper)
+{
+    return __atomic_load_n(&wrapper->accel, __ATOMIC_ACQUIRE) != NULL;
+}
+
+/** Free all that the process holds, see fs_net_destroy(). */
+void fs_wrapper_fini(fs_wrapper_t *wrapper);
+
+/** The end of the process: the sums of all its calls (verbose). */
+void fs_wrapper_summary(const fs_wrapper_t *wrapper);
+
+/**
+ * What fs_host_t has to say of the process: its network, its NICs, its warnings.
+ * The wrapper sets the rest.
+ */
+fs_host_t fs_wrapper_host(fs_wrapper_t *wrapper, void *ctx);
+
+/* ---- the buffers of a call ---- */
+
+/** Those of one call. The wrapper describes it by what comes first. */
+typedef struct fs_buffers {
+    fs_counts_t  counts;
+    const void **send_block;      /**< [n_ranks] first byte of each */
+    void       **recv_block;      /**< likewise */
+    bool         in_place;        /**< the send side is as the receive side */
+    bool         send_contiguous; /**< its bytes are where its blocks are; else
+                                       pack() */
+    bool         recv_contiguous; /**< likewise, unpack() */
+    bool send_whole; /**< it is not, and pack() takes whole blocks only */
+    bool recv_whole; /**< likewise, unpack() */
+    /* What follows is the library's. */
+    fs_mem_t    send_mem; /**< in place: of the receive buffer */
+    fs_mem_t    recv_mem;
+    void       *copy; /**< of the send blocks, before they are overwritten */
+    uint64_t    copy_len;
+    fs_mem_t    copy_mem;
+    fs_accel_t *accel;   /**< of copy_mem */
+    char       *landing; /**< of receive blocks that are unpacked as a whole */
+    fs_call_t   call;
+} fs_buffers_t;
+
+/* ---- a communicator ---- */
+
+/** One communicator of the MPI. */
+struct fs_wrapper_comm {
+    fs_wrapper_t      *wrapper;
+    const char        *name; /**< borrowed */
+    uint32_t           n_ranks;
+    uint32_t           rank;
+    fs_coll_t         *coll; /**< NULL: every call is the MPI's own */
+    fs_buffers_t       buffers;
+    fs_wrapper_comm_t *next; /**< of those whose sums are still to be told */
+};
+
+/**
+ * At its first call: fs_coll_create(), and what there is to say about it.
+ * Collective; the outcome is the same on every rank.
+ *
+ * @param[in]  member  Its comm_name is borrowed for life.
+ * @param[out] comm    Also on an error fit for fs_wrapper_serve().
+ * @return FS_OK, and coll may be NULL; FS_ERR_UNREACHABLE: parameter transport is
+ *         "ucx", and the call fails; FS_ERR_NOMEM on some rank
+ */
+fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
+                            const fs_host_t *host, const fs_member_t *member);
+
+/**
+ * The end of a communicator; more than once is fine. Tells its sums (parameter
+ * stats) and what the guard has decided (verbose).
+ *
+ * @param[in] together  All ranks are here: with parameter stats collective, and
+ *                      one rank tells the sums of all. Else each tells its own.
+ */
+void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together);
+
+/**
+ * The sums of all communicators that are left, in an order that is the same on all
+ * ranks. All ranks of the job are here.
+ *
+ * @param[in] then  Called after each with fs_host_t.ctx, and may close it. NULL:
+ *                  nothing to do.
+ */
+void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
+
+/* ---- a call ---- */
+
+/** How a collective of an MPI is described and done, ctx is one call of it. */
+typedef struct fs_wrapper_calls {
+    const char *name; /**< "MPI_Alltoallv" */
+    /** Describe the call, with fs_counts_add() once for each rank. False: its
+     *  arguments make no sense, and it is the MPI that complains. */
+    bool (*describe)(void *ctx, fs_buffers_t *buffers);
+    /** As in fs_call_t. */
+    fs_status_t (*pack)(void *ctx, uint32_t block, uint64_t offset,
+                        uint64_t len_bytes, void *dst);
+    fs_status_t (*unpack)(void *ctx, uint32_t block, uint64_t offset,
+                          uint64_t len_bytes, const void *src);
+    /** The MPI's own algorithm, with both buffers so many bytes elsewhere.
+     *  @return An MPI error code, 0: success. */
+    int (*native)(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift);
+    /** The call has failed, and why has been said.
+     *  @return Its MPI error code, of which the error handler knows. */
+    int (*raise)(void *ctx, fs_status_t status);
+} fs_wrapper_calls_t;
+
+/**
+ * One blocking call: by us, or by the MPI's own algorithm. Any thread.
+ *
+ * @return An MPI error code.
+ */
+int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
+                     void *ctx);
+
+#endif

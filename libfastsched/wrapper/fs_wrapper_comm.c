@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators come and go. */
+#include "exec/fs_coll.h"
+#include "exec/fs_line.h"
+#include "wrapper/fs_buffers.h"
+#include "wrapper/fs_report.h"
+
+/* ---- the list of those whose sums are still to be told ---- */
+
+static void put_on(fs_wrapper_comm_t *comm)
+{
+    fs_wrapper_t *wrapper = comm->wrapper;
+
+    pthread_mutex_lock(&wrapper->lock);
+    comm->next     = wrapper->comms;
+    wrapper->comms = comm;
+    pthread_mutex_unlock(&wrapper->lock);
+}
+
+/* Was it on the list? */
+static bool take_off(const fs_wrapper_comm_t *comm)
+{
+    fs_wrapper_t       *wrapper = comm->wrapper;
+    fs_wrapper_comm_t **at      = &wrapper->comms;
+    bool                found;
+
+    pthread_mutex_lock(&wrapper->lock);
+    while (*at != NULL && *at != comm) {
+        at = &(*at)->next;
+    }
+    found = *at != NULL;
+    if (found) {
+        *at = comm->next;
+    }
+    pthread_mutex_unlock(&wrapper->lock);
+    return found;
+}
+
+static void farewell(fs_wrapper_comm_t *comm, bool together)
+{
+    if (!take_off(comm)) {
+        return;
+    }
+    if (comm->coll->all_stats != NULL && comm->coll->stats.calls > 0) {
+        fs_report_stats(comm, together);
+    }
+    if (comm->wrapper->params.verbose > 0 && comm->rank == 0) {
+        fs_report_guard(comm);
+    }
+}
+
+/* Ranks have communicators in common and others not. Where all go by one order of
+ * all communicators nobody waits in a circle. */
+static fs_wrapper_comm_t *lowest(fs_wrapper_t *wrapper)
+{
+    fs_wrapper_comm_t *lowest = NULL;
+
+    pthread_mutex_lock(&wrapper->lock);
+    for (fs_wrapper_comm_t *c = wrapper->comms; c != NULL; c = c->next) {
+        lowest = lowest == NULL || c->coll->id < lowest->coll->id ? c : lowest;
+    }
+    pthread_mutex_unlock(&wrapper->lock);
+    return lowest;
+}
+
+void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx))
+{
+    fs_wrapper_comm_t *comm;
+
+    while ((comm = lowest(wrapper)) != NULL) {
+        void *ctx = comm->coll->host.ctx;
+
+        farewell(comm, true);
+        if (then != NULL) {
+            then(ctx);
+        }
+    }
+}
+
+/* ---- open, close ---- */
+
+/* On FS_ERR_UNREACHABLE the user wants no other network. */
+static fs_status_t fail(fs_wrapper_comm_t *comm, fs_status_t status,
+                        const char *why)
+{
+    fs_wrapper_t *wrapper = comm->wrapper;
+    char          text[512];
+    fs_line_t     line = {text, sizeof(text), 0};
+
+    wrapper->declined = true;
+    if (status == FS_ERR_UNREACHABLE &&
+        wrapper->params.transport == FS_TRANSPORT_UCX) {
+        fs_line_say(&line,
+                    "MPI_Alltoallv fails on %s: %s, and parameter transport is "
+                    "\"ucx\"",
+                    comm->name, why);
+        wrapper->say_last(text);
+        return status;
+    }
+    if (comm->rank == 0) {
+        fs_line_say(&line, "not used on %s: %s", comm->name, why);
+        wrapper->say(text);
+    }
+    return status == FS_ERR_NOMEM ? status : FS_OK;
+}
+
+fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
+                            const fs_host_t *host, const fs_member_t *member)
+{
+    fs_host_t   with_accel = *host;
+    fs_member_t mine       = *member;
+    char        why[256]   = "";
+    fs_status_t status;
+
+    *comm = (fs_wrapper_comm_t){.wrapper = wrapper,
+                                .name    = member->comm_name,
+                                .n_ranks = member->n_ranks,
+                                .rank    = member->rank};
+    fs_wrapper_find_accel(wrapper);
+    with_accel.mem_kinds = wrapper->mem_kinds;
+    if (mine.status == FS_OK) {
+        mine.status =
+            fs_buffers_init(&comm->buffers, member->n_ranks, member->rank);
+    }
+    status = fs_coll_create(&with_accel, &wrapper->params, &mine, &comm->coll,
+                            why, sizeof(why));
+    if (status != FS_OK) {
+        comm->coll = NULL;
+        return fail(comm, status, why);
+    }
+    if (!fs_coll_active(comm->coll)) {
+        fs_coll_destroy(comm->coll);
+        comm->coll = NULL;
+        return FS_OK;
+    }
+    put_on(comm);
+    return FS_OK;
+}
+
+void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
+{
+    if (comm->coll != NULL) {
+        farewell(comm, together);
+        fs_coll_destroy(comm->coll);
+    }
+    comm->coll = NULL;
+    fs_buffers_fini(&comm->buffers);
+}
