@@ -229,6 +229,20 @@ run t --output no/such/directory.json
 verdict 'a merged file that cannot be written'
 
 
+if [ -w /dev/full ]; then
+    "$tool" trace t >/dev/full 2>err
+    status=$?
+    { ends 1 && said err 'fastsched: cannot write to standard output: No space left'; } >why
+    [ "$(wc -l <err)" = 1 ] || cat err >>why
+    verdict 'a full disk is noticed'
+    for option in --svg --output; do
+        run t $option /dev/full
+        { ends 1 && silent out && said err 'fastsched: /dev/full: No space left'; } >why
+        [ "$(wc -l <err)" = 1 ] || cat err >>why
+        verdict "a full disk is noticed: $option"
+    done
+fi
+
 run --rate 100mbit t
 { ends 0 && silent err && said out 'Critical path'; } >why
 verdict 'the directory behind the options'

@@ -3,6 +3,8 @@
 
 
 class Row:
+    """Of a chart."""
+
     def __init__(self, name, partner):
         self.name = name
         self.partner = partner  # what the partner of a bar is: "to server"

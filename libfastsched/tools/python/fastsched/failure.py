@@ -15,10 +15,12 @@ class Failure(Exception):
 
 
 def bad(text):
+    """The user is told what is wrong with options or input."""
     return Failure(BAD, text)
 
 
 def failed(text):
+    """The user is told what could not be done."""
     return Failure(FAILED, text)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs one of the commands that are written in Python; every failure becomes a line on stderr."""
+import os
 import signal
 import sys
 
@@ -11,10 +12,11 @@ _commands = {"trace": command.run, "draw": spans.run}
 
 
 def _run(argv):
-    _commands[argv[0]](argv[1:])
     try:
+        _commands[argv[0]](argv[1:])
         sys.stdout.flush()
-    except OSError as error:
+    except OSError as error:  # files have failed with a name
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to be written
         raise failed(f"cannot write to standard output: {error.strerror}") from None
 
 

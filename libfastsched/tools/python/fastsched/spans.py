@@ -43,6 +43,7 @@ class Picture:
                 self.chart.add_row(name % r if "%" in name else name, partner)
 
     def add(self, owner, kind, who, span):
+        """Span (start, end, bytes) of a row of a rank or server, together with its neighbour if it can be."""
         row = owner * len(self.kinds) + kind
         start, end, bytes_ = span
         bar = self.last.get((row, who))
@@ -53,6 +54,7 @@ class Picture:
             self.last[row, who] = self.chart.add_bar(row, who, start, end, bytes_)
 
     def add_of_server(self, src, dst, how, *span):
+        """Between servers, or a copy inside one."""
         self.add(src, NIC_SEND if how == "wire" else UP_SEND, dst, span)
         if how == "wire":
             self.add(dst, NIC_RECEIVE, src, span)
@@ -67,6 +69,7 @@ class Picture:
             self.add(dst, UP_RECEIVE, src, span)
 
     def finish(self, about):
+        """The simulation is over: its time and the bound, nanoseconds."""
         self.chart.end = about["time_ns"]
         self.chart.mark = about["optimal_ns"]
         self.chart.mark_name = "lower bound"

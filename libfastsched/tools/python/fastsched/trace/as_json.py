@@ -90,6 +90,7 @@ def _lay_out(value, depth=1):
 
 
 def write(out, report):
+    """Print a report to out."""
     about = {
         "rate": report.rate,
         "communicators": [_comm(report, trace) for trace in report.traces],

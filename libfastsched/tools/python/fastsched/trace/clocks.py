@@ -21,6 +21,7 @@ class Delays:
         self.least = {}
 
     def note(self, from_rank, sent, to_rank, arrived):
+        """A message or grant took from `sent` of one rank's clock to `arrived` of another's."""
         a, b = self.trace.ranks[from_rank].clock, self.trace.ranks[to_rank].clock
         took = arrived + b.shift - sent - a.shift
         key = (a.name, b.name)
@@ -28,6 +29,7 @@ class Delays:
             self.least[key] = took
 
     def note_grants(self):
+        """Those that are known at both ends."""
         for (given, rank, peer), grants in self.trace.grants.items():
             for count, time in zip(grants.counts, grants.times) if not given else ():
                 gave = self.trace.grant_of(True, peer, rank, count)

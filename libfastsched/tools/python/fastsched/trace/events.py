@@ -19,6 +19,7 @@ class Wrong(Exception):
 
 
 def number(members, name, most):
+    """A member that must be a whole number from 0 to `most`."""
     value = members.get(name)
     if type(value) is not int or not 0 <= value <= most:
         raise Wrong(name)
@@ -26,11 +27,13 @@ def number(members, name, most):
 
 
 def number_or(members, name, other):
+    """The same, or `other` where there is none."""
     value = members.get(name)
     return value if type(value) is int and 0 <= value <= U64 else other
 
 
 def text(members, name):
+    """A member that must be a text."""
     value = members.get(name)
     if not isinstance(value, str) or isinstance(value, Decimal):
         raise Wrong(name)
@@ -38,6 +41,7 @@ def text(members, name):
 
 
 def text_or(members, name, other):
+    """The same, or `other` where there is none."""
     value = members.get(name)
     return value if isinstance(value, str) else other
 
@@ -64,6 +68,7 @@ def time(members, name):
 
 
 def time_or(members, name, other):
+    """The same, or `other` where there is none."""
     return time(members, name) if name in members else other
 
 

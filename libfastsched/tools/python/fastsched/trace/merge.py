@@ -18,21 +18,43 @@ def _us(ns):
     return f"{ns // 1000}.{ns % 1000:03}"
 
 
+def _events(path):
+    """Yield the events of a file that has been read before, as they are written."""
+    try:
+        with open_text(path) as file:
+            document = Document(file, path)
+            for name, _ in pieces(document):
+                if name == "traceEvents":
+                    yield document.text()
+    except OSError as error:
+        raise failed(f"{path}: {error.strerror}") from None
+    except Failure:
+        raise failed(f"{path}: it has changed meanwhile") from None
+
+
 class Merger:
-    def __init__(self, out, traces):
-        self.out = out
+    """Writes events to out. Times become microseconds from the first entry into any call."""
+
+    def __init__(self, out, name, traces):
+        self.out, self.name = out, name
         self.base = min(trace.base for trace in traces)  # the earliest time of all communicators
         self.lead = ""
         self.arrow = 0  # number of the last one
 
     def put(self, text):
-        self.out.write(self.lead + text)
+        """One more event."""
+        try:
+            self.out.write(self.lead + text)
+        except OSError as error:
+            raise failed(f"{self.name}: {error.strerror}") from None
         self.lead = ",\n"
 
     def put_file(self, rank):
+        """The events of a rank's file."""
         shift = rank.clock.shift - self.base
 
         def moved(match):
+            """A member, set right: pid and times."""
             name, colon, value = match.groups()
             ns = nanoseconds(value)
             if name == "pid":
@@ -41,13 +63,11 @@ class Merger:
                 value = _us(max(ns + shift, 0))
             return f'"{name}"{colon}{value}'
 
-        with open_text(rank.path) as file:
-            document = Document(file, rank.path)
-            for name, _ in pieces(document):
-                if name == "traceEvents":
-                    self.put(_moved.sub(moved, document.text()))
+        for text in _events(rank.path):
+            self.put(_moved.sub(moved, text))
 
     def put_end(self, trace, op, phase, ns):
+        """One end of an arrow, on the row of an operation."""
         begin = '"bp": "e", ' if phase == "f" else ""
         self.put(
             f'{{"ph": "{phase}", {begin}"cat": "arrow", "name": "message", "id": {self.arrow}, '
@@ -64,20 +84,19 @@ class Merger:
                     self.put_end(trace, op.mate, "f", max(op.mate.end - 1, op.mate.post))
 
     def put_traces(self, traces):
+        """All of all communicators."""
         for trace in traces:
             for _, rank in sorted(trace.ranks.items()):
-                try:
-                    self.put_file(rank)
-                except (OSError, Failure):
-                    raise failed(f"{rank.path}: it has changed meanwhile") from None
+                self.put_file(rank)
             self.put_arrows(trace)
 
 
 def write(path, traces):
+    """Merge traces into a file."""
     try:
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as out:
             out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
-            Merger(out, traces).put_traces(traces)
+            Merger(out, path, traces).put_traces(traces)
             out.write("\n]}\n")
     except OSError as error:
         raise failed(f"{path}: {error.strerror}") from None

@@ -100,10 +100,12 @@ class Grants:
         self.counts, self.times = array("Q"), array("Q")
 
     def add(self, count, time):
+        """All messages numbered below count are granted, from that time on."""
         self.counts.append(count)
         self.times.append(time)
 
     def sort(self):
+        """In the order of counts, then of time."""
         pairs = sorted(zip(self.counts, self.times))
         self.counts = array("Q", [count for count, _ in pairs])
         self.times = array("Q", [time for _, time in pairs])
@@ -145,6 +147,7 @@ class Trace:
         return max(time + self.ranks[rank].clock.shift - self.base, 0)
 
     def grant_of(self, given, rank, peer, count):
+        """(count, time) of the first grant of at least count that rank has given to peer, or got from it; or None."""
         grants = self.grants.get((given, rank, peer))
         return None if grants is None else grants.first_of(count)
 

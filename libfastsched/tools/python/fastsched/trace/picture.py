@@ -9,6 +9,8 @@ PAUSES = 500  # shorter than this part of the call: not drawn
 
 
 class Picture:
+    """The chart of a report. Times of bars are nanoseconds from when the last rank had entered."""
+
     def __init__(self, report):
         call, trace = report.call, report.trace
         title = f"call {call.number} of {shown(trace.comm)}: {call.slowest_ns * 1e-6:.3f} ms"
@@ -20,10 +22,12 @@ class Picture:
         self.run = {part.rank: part.run for part in trace.parts[call.number]}
 
     def add(self, row, who, begin, end, bytes_):
+        """A bar, unless it is empty or earlier than that."""
         if end > begin >= self.origin:
             self.chart.add_bar(row, who, begin - self.origin, end - self.origin, bytes_)
 
     def draw_path(self):
+        """Two rows: bytes between servers, and all else."""
         wire = self.chart.add_row("critical path: wire", "rank")
         other = self.chart.add_row("everything else on it", "rank")
         for hop in self.report.path.hops:
@@ -53,12 +57,14 @@ class Picture:
         self.add(row, who, begin, end, bytes_)
 
     def draw_planned(self, rows, rank, planned):
+        """What the rank's lane was to do, at the rate that is known."""
         for p in planned:
             begin = self.run.get(rank, 0) + int(self.report.lane_ns(p.start))
             end = begin + int(self.report.lane_ns(p.bytes))
             self.add(rows[SEND if p.sends else RECV], p.server, begin, end, p.bytes)
 
     def draw_rank(self, rank, ops, planned):
+        """Its rows: planned where that is known, and done."""
         kinds = (
             (SEND, "to server", f"rank {rank} planned to send", f"rank {rank} sends"),
             (RECV, "from server", "planned to receive", "receives"),
@@ -74,6 +80,7 @@ class Picture:
             self.draw_planned(plan_rows, rank, planned)
 
     def draw(self):
+        """All of it."""
         report = self.report
         ops = {rank: [] for rank in report.trace.ranks}
         planned = {rank: [] for rank in report.trace.ranks}
@@ -91,6 +98,7 @@ class Picture:
 
 
 def write(path, report):
+    """Draw a report into a file."""
     picture = Picture(report)
     picture.draw()
     svg.write(path, picture.chart)

@@ -13,6 +13,8 @@ MOST_PAIRS = 256  # characters
 
 
 class Step:
+    """Times are nanoseconds, numbers of bytes are 0 until they are known."""
+
     def __init__(self, start):
         self.start, self.bytes = start, 0  # planned, per lane
         self.first = self.last = 0  # sent, arrived; of all lanes
@@ -58,6 +60,7 @@ class Lane:
         self.sent = 0
 
     def place(self, op):
+        """The next message of the lane to this server."""
         while self.sent >= self.end and self.next < len(self.transfers):
             self.end += self.transfers[self.next].bytes
             self.next += 1
@@ -92,6 +95,7 @@ class Received:
         self.bytes = 0
 
     def add(self, op):
+        """A message that the lane received of the step."""
         sent = op.mate.post
         self.first = sent if self.bytes == 0 else min(self.first, sent)
         self.last = max(self.last or 0, op.end)

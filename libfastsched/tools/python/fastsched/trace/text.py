@@ -146,5 +146,6 @@ def _lines(report):
 
 
 def write(out, report):
+    """Print a report to out."""
     for line in _lines(report):
         print(line, file=out)
