@@ -3,7 +3,7 @@
 #ifndef OSU_FAST_OPTIONS_H
 #define OSU_FAST_OPTIONS_H
 
-#include "sched/fs_pattern.h"
+#include "sched/model/fs_pattern.h"
 
 #include <stdbool.h>
 #include <stdint.h>

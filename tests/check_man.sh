@@ -119,7 +119,7 @@ words_are_in() {
     done
 }
 
-sed -nE 's/^    (\{\{"|CHOICE\()([a-z_]+).*/\2/p' "$src"/libfastsched/exec/fs_params.c >"$work/params"
+sed -nE 's/^    (\{\{"|CHOICE\()([a-z_]+).*/\2/p' "$src"/libfastsched/comm/fs_params.c >"$work/params"
 [ -s "$work/params" ] || complain 'fs_params.c has no parameters'
 while read -r name; do
     grep -q "^\.BR $name \" (" "$man"/coll_fast.7 || echo "$name"

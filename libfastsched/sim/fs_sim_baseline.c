@@ -8,8 +8,8 @@
  */
 #include "base/fs_arith.h"
 #include "sim/fs_sim.h"
-#include "sched/fs_plan.h"
-#include "sched/fs_topo.h"
+#include "sched/plan/fs_plan.h"
+#include "sched/model/fs_topo.h"
 
 /* Two receives at a time: the next sender gets ready while one sends. */
 enum { WINDOW = 2 };

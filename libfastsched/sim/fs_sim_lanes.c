@@ -17,9 +17,9 @@
 #include "base/fs_arena.h"
 #include "base/fs_arith.h"
 #include "sim/fs_sim.h"
-#include "sched/fs_balance.h"
-#include "sched/fs_plan.h"
-#include "sched/fs_topo.h"
+#include "sched/balance/fs_balance.h"
+#include "sched/plan/fs_plan.h"
+#include "sched/model/fs_topo.h"
 
 #include <stdlib.h>
 

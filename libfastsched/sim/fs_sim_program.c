@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/fs_sim_program.h"
 
-#include "sched/fs_plan.h"
+#include "sched/plan/fs_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  */
 #include "base/fs_json.h"
 #include "base/fs_value.h"
-#include "sched/fs_pattern.h"
+#include "sched/model/fs_pattern.h"
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_progress.h"

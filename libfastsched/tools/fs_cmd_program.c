@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fastsched program: what a rank does, operation by operation, as JSON. */
-#include "sched/fs_plan_check.h"
+#include "sched/plan/fs_plan_check.h"
 #include "tools/fs_tool.h"
 #include "base/fs_value.h"
 #include "tools/fs_tool_params.h"

@@ -7,7 +7,7 @@
  * rate of its port. Early rounds run while the straggler is awaited; as far as
  * they take longer than its delay, it waits for them.
  */
-#include "sched/fs_straggler.h"
+#include "sched/allreduce/fs_straggler.h"
 #include "tools/fs_tool.h"
 #include "base/fs_json.h"
 

@@ -14,7 +14,7 @@
 
 #if FS_HWLOC
 
-#include "exec/fs_hwloc.h"
+#include "net/fs_hwloc.h"
 
 enum { MAX_DEVICES = 256, TEXT_LEN = 256 };
 

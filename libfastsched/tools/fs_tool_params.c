@@ -4,7 +4,7 @@
 #include "tools/fs_tool_params.h"
 
 #include "fastsched_exec.h"
-#include "sched/fs_balance.h"
+#include "sched/balance/fs_balance.h"
 
 #include <string.h>
 

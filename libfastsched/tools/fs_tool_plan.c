@@ -4,7 +4,7 @@
 #include "tools/fs_tool_plan.h"
 
 #include "base/fs_arith.h"
-#include "sched/fs_balance.h"
+#include "sched/balance/fs_balance.h"
 #include "tools/fs_tool_progress.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define FS_TOOL_SAMPLE_H
 
 #include "fastsched.h"
-#include "sched/fs_pattern.h"
+#include "sched/model/fs_pattern.h"
 
 typedef struct fs_tool_sample {
     fs_topo_t         *topo;

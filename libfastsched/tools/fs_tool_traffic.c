@@ -9,7 +9,7 @@
 #include "tools/fs_tool_traffic.h"
 
 #include "base/fs_arith.h"
-#include "sched/fs_pattern.h"
+#include "sched/model/fs_pattern.h"
 #include "tools/fs_tool_progress.h"
 
 #include <inttypes.h>

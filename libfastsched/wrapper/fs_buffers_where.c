@@ -5,8 +5,8 @@
  * only the MPI can use them, or the MPI cannot.
  */
 #include "accel/fs_accel.h"
-#include "exec/fs_coll.h"
-#include "exec/fs_line.h"
+#include "comm/fs_comm.h"
+#include "base/fs_strbuf.h"
 #include "wrapper/fs_buffers.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lines that people see: of a call, of a communicator, of the process. */
 #include "base/fs_arith.h"
-#include "exec/fs_coll.h"
-#include "exec/fs_line.h"
+#include "comm/fs_comm.h"
+#include "base/fs_strbuf.h"
 #include "wrapper/fs_report.h"
 
 #include <stddef.h>

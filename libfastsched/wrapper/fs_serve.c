@@ -4,8 +4,8 @@
  * algorithm.
  */
 #include "accel/fs_accel.h"
-#include "exec/fs_coll.h"
-#include "exec/fs_line.h"
+#include "comm/fs_comm.h"
+#include "base/fs_strbuf.h"
 #include "wrapper/fs_bounce.h"
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_report.h"

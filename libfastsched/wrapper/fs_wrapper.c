@@ -2,7 +2,7 @@
 #include "wrapper/fs_wrapper.h"
 
 #include "accel/fs_accel.h"
-#include "exec/fs_line.h"
+#include "base/fs_strbuf.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators come and go. */
-#include "exec/fs_coll.h"
-#include "exec/fs_line.h"
+#include "comm/fs_comm.h"
+#include "base/fs_strbuf.h"
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_report.h"
 

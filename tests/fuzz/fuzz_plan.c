@@ -7,7 +7,7 @@
 
 #include "fastsched.h"
 #include "prop/schedule_check.h"
-#include "sched/fs_plan_check.h"
+#include "sched/plan/fs_plan_check.h"
 #include "sched/papers/fs_papers.h"
 
 #include <string.h>

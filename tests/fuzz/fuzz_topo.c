@@ -8,7 +8,7 @@
 
 #include "fastsched.h"
 #include "fastsched_exec.h"
-#include "sched/fs_pattern.h"
+#include "sched/model/fs_pattern.h"
 
 #include <string.h>
 

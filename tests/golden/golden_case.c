@@ -13,7 +13,7 @@
  * That the rest stays what it was is for the caller to compare.
  */
 #include "fastsched.h"
-#include "sched/fs_balance.h"
+#include "sched/balance/fs_balance.h"
 #include "sched/papers/fs_hierarchy.h"
 #include "sched/papers/fs_papers.h"
 

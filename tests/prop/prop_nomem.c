@@ -3,11 +3,11 @@
  * leaked (ASan looks), nothing half made. The linker puts our allocators in the
  * place of the library's. */
 #include "fs_test_util.h"
-#include "sched/fs_balance.h"
-#include "sched/fs_pattern.h"
-#include "sched/fs_plan_check.h"
-#include "sched/fs_reduction.h"
-#include "sched/fs_straggler.h"
+#include "sched/balance/fs_balance.h"
+#include "sched/model/fs_pattern.h"
+#include "sched/plan/fs_plan_check.h"
+#include "sched/allreduce/fs_straggler_plan.h"
+#include "sched/allreduce/fs_straggler.h"
 #include "sched/papers/fs_frame.h"
 #include "sched/papers/fs_hierarchy.h"
 #include "sched/papers/fs_papers.h"

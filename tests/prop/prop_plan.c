@@ -2,8 +2,8 @@
 /* Any call on any small cluster, every algorithm: the programs of all ranks,
  * proved by fs_plan_check(), equal whoever makes them. */
 #include "fs_test_util.h"
-#include "sched/fs_balance.h"
-#include "sched/fs_plan_check.h"
+#include "sched/balance/fs_balance.h"
+#include "sched/plan/fs_plan_check.h"
 #include "sched/papers/fs_papers.h"
 
 #include <stdio.h>

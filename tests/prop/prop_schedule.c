@@ -2,7 +2,7 @@
 /* Any server matrix, any method: what every schedule must be, and what each
  * method promises. */
 #include "fastsched.h"
-#include "sched/fs_pattern.h"
+#include "sched/model/fs_pattern.h"
 #include "fs_test_util.h"
 #include "sched/papers/fs_papers.h"
 #include "schedule_check.h"

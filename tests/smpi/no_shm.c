@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * In place of exec/fs_shm.c: no shared memory. All ranks of a simulation are
+ * In place of net/fs_shm.c: no shared memory. All ranks of a simulation are
  * one process, and one that polls memory lets no time pass. Summaries then go
  * by messages, which the simulation counts.
  */
-#include "exec/fs_shm.h"
+#include "net/fs_shm.h"
 
 void fs_shm_offer(fs_shm_t *shm, const uint64_t id[2], size_t len_bytes)
 {

@@ -18,7 +18,7 @@
  */
 #include "smpi_host.h"
 
-#include "sched/fs_pattern.h"
+#include "sched/model/fs_pattern.h"
 
 #include <limits.h>
 #include <stdbool.h>

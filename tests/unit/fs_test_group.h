@@ -4,7 +4,7 @@
 #define FS_TEST_GROUP_H
 
 #include "fs_test_util.h"
-#include "sched/fs_reduction.h"
+#include "sched/allreduce/fs_straggler_plan.h"
 
 enum { FS_TEST_GROUP_MAX = 64 };
 

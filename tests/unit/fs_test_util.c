@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fs_test_util.h"
 
-#include "sched/fs_topo.h"
+#include "sched/model/fs_topo.h"
 #include "sched/papers/fs_papers.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define FS_TEST_UTIL_H
 
 #include "fastsched_exec.h"
-#include "sched/fs_rng.h"
+#include "sched/model/fs_rng.h"
 
 #include <check.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A network inside one process, as unfriendly as the rules of
- * exec/fs_transport.h allow. Messages are delivered in any order, operations
+ * net/fs_transport.h allow. Messages are delivered in any order, operations
  * end inside the call or long after it, the bytes of a message are fetched at
  * any time before its send ends, and a posted receive buffer is full of rubbish
  * until its receive ends. What is sent may wait in the sender for its next turn,
@@ -14,7 +14,7 @@
 #ifndef FS_TRANSPORT_LOOP_H
 #define FS_TRANSPORT_LOOP_H
 
-#include "exec/fs_transport.h"
+#include "net/fs_transport.h"
 
 typedef struct fs_loop fs_loop_t;
 

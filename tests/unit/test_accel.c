@@ -2,8 +2,8 @@
 /* Memory of accelerators, with the drivers of tests/accel, which need no GPU and
  * whose memory ends a process that touches it; and bounces of such buffers. */
 #include "accel/fs_accel.h"
-#include "exec/fs_coll.h"
-#include "exec/fs_places.h"
+#include "comm/fs_comm.h"
+#include "engine/fs_staging.h"
 #include "fs_test_device.h"
 #include "fs_test_util.h"
 #include "wrapper/fs_bounce.h"

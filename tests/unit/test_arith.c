@@ -4,7 +4,7 @@
 #include "base/fs_arena.h"
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
-#include "sched/fs_rng.h"
+#include "sched/model/fs_rng.h"
 #include "fs_test_util.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What times tell about the cost of a message. No clock runs here. */
-#include "exec/fs_calibration.h"
+#include "policy/fs_calibration.h"
 #include "fs_test_util.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fs_coll_*: a thread per rank, whole calls from the top, and every way in
  * which the ranks must decline, or fail, together. */
-#include "exec/fs_coll.h"
+#include "comm/fs_comm.h"
 #include "fs_test_device.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What ranks agree on when a communicator begins. */
-#include "exec/fs_coll.h"
-#include "exec/fs_nics.h"
+#include "comm/fs_comm.h"
+#include "net/fs_nics.h"
 #include "fs_test_host.h"
 #include "fs_test_util.h"
-#include "sched/fs_topo.h"
+#include "sched/model/fs_topo.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -2,12 +2,12 @@
 /* The programs of all ranks, run with real bytes on a network that delivers in
  * any order: every byte of every block must land where MPI says, once. */
 #include "accel/fs_accel.h"
-#include "exec/fs_coll.h"
-#include "exec/fs_exec.h"
+#include "comm/fs_comm.h"
+#include "engine/fs_exec.h"
 #include "fs_test_device.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"
-#include "sched/fs_plan.h"
+#include "sched/plan/fs_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

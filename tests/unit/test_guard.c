@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The guard, and the calls without a summary: what follows from which times and
  * calls. No clock runs here. */
-#include "exec/fs_guard.h"
-#include "exec/fs_quiet.h"
+#include "policy/fs_tuner.h"
+#include "policy/fs_backoff.h"
 #include "fs_test_util.h"
 
 #include <string.h>

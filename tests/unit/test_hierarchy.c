@@ -3,7 +3,7 @@
 #include "fs_test_util.h"
 
 #include "base/fs_arith.h"
-#include "sched/fs_balance.h"
+#include "sched/balance/fs_balance.h"
 #include "sched/papers/fs_hierarchy.h"
 
 #include <stdlib.h>

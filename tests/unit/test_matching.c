@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Perfect matchings: found exactly when there is one, and repaired without
  * harm when edges go. */
-#include "sched/fs_matching.h"
-#include "sched/fs_rng.h"
+#include "sched/decompose/fs_matching.h"
+#include "sched/model/fs_rng.h"
 #include "fs_test_util.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The summary exchange: every rank hears the same, and it is true, whether the
  * ranks of a server share memory or not; here some servers do. */
 #include "base/fs_digest.h"
-#include "exec/fs_meta.h"
+#include "comm/fs_control.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"
 

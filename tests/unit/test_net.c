@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An idle network is looked at now and then, a busy one at every turn. */
-#include "exec/fs_transport.h"
+#include "net/fs_transport.h"
 #include "fs_test_util.h"
 
 static unsigned n_looks, n_events;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which NICs a process finds: from the parameter, the environment, and servers
  * that hwloc reads from a file. */
-#include "exec/fs_nics.h"
+#include "net/fs_nics.h"
 #include "fs_test_util.h"
 
 #if FS_HWLOC
-#include "exec/fs_hwloc.h"
+#include "net/fs_hwloc.h"
 #endif
 
 #include <sched.h>

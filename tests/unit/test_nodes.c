@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes: every lane is in one, tiles are shared evenly, and no line of the
  * matrix of nodes passes the lower bound. */
-#include "sched/fs_nodes.h"
+#include "sched/model/fs_ports.h"
 #include "fs_test_util.h"
-#include "sched/fs_rng.h"
-#include "sched/fs_topo.h"
+#include "sched/model/fs_rng.h"
+#include "sched/model/fs_topo.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters: exactly what is allowed is read, exactly as it was meant; all
  * else is refused with a line that helps. */
-#include "exec/fs_params.h"
+#include "comm/fs_params.h"
 #include "fs_test_util.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Traffic patterns: sums are exact, shapes are what the names promise, and no
  * platform draws another matrix. */
-#include "sched/fs_pattern.h"
+#include "sched/model/fs_pattern.h"
 
 #include "base/fs_digest.h"
-#include "sched/fs_rng.h"
+#include "sched/model/fs_rng.h"
 #include "fs_test_util.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* Programs on paper: what one rank sends another receives, nothing waits for
  * itself, all ranks have the same schedule. test_exec.c runs them. */
 #include "fs_test_util.h"
-#include "sched/fs_balance.h"
-#include "sched/fs_plan_check.h"
-#include "sched/fs_plan.h"
+#include "sched/balance/fs_balance.h"
+#include "sched/plan/fs_plan_check.h"
+#include "sched/plan/fs_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

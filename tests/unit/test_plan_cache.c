@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan cache: found, kept within limits, the oldest go first, none leak
  * (the sanitizer tells). */
-#include "exec/fs_plan_cache.h"
+#include "policy/fs_plan_cache.h"
 #include "fs_test_util.h"
 
 #include <stdlib.h>

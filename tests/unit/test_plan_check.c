@@ -3,7 +3,7 @@
  * damage in bad ones. Where damage may be harmless, a slow oracle tells. Programs
  * written by hand are in test_plan_replay.c. */
 #include "fs_test_util.h"
-#include "sched/fs_plan_check.h"
+#include "sched/plan/fs_plan_check.h"
 
 #include <stdlib.h>
 #include <string.h>

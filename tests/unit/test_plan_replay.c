@@ -2,8 +2,8 @@
 /* Small programs, written by hand, in which one thing is wrong that random
  * damage seldom hits. test_plan_check.c does the damage. */
 #include "fs_test_util.h"
-#include "sched/fs_plan_check.h"
-#include "sched/fs_reduction.h"
+#include "sched/plan/fs_plan_check.h"
+#include "sched/plan/fs_reduction.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks, NICs and lanes: the cases that people have, and what always holds. */
-#include "sched/fs_rails.h"
+#include "sched/model/fs_nic_map.h"
 #include "fs_test_util.h"
-#include "sched/fs_topo.h"
+#include "sched/model/fs_topo.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 /* Reductions in programs: what the executor asks the caller to add, in which
  * order, and what it does if that fails. */
 #include "accel/fs_accel.h"
-#include "exec/fs_exec.h"
+#include "engine/fs_exec.h"
 #include "fs_test_device.h"
 #include "fs_test_util.h"
-#include "sched/fs_plan.h"
+#include "sched/plan/fs_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests: several in one queue, and on two communicators at once; who waits for
  * one of them serves all. A thread per rank, every byte checked. */
-#include "exec/fs_request.h"
+#include "coll/fs_request.h"
 #include "fs_test_host.h"
 #include "fs_test_util.h"
 

@@ -3,7 +3,7 @@
  * partners at a time, in the time that its method promises. */
 #include "fastsched.h"
 #include "fs_test_util.h"
-#include "sched/fs_rng.h"
+#include "sched/model/fs_rng.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* The table of reasons: each row, its place, and its threshold at equality. */
 #include "fastsched.h"
 #include "fs_test_util.h"
-#include "sched/fs_nodes.h"
-#include "sched/fs_plan.h"
+#include "sched/model/fs_ports.h"
+#include "sched/plan/fs_plan.h"
 
 #include <stdlib.h>
 

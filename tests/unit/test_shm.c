@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory shared in a server: all have it or none, and no name is left. */
-#include "exec/fs_shm.h"
+#include "net/fs_shm.h"
 #include "fs_test_util.h"
 
 #include <signal.h>

@@ -5,7 +5,7 @@
  */
 #include "sim/fs_sim.h"
 #include "fs_test_util.h"
-#include "sched/fs_plan.h"
+#include "sched/plan/fs_plan.h"
 
 #include <math.h>
 #include <stdlib.h>

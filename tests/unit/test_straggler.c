@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allreduce schedules: every one is proved by the checker, has the rounds it
  * should have, and the checker itself finds what is wrong. */
-#include "sched/fs_straggler.h"
+#include "sched/allreduce/fs_straggler.h"
 
 #include "base/fs_digest.h"
 #include "fs_test_util.h"
-#include "sched/fs_straggler_wheel.h"
+#include "sched/allreduce/fs_straggler_steady.h"
 
 #include <stdlib.h>
 #include <string.h>

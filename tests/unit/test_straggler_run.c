@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs of allreduces, run with real bytes on a network that delivers in any
  * order: every rank gets the sum, and the bits of every other. */
-#include "exec/fs_exec.h"
+#include "engine/fs_exec.h"
 #include "fs_test_group.h"
 #include "fs_transport_loop.h"
 

@@ -2,7 +2,7 @@
 /* Streams cut into chunks: where they begin and end, and what parts they have.
  * And the arena they live in. */
 #include "fs_test_util.h"
-#include "sched/fs_stream.h"
+#include "sched/plan/fs_stream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who sits where: numbers that do not depend on labels, lanes and proxies that
  * agree from both sides, and descriptions that are read exactly or refused. */
-#include "sched/fs_topo.h"
-#include "sched/fs_rng.h"
+#include "sched/model/fs_topo.h"
+#include "sched/model/fs_rng.h"
 #include "fs_test_util.h"
 
 #include <stdio.h>

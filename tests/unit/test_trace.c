@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Traces are written where they can be, and when there is something to write.
  * That what is told comes back from the files is for python/test_told.py. */
-#include "exec/fs_trace.h"
+#include "trace/fs_trace.h"
 #include "fs_test_util.h"
-#include "sched/fs_plan.h"
+#include "sched/plan/fs_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

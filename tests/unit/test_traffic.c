@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums of the server matrix, the lower bound and the skew that follow. */
 #include "fastsched.h"
-#include "sched/fs_rng.h"
+#include "sched/model/fs_rng.h"
 #include "fs_test_util.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The transport over the host's own messages: by itself, and under whole calls
  * with a thread per rank, with as few tags as there may be. */
-#include "exec/fs_transport_mpi.h"
+#include "net/fs_transport_mpi.h"
 #include "fs_host_fake.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"

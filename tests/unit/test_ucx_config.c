@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What UCX is told for its two contexts: no more transports and network devices
  * than each needs, so that few ports are open. */
-#include "exec/fs_ucx_config.h"
+#include "net/fs_ucx_config.h"
 #include "fs_test_util.h"
 
 #include <stdio.h>

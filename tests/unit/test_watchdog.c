@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When the watchdog barks; what fs_coll does then is in test_coll.c. */
-#include "exec/fs_watchdog.h"
+#include "coll/fs_watchdog.h"
 #include "fs_test_util.h"
 
 enum { LIMIT = 1000, START = 77000, STEP = LIMIT / 20 };

@@ -17,7 +17,7 @@
 
 #include "base/fs_arena.h"
 #include "base/fs_arith.h"
-#include "sched/fs_topo.h"
+#include "sched/model/fs_topo.h"
 #include "sched/papers/fs_papers.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef FS_PAPERS_H
 #define FS_PAPERS_H
 
-#include "sched/fs_balance_modes.h"
-#include "sched/fs_schedule.h"
+#include "sched/balance/fs_balance_modes.h"
+#include "sched/decompose/fs_schedule.h"
 
 /* Our own methods and the papers'. */
 enum {

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/fs_strbuf.h"
+
+#include "base/fs_arith.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void fs_line_say(fs_line_t *line, const char *format, ...)
+{
+    va_list args;
+    int     n;
+
+    va_start(args, format);
+    n = vsnprintf(line->text + line->used, line->len - line->used, format,
+                  args);
+    va_end(args);
+    if (n > 0) {
+        line->used = fs_u64_min(line->used + (size_t)n, line->len - 1);
+    }
+}

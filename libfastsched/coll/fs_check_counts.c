@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parameter check: does every rank expect what is sent to it?
+ *
+ * For debugging: P x P counts cross the network, by the host MPI's allgather,
+ * so that a call whose counts disagree ends with the names of the two ranks
+ * instead of a hang or a truncated message.
+ */
+#include "comm/fs_comm.h"
+
+#include "sched/model/fs_topo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct disagreement {
+    uint32_t found;
+    uint32_t src;
+    uint64_t sent;
+    uint64_t expected;
+} disagreement_t;
+
+/* The lowest sender whose count for this rank is not what this rank expects.
+ * counts is [n_ranks x n_ranks]: every rank's send_bytes. */
+static disagreement_t find_disagreement(const fs_coll_t *coll,
+                                        const fs_call_t *call,
+                                        const uint64_t  *counts)
+{
+    size_t n = coll->topo->n_ranks;
+
+    for (uint32_t r = 0; r < n; ++r) {
+        uint64_t sent     = counts[r * n + coll->rank];
+        uint64_t expected = call->counts->recv_bytes[r];
+
+        if (sent != expected) {
+            return (disagreement_t){1, r, sent, expected};
+        }
+    }
+    return (disagreement_t){0};
+}
+
+/* counts [n_ranks x n_ranks] and all [n_ranks] are room for what is gathered. */
+static fs_status_t compare(fs_coll_t *coll, const fs_call_t *call,
+                           uint64_t *counts, disagreement_t *all)
+{
+    const fs_host_t *host = &coll->host;
+    size_t           n    = coll->topo->n_ranks;
+    fs_status_t    status = host->allgather(host->ctx, call->counts->send_bytes,
+                                            n * sizeof(*counts), counts);
+    disagreement_t mine;
+
+    if (status == FS_OK) {
+        mine   = find_disagreement(coll, call, counts);
+        status = host->allgather(host->ctx, &mine, sizeof(mine), all);
+    }
+    for (uint32_t r = 0; r < n && status == FS_OK; ++r) {
+        if (all[r].found) {
+            snprintf(coll->error, sizeof(coll->error),
+                     "call %llu: rank %u sends %llu bytes to rank %u, which "
+                     "expects %llu",
+                     (unsigned long long)coll->stats.calls, all[r].src,
+                     (unsigned long long)all[r].sent, r,
+                     (unsigned long long)all[r].expected);
+            status = FS_ERR_MISMATCH;
+        }
+    }
+    return status;
+}
+
+fs_status_t fs_coll_check_counts(fs_coll_t *coll, const fs_call_t *call)
+{
+    const fs_host_t *host   = &coll->host;
+    size_t           n      = coll->topo->n_ranks;
+    uint64_t        *counts = calloc(n * n, sizeof(*counts));
+    disagreement_t  *all    = calloc(n, sizeof(*all));
+    fs_status_t      status = host->agree(
+             host->ctx, counts == NULL || all == NULL ? FS_ERR_NOMEM : FS_OK);
+
+    if (status == FS_OK) {
+        status = compare(coll, call, counts, all);
+    } else {
+        snprintf(coll->error, sizeof(coll->error),
+                 "a rank has no memory for the counts of all, see check");
+    }
+    free(counts);
+    free(all);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What tells one collective operation from another: a row of functions. */
+#ifndef FS_COLLECTIVE_H
+#define FS_COLLECTIVE_H
+
+#include "comm/fs_control.h"
+
+typedef struct fs_request fs_request_t;
+
+typedef struct fs_collective {
+    const char *name; /* "MPI_Alltoallv" */
+    /* What this rank says about the call, and about the one before. */
+    fs_meta_word_t (*word)(const fs_request_t *request);
+    /* All have spoken: choice, and what belongs to it. The same on every rank. */
+    void (*decide)(fs_request_t *request);
+    /* This rank's program. FS_OK, or what this rank alone fails at. */
+    fs_status_t (*plan)(const fs_request_t *request, fs_plan_t **plan_p);
+} fs_collective_t;
+
+extern const fs_collective_t fs_alltoallv;
+
+#endif

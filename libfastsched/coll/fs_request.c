@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   BEGIN     say our control message        fs_control.c
+ *   SUMMARY   all have: decide               the collective
+ *             plan, or recall a plan         the collective, fs_plan_cache.c
+ *   AGREE     every rank could, and alike    fs_control.c
+ *   RUN       the program                    fs_exec.c
+ *
+ * Up to AGREE any rank may be unable to go on; then no rank does, and the native
+ * algorithm serves the call. A plan from the cache needs no agreement: what one
+ * rank finds there all find.
+ *
+ * After an error of the network a rank gives the communicator up and tells its
+ * peers, who do the same: nobody waits for those who will not come.
+ */
+#include "coll/fs_request.h"
+
+#include "base/fs_arith.h"
+#include "base/fs_clock.h"
+#include "comm/fs_params.h"
+#include "sched/model/fs_topo.h"
+
+#include <stdio.h>
+
+enum { DRAIN_NS = 2000000000, LAST_NS = 500000000 };
+
+/* ---- ends ---- */
+
+static fs_step_t end(fs_request_t *request, fs_status_t status)
+{
+    request->status = status;
+    return FS_STEP_DONE;
+}
+
+/* The communicator is lost: say why, once and for all, and to all. What the program
+ * uses, the plan among it, is left alone. */
+static fs_step_t lose(fs_request_t *request, fs_status_t status)
+{
+    static const char *const where[] = {
+        [FS_STEP_BEGIN]   = "summary exchange",
+        [FS_STEP_SUMMARY] = "summary exchange",
+        [FS_STEP_AGREE]   = "agreement on the plan",
+        [FS_STEP_RUN]     = "exchange",
+        [FS_STEP_REPORT]  = "times for verbose",
+        [FS_STEP_SLOWEST] = "times for verbose",
+    };
+    fs_coll_t *coll = request->coll;
+
+    coll->dead      = true;
+    coll->net->lost = true;
+    fs_request_explain(request, status, where[request->step], coll->error,
+                       sizeof(coll->error));
+    fs_exec_give_up(coll->exec);
+    request->status      = status;
+    request->deadline_ns = fs_now_ns() + LAST_NS;
+    return FS_STEP_LAST;
+}
+
+/* Nothing has moved: the native algorithm's turn. If a rank's buffers are on a
+ * device where that cannot be, the call has failed, as with unequal counts; the
+ * communicator has not. */
+static fs_step_t leave(fs_request_t *request)
+{
+    if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_HOST)) {
+        snprintf(request->coll->error, sizeof(request->coll->error),
+                 "a rank's buffers are on a device, and what serves this call "
+                 "cannot use them there");
+        return end(request, FS_ERR_UNSUPPORTED);
+    }
+    return end(request, FS_OK);
+}
+
+/* ---- control messages ---- */
+
+/* For the trace. */
+static void enter(const fs_request_t *request, fs_trace_phase_t phase)
+{
+    if (request->coll->trace != NULL) {
+        fs_trace_enter(request->coll->trace, phase);
+    }
+}
+
+/* FS_INPROGRESS until all have spoken. */
+static fs_status_t hear_all(const fs_request_t *request)
+{
+    const fs_coll_t *coll = request->coll;
+
+    return fs_exec_lost_peer(coll->exec) == FS_NO_RANK
+               ? fs_meta_progress(coll->meta)
+               : FS_ERR_PEER;
+}
+
+static fs_step_t begin(fs_request_t *request)
+{
+    fs_coll_t     *coll = request->coll;
+    fs_meta_word_t word;
+    fs_status_t    status;
+
+    if (coll->dead) {
+        return end(request, FS_ERR_TRANSPORT);
+    }
+    enter(request, FS_TRACE_SUMMARY);
+    word   = request->collective->word(request);
+    status = fs_meta_start_summary(coll->meta, &word, request->call->counts);
+    return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
+}
+
+/* ---- plan ---- */
+
+/* All that this rank alone may fail at. A plan that is recalled may still have to be
+ * prepared for buffers like these. */
+static fs_status_t get_ready(fs_request_t *request)
+{
+    const fs_call_t *call   = request->call;
+    fs_status_t      status = FS_OK;
+    fs_plan_t       *plan   = NULL;
+
+    if (call->prepare != NULL) {
+        status = call->prepare(call->owner);
+    }
+    if (status == FS_OK && !request->outcome.recalled) {
+        status = request->collective->plan(request, &plan);
+    }
+    if (status == FS_OK && !request->outcome.recalled) {
+        request->plan = fs_cached_plan_create(plan);
+        if (request->plan == NULL) {
+            fs_plan_destroy(plan);
+            status = FS_ERR_NOMEM;
+        }
+    }
+    return status == FS_OK
+               ? fs_exec_reserve(request->coll->exec, request->plan->plan, call)
+               : status;
+}
+
+/* Did all ranks plan, and the same stages? The sum of n equal digests is n times
+ * each of them. Here the maximum is of the plans' sizes. */
+static fs_step_t ask(fs_request_t *request)
+{
+    fs_coll_t     *coll   = request->coll;
+    fs_meta_word_t mine   = {.flags = FS_FLAG_DECLINE};
+    fs_status_t    status = get_ready(request);
+
+    if (status == FS_OK) {
+        mine = (fs_meta_word_t){
+            .max_inter = fs_plan_cache_size(request->plan->plan),
+            .sum       = {request->plan->plan->digest, 0}};
+    } else {
+        fs_request_fini(request);
+    }
+    enter(request, FS_TRACE_AGREE);
+    status = fs_meta_start_agree(coll->meta, &mine);
+    return status == FS_OK ? FS_STEP_AGREE : lose(request, status);
+}
+
+static fs_step_t run(fs_request_t *request)
+{
+    fs_coll_t *coll = request->coll;
+
+    request->ran        = true;
+    request->started_ns = fs_now_ns();
+    enter(request, FS_TRACE_RUN);
+    fs_exec_start(coll->exec, request->plan->plan, request->call,
+                  request->number, request->flags & FS_FLAG_CONFIRMS);
+    return FS_STEP_RUN;
+}
+
+static void trace_decision(const fs_request_t *request)
+{
+    const fs_coll_t *coll   = request->coll;
+    fs_plan_params_t params = fs_params_plan(&coll->params);
+
+    if (coll->trace != NULL) {
+        fs_trace_decision(coll->trace, &request->outcome.choice,
+                          &request->outcome.traffic, &params);
+    }
+}
+
+/* What the executor once has reserved it keeps, so a plan that is recalled can run
+ * at once. */
+static fs_step_t conclude(fs_request_t *request)
+{
+    fs_coll_t  *coll   = request->coll;
+    fs_status_t status = hear_all(request);
+
+    if (status == FS_INPROGRESS) {
+        return FS_STEP_SUMMARY;
+    }
+    request->outcome.decided_ns = fs_now_ns();
+    coll->stats.summary_ns += request->outcome.decided_ns -
+                              request->outcome.entered_ns;
+    coll->stats.meta_bytes = fs_meta_wire_bytes(coll->meta);
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
+    request->flags = fs_meta_word(coll->meta)->flags;
+    if (request->flags & FS_FLAG_REFUSES) {
+        return leave(request);
+    }
+    enter(request, FS_TRACE_PLAN);
+    request->outcome.summarised = true;
+    request->collective->decide(request);
+    trace_decision(request);
+    return request->outcome.choice.alg == FS_ALG_HOST ? leave(request)
+           : request->outcome.recalled && !(request->flags & FS_FLAG_PREPARES)
+               ? run(request)
+               : ask(request);
+}
+
+/* Keep a new plan for the next call with the same counts. */
+static void keep(fs_request_t *request, uint64_t size)
+{
+    fs_coll_t        *coll   = request->coll;
+    fs_cached_plan_t *cached = request->plan;
+
+    cached->key     = request->key;
+    cached->size    = size;
+    cached->choice  = request->outcome.choice;
+    cached->traffic = request->outcome.traffic;
+    cached->bound   = request->outcome.bound;
+    fs_plan_cache_add(&coll->cache, coll->params.plan_cache, cached);
+}
+
+static fs_step_t hear_plans(fs_request_t *request)
+{
+    const fs_coll_t      *coll   = request->coll;
+    const fs_meta_word_t *all    = fs_meta_word(coll->meta);
+    fs_status_t           status = hear_all(request);
+    uint64_t              digest;
+
+    if (status == FS_INPROGRESS) {
+        return FS_STEP_AGREE;
+    }
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
+    digest = request->plan != NULL ? request->plan->plan->digest : 0;
+    if (all->flags & FS_FLAG_DECLINE ||
+        all->sum[0] != digest * coll->topo->n_ranks) {
+        request->outcome.choice.alg    = FS_ALG_HOST;
+        request->outcome.choice.reason = "a rank could not plan";
+        return leave(request);
+    }
+    if (!request->outcome.recalled) {
+        keep(request, all->max_inter);
+    }
+    return run(request);
+}
+
+/* ---- run ---- */
+
+/* After an error, give the network a little time to let go of the buffers. */
+static fs_status_t run_on(fs_request_t *request)
+{
+    fs_exec_t  *exec   = request->coll->exec;
+    fs_status_t status = fs_exec_progress(exec), error = fs_exec_error(exec);
+
+    if (status != FS_INPROGRESS || error == FS_OK) {
+        return status;
+    }
+    if (request->deadline_ns == 0) {
+        request->deadline_ns = fs_now_ns() + DRAIN_NS;
+    }
+    return fs_now_ns() < request->deadline_ns ? FS_INPROGRESS : error;
+}
+
+static void count(fs_request_t *request, uint64_t ended_ns)
+{
+    fs_coll_t       *coll  = request->coll;
+    fs_coll_stats_t *stats = &coll->stats;
+    const fs_plan_t *plan  = request->plan->plan;
+
+    ++stats->calls_by[plan->alg];
+    stats->inter_bytes += request->outcome.traffic.inter_bytes;
+    stats->moved_bytes += plan->moved_gather + plan->moved_redist;
+    stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
+    stats->peak_senders = fs_exec_peak_senders(coll->exec);
+    stats->copy_ns      = fs_exec_copy_ns(coll->exec);
+    stats->plan_ns += request->started_ns - request->outcome.decided_ns;
+    stats->run_ns += ended_ns - request->started_ns;
+    /* Without stages the busiest server has about one round per other. */
+    request->outcome.decompose = plan->decompose;
+    request->outcome.n_stages  = plan->n_stages;
+    coll->last                 = (fs_last_call_t){
+                        .question   = request->outcome.question,
+                        .run        = {plan->total_per_lane,
+                plan->n_stages > 0 ? plan->n_stages : coll->topo->n_servers - 1,
+                                       ended_ns - request->outcome.decided_ns},
+                        .summary_ns = request->outcome.decided_ns -
+                                      request->outcome.entered_ns};
+}
+
+static fs_step_t execute(fs_request_t *request)
+{
+    fs_status_t status = run_on(request);
+
+    if (status == FS_INPROGRESS) {
+        return FS_STEP_RUN;
+    }
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
+    count(request, fs_now_ns());
+    if (request->coll->params.verbose == 0) {
+        return end(request, FS_OK);
+    }
+    enter(request, FS_TRACE_REPORT);
+    return FS_STEP_REPORT;
+}
+
+/* ---- how long it took the slowest rank ---- */
+
+static fs_step_t report(fs_request_t *request)
+{
+    fs_meta_word_t mine = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
+    fs_status_t    status = fs_meta_start_agree(request->coll->meta, &mine);
+
+    return status == FS_OK ? FS_STEP_SLOWEST : lose(request, status);
+}
+
+static fs_step_t hear_times(fs_request_t *request)
+{
+    fs_status_t status = hear_all(request);
+
+    if (status == FS_INPROGRESS) {
+        return FS_STEP_SLOWEST;
+    }
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
+    request->outcome.slowest_ns = fs_meta_word(request->coll->meta)->max_ns;
+    return end(request, FS_OK);
+}
+
+/* ---- after an error ---- */
+
+/* Until the words are out that we have given up, for a little time. */
+static fs_step_t tell(fs_request_t *request)
+{
+    return request->coll->transport->n_grants_out > 0 &&
+                   fs_now_ns() < request->deadline_ns
+               ? FS_STEP_LAST
+               : FS_STEP_DONE;
+}
+
+/* ---- step by step ---- */
+
+/* Each returns the step that the request is in then. */
+static fs_step_t (*const steps[])(fs_request_t *request) = {
+    [FS_STEP_BEGIN] = begin,      [FS_STEP_SUMMARY] = conclude,
+    [FS_STEP_AGREE] = hear_plans, [FS_STEP_RUN] = execute,
+    [FS_STEP_REPORT] = report,    [FS_STEP_SLOWEST] = hear_times,
+    [FS_STEP_LAST] = tell,
+};
+
+/* As far as it gets. look: it is time to look at the clock. */
+static void move(fs_request_t *request, bool look)
+{
+    fs_step_t before;
+
+    do {
+        before        = request->step;
+        request->step = steps[before](request);
+        if (request->step != before) {
+            fs_request_watch_start(request);
+        }
+    } while (request->step != before && request->step != FS_STEP_DONE);
+    if (look && request->step < FS_STEP_LAST &&
+        fs_request_watch(request) != FS_INPROGRESS) {
+        request->step = lose(request, FS_ERR_STALLED);
+    }
+}
+
+/* ---- the queue ---- */
+
+static void turn(fs_task_t *task, bool look)
+{
+    fs_coll_t    *coll = (fs_coll_t *)task;
+    fs_request_t *first;
+
+    while ((first = coll->first) != NULL) {
+        move(first, look);
+        if (first->step != FS_STEP_DONE) {
+            return;
+        }
+        coll->first = first->next;
+    }
+    fs_net_remove(coll->net, task);
+}
+
+void fs_request_init(fs_request_t *request, fs_coll_t *coll,
+                     const fs_collective_t *collective, const fs_call_t *call)
+{
+    *request = (fs_request_t){.coll               = coll,
+                              .collective         = collective,
+                              .call               = call,
+                              .outcome.entered_ns = fs_now_ns()};
+}
+
+void fs_request_fini(fs_request_t *request)
+{
+    fs_cached_plan_release(request->plan);
+    request->plan = NULL;
+}
+
+/* The last of the queue. */
+static fs_request_t **find_end(fs_coll_t *coll)
+{
+    fs_request_t **at = &coll->first;
+
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+void fs_request_post(fs_request_t *request, fs_step_t step)
+{
+    fs_coll_t *coll = request->coll;
+
+    pthread_mutex_lock(&coll->net->lock);
+    if (step == FS_STEP_BEGIN) {
+        request->number = ++coll->n_requests;
+    }
+    request->step = step;
+    request->next = NULL;
+    if (coll->first == NULL) {
+        coll->task.turn = turn;
+        fs_net_add(coll->net, &coll->task);
+    }
+    *find_end(coll) = request;
+    turn(&coll->task, false);
+    pthread_mutex_unlock(&coll->net->lock);
+}
+
+/* Our network first, the MPI's now and then and whenever ours is idle. */
+fs_status_t fs_request_wait(fs_request_t *request)
+{
+    fs_coll_t *coll = request->coll;
+    fs_net_t  *net  = coll->net;
+
+    pthread_mutex_lock(&net->lock);
+    ++net->n_waiting;
+    for (unsigned turns = 1; request->step != FS_STEP_DONE; ++turns) {
+        unsigned events = fs_net_turn(net);
+
+        if (request->step != FS_STEP_DONE && fs_net_is_quiet(events, turns)) {
+            pthread_mutex_unlock(&net->lock);
+            coll->host.progress(coll->host.ctx);
+            pthread_mutex_lock(&net->lock);
+        }
+    }
+    --net->n_waiting;
+    pthread_mutex_unlock(&net->lock);
+    return request->status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stall detection and diagnostics. */
+#include "coll/fs_watchdog.h"
+
+#include "base/fs_clock.h"
+#include "base/fs_strbuf.h"
+#include "coll/fs_request.h"
+#include "sched/plan/fs_plan.h"
+#include "sched/model/fs_topo.h"
+
+/* ---- words ---- */
+
+static void say_rank(fs_line_t *line, const fs_coll_t *coll, uint32_t rank)
+{
+    fs_line_say(line, "rank %u on server %u", rank,
+                fs_topo_server(coll->topo, rank));
+}
+
+/* ---- what a rank waits for ---- */
+
+/* The oldest wire message of one kind that is not through. Numbers count from
+ * 1; a stage is a row of messages with one peer, as they follow each other in
+ * the program. */
+typedef struct lag {
+    const fs_op_t *op;    /* NULL: there is none */
+    bool           ready; /* it is the peer's turn, not that of our server */
+    uint32_t       stage;
+    uint32_t       n_stages;
+    uint32_t       n_messages; /* with its peer, in this call */
+    uint64_t       done_bytes;
+    uint64_t       all_bytes;
+} lag_t;
+
+static lag_t find_lag(const fs_exec_t *exec, fs_op_kind_t kind)
+{
+    const fs_plan_t *plan = fs_exec_plan(exec);
+    const fs_op_t   *last = NULL;
+    lag_t            lag  = {0};
+
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        const fs_op_t *op = &plan->ops[k];
+
+        if (op->kind == kind && fs_op_is_wire(op)) {
+            lag.n_stages += last == NULL || op->peer != last->peer;
+            last = op;
+            if (lag.op == NULL && !fs_exec_is_done(exec, k)) {
+                lag.op    = op;
+                lag.ready = fs_exec_is_ready(exec, k);
+                lag.stage = lag.n_stages;
+            }
+        }
+    }
+    for (uint32_t k = 0; k < plan->n_ops && lag.op != NULL; ++k) {
+        const fs_op_t *op = &plan->ops[k];
+
+        if (op->kind == kind && fs_op_is_wire(op) && op->peer == lag.op->peer) {
+            ++lag.n_messages;
+            lag.all_bytes += op->len_bytes;
+            lag.done_bytes += fs_exec_is_done(exec, k) ? op->len_bytes : 0;
+        }
+    }
+    return lag;
+}
+
+static void say_lag(fs_line_t *line, const fs_coll_t *coll, const lag_t *lag)
+{
+    fs_line_say(line, "; waits for ");
+    say_rank(line, coll, lag->op->peer);
+    fs_line_say(
+        line, " to %s message %u of %u, stage %u of %u, %llu of %llu bytes %s",
+        lag->op->kind == FS_OP_SEND ? "take" : "send", lag->op->seq + 1,
+        lag->n_messages, lag->stage, lag->n_stages,
+        (unsigned long long)lag->done_bytes, (unsigned long long)lag->all_bytes,
+        lag->op->kind == FS_OP_SEND ? "sent" : "here");
+}
+
+static bool say_unconfirmed(fs_line_t *line, const fs_coll_t *coll)
+{
+    for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
+        if (!fs_exec_is_confirmed(coll->exec, r)) {
+            fs_line_say(line, "; waits for ");
+            say_rank(line, coll, r);
+            fs_line_say(line, " to say that all has arrived");
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The oldest message inside the server. */
+static void say_local(fs_line_t *line, const fs_coll_t *coll)
+{
+    const fs_plan_t *plan = fs_exec_plan(coll->exec);
+
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        const fs_op_t *op = &plan->ops[k];
+
+        if (fs_op_is_message(op) && !fs_op_is_wire(op) &&
+            fs_exec_is_ready(coll->exec, k) &&
+            !fs_exec_is_done(coll->exec, k)) {
+            fs_line_say(line, "; waits for ");
+            say_rank(line, coll, op->peer);
+            fs_line_say(line, ", its own");
+            return;
+        }
+    }
+}
+
+static void say_program(fs_line_t *line, const fs_coll_t *coll)
+{
+    lag_t recv = find_lag(coll->exec, FS_OP_RECV);
+    lag_t send = find_lag(coll->exec, FS_OP_SEND);
+
+    if (recv.ready) {
+        say_lag(line, coll, &recv);
+    }
+    if (send.ready) {
+        say_lag(line, coll, &send);
+    }
+    if ((recv.op != NULL && !recv.ready) || (send.op != NULL && !send.ready)) {
+        say_local(line, coll);
+    }
+    if (recv.op == NULL && send.op == NULL && !say_unconfirmed(line, coll)) {
+        say_local(line, coll);
+    }
+}
+
+static void say_missing_words(fs_line_t *line, const fs_coll_t *coll)
+{
+    bool first = true;
+
+    for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
+        if (fs_meta_awaits(coll->meta, r)) {
+            fs_line_say(line, first ? "; no summary yet from " : ", ");
+            say_rank(line, coll, r);
+            first = false;
+        }
+    }
+}
+
+void fs_request_explain(const fs_request_t *request, fs_status_t status,
+                        const char *where, char *text, size_t text_len)
+{
+    const fs_coll_t *coll = request->coll;
+    const fs_plan_t *plan = fs_exec_plan(coll->exec);
+    fs_line_t        line = {text, text_len, 0};
+    uint32_t         culprit;
+
+    say_rank(&line, coll, coll->rank);
+    fs_line_say(&line, ", %s: %s", where, fs_strerror(status));
+    if (status == FS_ERR_STALLED) {
+        fs_line_say(&line, " (%u s)", coll->params.watchdog);
+    } else if (status == FS_ERR_PEER) {
+        fs_line_say(&line, ": ");
+        say_rank(&line, coll, fs_exec_lost_peer(coll->exec));
+    }
+    if (plan == NULL) {
+        say_missing_words(&line, coll);
+        return;
+    }
+    culprit = fs_exec_culprit(coll->exec);
+    if (culprit != FS_NO_OP && fs_op_is_message(&plan->ops[culprit])) {
+        fs_line_say(&line, ", with ");
+        say_rank(&line, coll, plan->ops[culprit].peer);
+    }
+    say_program(&line, coll);
+}
+
+/* ---- the watch ---- */
+
+void fs_request_watch_start(fs_request_t *request)
+{
+    fs_watchdog_start(&request->watchdog,
+                      request->coll->params.watchdog * UINT64_C(1000000000),
+                      fs_now_ns());
+}
+
+/* The others may enter as late as they like. */
+static void warn(const fs_coll_t *coll)
+{
+    char      text[512];
+    fs_line_t line = {text, sizeof(text), 0};
+
+    if (coll->host.warn == NULL) {
+        return;
+    }
+    say_rank(&line, coll, coll->rank);
+    fs_line_say(&line, " has been waiting in call %llu for %u s (not an error)",
+                (unsigned long long)coll->stats.calls, coll->params.watchdog);
+    say_missing_words(&line, coll);
+    coll->host.warn(coll->host.process, text);
+}
+
+static fs_status_t stall(const fs_request_t *request)
+{
+    const fs_coll_t *coll = request->coll;
+
+    if (!request->outcome.summarised) {
+        warn(coll);
+        return FS_INPROGRESS;
+    }
+    if (fs_exec_plan(coll->exec) == NULL) {
+        return FS_ERR_STALLED;
+    }
+    fs_exec_abort(coll->exec, FS_ERR_STALLED);
+    return FS_INPROGRESS;
+}
+
+fs_status_t fs_request_watch(fs_request_t *request)
+{
+    const fs_coll_t *coll = request->coll;
+
+    switch (
+        fs_watchdog_look(&request->watchdog, coll->net->events, fs_now_ns())) {
+    case FS_WATCHDOG_FINE:
+        break;
+    case FS_WATCHDOG_BEAT:
+        fs_exec_beat(coll->exec);
+        break;
+    case FS_WATCHDOG_STALL:
+        return stall(request);
+    }
+    return FS_INPROGRESS;
+}

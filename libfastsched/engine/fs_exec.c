@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state machine that walks a program.
+ *
+ * An operation becomes ready when all it waits for is done. Ready copies,
+ * reductions and messages inside the server run at once, in plan order. Wire
+ * messages need the receiver's word:
+ *
+ *   receiver  posts wire receives strictly in plan order, a window of them at
+ *             a time, and grants their sender "all messages below n". A lane
+ *             that lags holds its senders back: no incast, and no barrier.
+ *   sender    sends strictly in plan order, up to the peer's grant, and turns
+ *             to the next peer when the last message to the one before is all
+ *             that is left: a NIC that serves two receivers at once makes both
+ *             of them late for everyone else.
+ *
+ * Grants are counted in fs_credit.h. In a turn they leave before messages, and before
+ * copies that become ready; one stands for all receives in a row from one peer. A
+ * NIC's queue is long: a grant behind a few chunks comes too late to keep its
+ * sender busy. Copies on a device begin last in a turn, as one batch.
+ *
+ *   IDLE    start()                -> RUN
+ *   RUN     all done, all arrived  -> IDLE   (FS_OK)
+ *   RUN     an operation fails     -> DRAIN  keep the first error, post no more
+ *   DRAIN   nothing in flight      -> IDLE   (the error)
+ *
+ * done() callbacks of the transport only push the operation on a list; all
+ * transitions happen in start() and progress(), in one place.
+ */
+#include "engine/fs_exec_state.h"
+
+#include "base/fs_assert.h"
+
+enum { LAST_ONE = 1 };
+
+/* ---- what the network tells us: notes only ---- */
+
+static void op_ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
+{
+    fs_exec_op_t *op   = (fs_exec_op_t *)xfer;
+    fs_exec_t    *exec = op->exec;
+
+    op->status                   = status;
+    op->len_bytes                = len_bytes;
+    exec->ended[exec->n_ended++] = (uint32_t)(op - exec->ops);
+    if (exec->trace != NULL) {
+        fs_trace_ended(exec->trace, (uint32_t)(op - exec->ops));
+    }
+}
+
+void fs_exec_granted(void *arg, uint32_t peer, uint64_t count)
+{
+    fs_exec_t *exec = arg;
+
+    if (count == FS_GIVEN_UP) {
+        exec->lost_peer = exec->lost_peer == FS_NO_RANK ? peer
+                                                        : exec->lost_peer;
+        return;
+    }
+    fs_wires_granted(&exec->wires, peer, count);
+    exec->heard_beat |= !exec->wires.peer[peer].is_mate;
+    if (exec->trace != NULL) {
+        fs_trace_grant(exec->trace, false, peer, count);
+    }
+}
+
+/* ---- posting ---- */
+
+static void blame(fs_exec_t *exec, uint32_t id)
+{
+    exec->culprit = exec->state == FS_EXEC_RUN ? id : exec->culprit;
+}
+
+static void fail(fs_exec_t *exec, fs_status_t status)
+{
+    if (exec->state == FS_EXEC_RUN) {
+        exec->state  = FS_EXEC_DRAIN;
+        exec->status = status;
+        for (uint32_t k = 0; k < exec->plan->n_ops; ++k) {
+            if (exec->ops[k].in_flight &&
+                exec->plan->ops[k].kind == FS_OP_RECV) {
+                exec->transport->ops->cancel(exec->transport,
+                                             &exec->ops[k].xfer);
+            }
+        }
+    }
+}
+
+/* For the trace: which message of its channel, over all calls on the wire. */
+static uint64_t number_of(const fs_exec_t *exec, const fs_op_t *op)
+{
+    const fs_wire_t *wire = &exec->wires.peer[op->peer];
+
+    if (!fs_op_is_wire(op)) {
+        return op->seq;
+    }
+    return (op->kind == FS_OP_SEND ? wire->sent_before
+                                   : wire->received_before) +
+           op->seq + 1;
+}
+
+/* Let the peer send all messages numbered below count. */
+static void grant(fs_exec_t *exec, uint32_t peer, uint64_t count)
+{
+    fs_transport_t *t = exec->transport;
+    fs_status_t     status;
+
+    if (exec->trace != NULL) {
+        fs_trace_grant(exec->trace, true, peer, count);
+    }
+    status                               = t->ops->grant(t, peer, count);
+    exec->wires.peer[peer].granted_by_us = count;
+    if (status != FS_OK) {
+        fail(exec, status);
+    }
+}
+
+/* A copy or a reduction, with what fs_staging.h says of it. */
+static void local_begun(fs_exec_t *exec, uint32_t id, fs_status_t status)
+{
+    if (status != FS_INPROGRESS) {
+        op_ended(&exec->ops[id].xfer, status, exec->plan->ops[id].len_bytes);
+    }
+}
+
+static void copy_ended(void *arg, uint32_t id, fs_status_t status)
+{
+    fs_exec_t *exec = arg;
+
+    op_ended(&exec->ops[id].xfer, status, exec->plan->ops[id].len_bytes);
+}
+
+static bool post(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t  *op     = &exec->plan->ops[id];
+    fs_places_t    *places = &exec->places;
+    fs_transport_t *t      = exec->transport;
+    fs_xfer_t      *xfer   = &exec->ops[id].xfer;
+    uint32_t        key    = fs_key(op->channel, exec->call_seq, op->seq);
+    fs_status_t     status = FS_OK;
+
+    if (exec->trace != NULL) {
+        fs_trace_post(exec->trace, id, number_of(exec, op));
+    }
+    exec->ops[id].posted = exec->ops[id].in_flight = true;
+    ++exec->n_in_flight;
+    switch ((fs_op_kind_t)op->kind) {
+    case FS_OP_COPY:
+        local_begun(exec, id, fs_places_copy(places, op, id));
+        break;
+    case FS_OP_REDUCE:
+        local_begun(exec, id, fs_places_reduce(places, op));
+        break;
+    case FS_OP_SEND:
+        xfer->mem = fs_places_kind(places, &op->src);
+        status    = t->ops->send(t, op->peer, key,
+                                 fs_places_address(places, &op->src),
+                                 op->len_bytes, xfer);
+        break;
+    case FS_OP_RECV:
+        xfer->mem = fs_places_kind(places, &op->dst);
+        status    = t->ops->recv(t, op->peer, key,
+                                 fs_places_address(places, &op->dst),
+                                 op->len_bytes, xfer);
+        break;
+    }
+    if (status != FS_OK) {
+        exec->ops[id].in_flight = false;
+        exec->ops[id].status    = status;
+        --exec->n_in_flight;
+        blame(exec, id);
+        fail(exec, status);
+        return false;
+    }
+    return true;
+}
+
+/* The first wire operation of that kind from id on, or n_ops. */
+static uint32_t find_wire(const fs_exec_t *exec, fs_op_kind_t kind, uint32_t id)
+{
+    const fs_plan_t *plan = exec->plan;
+
+    while (id < plan->n_ops &&
+           (plan->ops[id].kind != kind || !fs_op_is_wire(&plan->ops[id]))) {
+        ++id;
+    }
+    return id;
+}
+
+/* May the next wire send go out? */
+static bool may_send(const fs_exec_t *exec)
+{
+    const fs_op_t   *op;
+    const fs_wire_t *wire;
+
+    if (exec->state != FS_EXEC_RUN || exec->next_send == exec->plan->n_ops) {
+        return false;
+    }
+    op   = &exec->plan->ops[exec->next_send];
+    wire = &exec->wires.peer[op->peer];
+    return exec->ops[exec->next_send].ready &&
+           wire->sent_before + op->seq < wire->granted_to_us &&
+           (exec->n_sending <= LAST_ONE || exec->receiver == op->peer);
+}
+
+static void push_sends(fs_exec_t *exec)
+{
+    while (may_send(exec)) {
+        uint32_t id = exec->next_send;
+
+        exec->next_send = find_wire(exec, FS_OP_SEND, id + 1);
+        exec->receiver  = exec->plan->ops[id].peer;
+        ++exec->n_sending;
+        post(exec, id);
+    }
+}
+
+/* May the next wire receive be posted? */
+static bool may_recv(const fs_exec_t *exec)
+{
+    return exec->state == FS_EXEC_RUN && exec->next_recv < exec->plan->n_ops &&
+           exec->ops[exec->next_recv].ready &&
+           exec->n_receiving < exec->plan->window;
+}
+
+/* Post wire receives that are ready, in plan order, and grant them. */
+static void pull_recvs(fs_exec_t *exec)
+{
+    while (may_recv(exec)) {
+        uint32_t       id = exec->next_recv;
+        const fs_op_t *op = &exec->plan->ops[id];
+
+        exec->next_recv = find_wire(exec, FS_OP_RECV, id + 1);
+        ++exec->n_receiving;
+        if (!post(exec, id)) {
+            return;
+        }
+        fs_wires_await(&exec->wires, op->peer, op->len_bytes);
+        if (!may_recv(exec) ||
+            exec->plan->ops[exec->next_recv].peer != op->peer) {
+            grant(exec, op->peer,
+                  exec->wires.peer[op->peer].received_before + op->seq + 1);
+        }
+    }
+}
+
+/* All that may go on the wire now. */
+static void serve_wires(fs_exec_t *exec)
+{
+    pull_recvs(exec);
+    push_sends(exec);
+}
+
+/* All but messages between servers: they have no place in the order of the
+ * wires. */
+static void post_local(fs_exec_t *exec, uint32_t id)
+{
+    const fs_exec_op_t *op = &exec->ops[id];
+
+    if (exec->state == FS_EXEC_RUN && op->ready && !op->posted &&
+        !fs_op_is_wire(&exec->plan->ops[id])) {
+        post(exec, id);
+    }
+}
+
+/* ---- start ---- */
+
+/* Has the receiver to say that it has arrived? */
+static bool is_counted(const fs_exec_t *exec, const fs_op_t *op)
+{
+    return fs_op_is_message(op) && (fs_op_is_wire(op) || exec->confirm_local);
+}
+
+/* The peer has a part in the call. */
+static void meet(fs_exec_t *exec, const fs_op_t *op)
+{
+    if (fs_op_is_message(op) && !fs_op_is_wire(op)) {
+        exec->wires.peer[op->peer].is_mate = true;
+    }
+    if (!is_counted(exec, op)) {
+        return;
+    }
+    if (op->kind == FS_OP_SEND) {
+        fs_wires_add_send(&exec->wires, op->peer);
+    } else {
+        fs_wires_add_recv(&exec->wires, op->peer);
+    }
+}
+
+void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
+                   const fs_call_t *call, uint32_t call_seq, bool confirm_local)
+{
+    fs_assert(exec->state == FS_EXEC_IDLE);
+    if (exec->trace != NULL) {
+        fs_trace_run(exec->trace, plan, call);
+    }
+    fs_places_start(&exec->places, call);
+    exec->state         = FS_EXEC_RUN;
+    exec->status        = FS_OK;
+    exec->plan          = plan;
+    exec->call          = call;
+    exec->call_seq      = call_seq;
+    exec->confirm_local = confirm_local;
+    exec->n_ended = exec->n_reaped = 0;
+    exec->n_done = exec->n_in_flight = 0;
+    exec->n_sending = exec->n_receiving = 0;
+    exec->n_beaten                      = 0;
+    exec->culprit                       = FS_NO_OP;
+    fs_wires_begin(&exec->wires, plan->look_ahead);
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        exec->ops[k] = (fs_exec_op_t){.xfer.done = op_ended,
+                                      .exec      = exec,
+                                      .n_wait    = plan->ops[k].n_after,
+                                      .ready     = plan->ops[k].n_after == 0};
+        meet(exec, &plan->ops[k]);
+    }
+    exec->next_recv = find_wire(exec, FS_OP_RECV, 0);
+    exec->next_send = find_wire(exec, FS_OP_SEND, 0);
+    serve_wires(exec);
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        post_local(exec, k);
+    }
+}
+
+/* ---- progress ---- */
+
+/* After a peer's last message of the call: tell it that all have arrived. */
+static void confirm_arrival(fs_exec_t *exec, const fs_op_t *op)
+{
+    const fs_wire_t *wire    = &exec->wires.peer[op->peer];
+    uint64_t         awaited = fs_op_is_wire(op) ? op->len_bytes : 0;
+
+    if (fs_wires_arrived(&exec->wires, op->peer, awaited)) {
+        grant(exec, op->peer, wire->received_before + wire->n_recvs + 1);
+    }
+}
+
+static void finish_op(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t *op    = &exec->plan->ops[id];
+    fs_exec_op_t  *state = &exec->ops[id];
+
+    state->in_flight = false;
+    --exec->n_in_flight;
+    ++exec->n_done;
+    if (state->status == FS_OK && state->len_bytes != op->len_bytes) {
+        state->status = FS_ERR_TRUNCATE;
+    }
+    if (state->status != FS_OK) {
+        blame(exec, id);
+        fail(exec, state->status);
+    }
+    if (exec->state != FS_EXEC_RUN) {
+        return;
+    }
+    if (fs_op_is_wire(op)) {
+        --*(op->kind == FS_OP_RECV ? &exec->n_receiving : &exec->n_sending);
+    }
+    if (op->kind == FS_OP_RECV && is_counted(exec, op)) {
+        confirm_arrival(exec, op);
+    }
+    for (uint32_t k = 0; k < op->n_next; ++k) {
+        uint32_t next = exec->plan->next[op->next + k];
+
+        if (--exec->ops[next].n_wait == 0) {
+            if (exec->trace != NULL) {
+                fs_trace_ready(exec->trace, next, id);
+            }
+            exec->ops[next].ready = true;
+        }
+    }
+}
+
+static void post_after(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t *op = &exec->plan->ops[id];
+
+    for (uint32_t k = 0; k < op->n_next; ++k) {
+        post_local(exec, exec->plan->next[op->next + k]);
+    }
+}
+
+fs_status_t fs_exec_progress(fs_exec_t *exec)
+{
+    uint32_t n;
+
+    if (exec->lost_peer != FS_NO_RANK) {
+        fail(exec, FS_ERR_PEER);
+    }
+    fs_places_end_copies(&exec->places, copy_ended, exec);
+    /* What ends meanwhile, a chain of copies say, waits for the next turn:
+     * the network comes first. */
+    n = exec->n_ended;
+    for (uint32_t k = exec->n_reaped; k < n; ++k) {
+        finish_op(exec, exec->ended[k]);
+    }
+    serve_wires(exec);
+    for (; exec->n_reaped < n; ++exec->n_reaped) {
+        post_after(exec, exec->ended[exec->n_reaped]);
+    }
+    fs_places_begin_copies(&exec->places, copy_ended, exec);
+    if (exec->state == FS_EXEC_RUN) {
+        if (exec->n_done < exec->plan->n_ops || exec->wires.n_unconfirmed > 0 ||
+            exec->transport->n_grants_out > 0) {
+            return FS_INPROGRESS;
+        }
+        fs_wires_end(&exec->wires);
+    } else if (exec->n_in_flight > 0) {
+        return FS_INPROGRESS;
+    }
+    exec->state = FS_EXEC_IDLE;
+    return exec->status;
+}
+
+fs_status_t fs_exec_error(const fs_exec_t *exec)
+{
+    return exec->status;
+}
+
+void fs_exec_abort(fs_exec_t *exec, fs_status_t status)
+{
+    fail(exec, status);
+}
+
+/* A peer that cannot be told is told by those that can. */
+void fs_exec_give_up(fs_exec_t *exec)
+{
+    fs_transport_t *t = exec->transport;
+
+    for (uint32_t r = 0; r < exec->wires.n_ranks; ++r) {
+        (void)t->ops->grant(t, r, FS_GIVEN_UP);
+    }
+}
+
+uint32_t fs_exec_lost_peer(const fs_exec_t *exec)
+{
+    return exec->lost_peer;
+}
+
+/* A beat is the last grant again. */
+void fs_exec_beat(fs_exec_t *exec)
+{
+    fs_transport_t *t       = exec->transport;
+    bool            moved   = exec->n_done != exec->n_beaten;
+    bool            pass_on = moved || exec->heard_beat;
+    fs_status_t     status  = FS_OK;
+
+    if (exec->state != FS_EXEC_RUN) {
+        return;
+    }
+    exec->n_beaten   = exec->n_done;
+    exec->heard_beat = false;
+    for (uint32_t r = 0; r < exec->wires.n_ranks && status == FS_OK; ++r) {
+        const fs_wire_t *wire    = &exec->wires.peer[r];
+        bool             on_wire = wire->n_sends + wire->n_recvs > 0;
+
+        if ((wire->is_mate && pass_on) || (on_wire && moved)) {
+            status = t->ops->grant(t, r, wire->granted_by_us);
+        }
+    }
+    if (status != FS_OK) {
+        fail(exec, status);
+    }
+}
+
+uint32_t fs_exec_peak_senders(const fs_exec_t *exec)
+{
+    return exec->wires.peak_senders;
+}
+
+uint64_t fs_exec_copy_ns(const fs_exec_t *exec)
+{
+    return exec->places.copy_ns;
+}
+
+/* ---- where the program stands ---- */
+
+const fs_plan_t *fs_exec_plan(const fs_exec_t *exec)
+{
+    return exec->state != FS_EXEC_IDLE || exec->status != FS_OK ? exec->plan
+                                                                : NULL;
+}
+
+bool fs_exec_is_done(const fs_exec_t *exec, uint32_t id)
+{
+    const fs_exec_op_t *state = &exec->ops[id];
+
+    return state->posted && !state->in_flight && state->status == FS_OK;
+}
+
+bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t id)
+{
+    return exec->ops[id].ready;
+}
+
+bool fs_exec_is_confirmed(const fs_exec_t *exec, uint32_t peer)
+{
+    return fs_wires_is_confirmed(&exec->wires, peer);
+}
+
+uint32_t fs_exec_culprit(const fs_exec_t *exec)
+{
+    return exec->culprit;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/fs_staging.h"
+
+#include "base/fs_arith.h"
+#include "base/fs_clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const fs_mem_t on_host = {.kind = FS_MEM_HOST};
+
+/* Where the buffers of a call are, and its staging with them. */
+typedef struct site {
+    fs_pool_kind_t pool;
+    fs_mem_t       device; /* the host's memory if there is none */
+    bool is_one; /* all copies are on it, so a batch may be a kernel */
+} site_t;
+
+static site_t find_site(const fs_call_t *call)
+{
+    const fs_call_device_t *d    = &call->device;
+    site_t                  site = {FS_POOL_HOST, on_host, false};
+
+    if (!fs_mem_is_device(d->send_mem) && !fs_mem_is_device(d->recv_mem)) {
+        return site;
+    }
+    site.pool   = d->staged ? FS_POOL_PINNED : FS_POOL_DEVICE;
+    site.device = fs_mem_is_device(d->send_mem) ? d->send_mem : d->recv_mem;
+    site.is_one = !d->staged && !site.device.foreign &&
+                  fs_mem_equal(d->send_mem, site.device) &&
+                  fs_mem_equal(d->recv_mem, site.device);
+    return site;
+}
+
+/* ---- memory ---- */
+
+static char *alloc_staging(fs_pool_kind_t kind, fs_accel_t *accel,
+                           fs_mem_t device, uint64_t len_bytes)
+{
+    switch (kind) {
+    case FS_POOL_PINNED:
+        return fs_accel_alloc_pinned(accel, device, len_bytes);
+    case FS_POOL_DEVICE:
+        return fs_accel_alloc(accel, device, len_bytes);
+    default:
+        return malloc(len_bytes);
+    }
+}
+
+static void free_pool(fs_places_t *places, fs_pool_kind_t kind)
+{
+    fs_pool_t *pool = &places->pools[kind];
+
+    if (kind == FS_POOL_HOST) {
+        free(pool->memory);
+    } else if (pool->memory != NULL && kind == FS_POOL_PINNED) {
+        fs_accel_free_pinned(places->accel, pool->device, pool->memory);
+    } else if (pool->memory != NULL) {
+        fs_accel_free(places->accel, pool->device, pool->memory);
+    }
+    *pool = (fs_pool_t){.memory = NULL};
+}
+
+static bool pool_fits(const fs_pool_t *pool, fs_mem_t device,
+                      uint64_t len_bytes)
+{
+    return len_bytes <= pool->len_bytes &&
+           (len_bytes == 0 || fs_mem_equal(pool->device, device));
+}
+
+/* If there is no room for both, the old one goes first. */
+static fs_status_t reserve_pool(fs_places_t *places, fs_pool_kind_t kind,
+                                fs_mem_t device, uint64_t len_bytes)
+{
+    char *memory;
+
+    if (pool_fits(&places->pools[kind], device, len_bytes)) {
+        return FS_OK;
+    }
+    memory = alloc_staging(kind, places->accel, device, len_bytes);
+    if (memory == NULL && places->pools[kind].memory != NULL) {
+        free_pool(places, kind);
+        memory = alloc_staging(kind, places->accel, device, len_bytes);
+    }
+    if (memory == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    free_pool(places, kind);
+    places->pools[kind] = (fs_pool_t){device, memory, len_bytes};
+    return FS_OK;
+}
+
+/* What plans need, the largest of each. */
+static fs_needs_t needs_of(const fs_places_t *places, const fs_plan_t *plan)
+{
+    fs_needs_t needs = {.staging_bytes = plan->staging_bytes};
+
+    for (uint32_t k = 0; k < plan->n_ops; ++k) {
+        if (plan->ops[k].kind == FS_OP_COPY) {
+            ++needs.n_copies;
+            needs.copied_bytes += plan->ops[k].len_bytes;
+        }
+    }
+    return (fs_needs_t){
+        fs_u64_max(needs.staging_bytes, places->most.staging_bytes),
+        fs_u64_max(needs.copied_bytes, places->most.copied_bytes),
+        fs_u64_max(needs.n_copies, places->most.n_copies)};
+}
+
+static fs_status_t reserve_batch(fs_places_t *places, uint64_t n)
+{
+    fs_segment_t *segments;
+    uint32_t     *ids;
+
+    if (n <= places->max_copies) {
+        return FS_OK;
+    }
+    segments = malloc(n * sizeof(*segments));
+    ids      = malloc(n * sizeof(*ids));
+    if (segments == NULL || ids == NULL) {
+        free(segments);
+        free(ids);
+        return FS_ERR_NOMEM;
+    }
+    free(places->segments);
+    free(places->ids);
+    places->segments   = segments;
+    places->ids        = ids;
+    places->max_copies = n;
+    return FS_OK;
+}
+
+static void put_copier(fs_places_t *places)
+{
+    if (places->copier != NULL) {
+        fs_accel_put_copier(places->accel, places->copier);
+    }
+    places->copier = NULL;
+}
+
+static bool has_copier(const fs_places_t *places, fs_mem_t device)
+{
+    return places->copier != NULL &&
+           fs_mem_equal(fs_copier_mem(places->copier), device);
+}
+
+/* Without room for a kernel copies go one by one. */
+static fs_status_t reserve_copies(fs_places_t *places, fs_accel_t *accel,
+                                  const site_t *site, const fs_needs_t *needs)
+{
+    fs_status_t status = reserve_batch(places, needs->n_copies);
+
+    places->accel = accel;
+    if (status == FS_OK && !has_copier(places, site->device)) {
+        put_copier(places);
+        places->copier = fs_accel_get_copier(accel, site->device);
+        status         = places->copier == NULL ? FS_ERR_ACCEL : FS_OK;
+    }
+    places->for_kernel = status == FS_OK && site->is_one;
+    if (places->for_kernel) {
+        (void)fs_copier_reserve(places->copier, needs->n_copies,
+                                needs->copied_bytes);
+    }
+    return status;
+}
+
+fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
+                              const fs_call_t *call)
+{
+    site_t      site   = find_site(call);
+    fs_needs_t  needs  = needs_of(places, plan);
+    fs_status_t status = FS_OK;
+
+    if (site.pool != FS_POOL_HOST) {
+        status = reserve_copies(places, call->device.accel, &site, &needs);
+    }
+    if (status == FS_OK) {
+        status =
+            reserve_pool(places, site.pool, site.device, needs.staging_bytes);
+    }
+    if (status == FS_OK) {
+        places->most = needs;
+    }
+    return status;
+}
+
+bool fs_places_fit(const fs_places_t *places, const fs_call_t *call)
+{
+    site_t site = find_site(call);
+
+    return pool_fits(&places->pools[site.pool], site.device,
+                     places->most.staging_bytes) &&
+           (site.pool == FS_POOL_HOST ||
+            (places->max_copies >= places->most.n_copies &&
+             has_copier(places, site.device) &&
+             (places->for_kernel || !site.is_one)));
+}
+
+void fs_places_fini(fs_places_t *places)
+{
+    for (int kind = 0; kind < FS_N_POOLS; ++kind) {
+        free_pool(places, (fs_pool_kind_t)kind);
+    }
+    put_copier(places);
+    free(places->segments);
+    free(places->ids);
+}
+
+/* ---- places ---- */
+
+void fs_places_start(fs_places_t *places, const fs_call_t *call)
+{
+    site_t site = find_site(call);
+
+    places->call        = call;
+    places->pool        = &places->pools[site.pool];
+    places->staging_mem = site.pool == FS_POOL_DEVICE ? site.device : on_host;
+    places->staging_mem.pooled = false;
+    places->on_one_device      = site.is_one;
+    places->n_gathered = places->n_begun = places->n_ended = 0;
+}
+
+char *fs_places_address(const fs_places_t *places, const fs_place_t *place)
+{
+    const fs_call_t *call = places->call;
+
+    switch ((fs_buffer_t)place->buffer) {
+    case FS_BUF_SEND:
+        /* Only ever read: sends and copies from it. */
+        return call->send_block == NULL
+                   ? NULL
+                   : (char *)(uintptr_t)call->send_block[place->block] +
+                         place->offset;
+    case FS_BUF_RECV:
+        return call->recv_block == NULL
+                   ? NULL
+                   : (char *)call->recv_block[place->block] + place->offset;
+    case FS_BUF_STAGING:
+        return places->pool->memory + place->offset;
+    }
+    return NULL;
+}
+
+static fs_mem_t mem_of(const fs_places_t *places, const fs_place_t *place)
+{
+    switch ((fs_buffer_t)place->buffer) {
+    case FS_BUF_SEND:
+        return places->call->device.send_mem;
+    case FS_BUF_RECV:
+        return places->call->device.recv_mem;
+    case FS_BUF_STAGING:
+        break;
+    }
+    return places->staging_mem;
+}
+
+fs_mem_kind_t fs_places_kind(const fs_places_t *places, const fs_place_t *place)
+{
+    fs_mem_t mem = mem_of(places, place);
+
+    return mem.pooled ? FS_MEM_CUDA_MANAGED : mem.kind;
+}
+
+/* ---- copies ---- */
+
+fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id)
+{
+    const fs_call_t *call = places->call;
+    char            *src  = fs_places_address(places, &op->src);
+    char            *dst  = fs_places_address(places, &op->dst);
+
+    if (fs_mem_is_device(mem_of(places, &op->src)) ||
+        fs_mem_is_device(mem_of(places, &op->dst))) {
+        places->segments[places->n_gathered] =
+            (fs_segment_t){dst, src, op->len_bytes};
+        places->ids[places->n_gathered++] = id;
+        return FS_INPROGRESS;
+    }
+    if (src == NULL) {
+        return call->pack(call->ctx, op->src.block, op->src.offset,
+                          op->len_bytes, dst);
+    }
+    if (dst == NULL) {
+        return call->unpack(call->ctx, op->dst.block, op->dst.offset,
+                            op->len_bytes, src);
+    }
+    memcpy(dst, src, op->len_bytes);
+    return FS_OK;
+}
+
+fs_status_t fs_places_reduce(const fs_places_t *places, const fs_op_t *op)
+{
+    const fs_call_t *call = places->call;
+    const char      *src  = fs_places_address(places, &op->src);
+    char            *dst  = fs_places_address(places, &op->dst);
+
+    if (src == NULL || dst == NULL ||
+        fs_mem_is_device(mem_of(places, &op->src)) ||
+        fs_mem_is_device(mem_of(places, &op->dst))) {
+        return FS_ERR_UNSUPPORTED;
+    }
+    return call->reduce(call->ctx, src, dst, op->len_bytes);
+}
+
+/* All that has been gathered is the next batch. */
+static fs_status_t begin_batch(fs_places_t *places)
+{
+    uint32_t first = places->n_begun;
+
+    places->n_begun  = places->n_gathered;
+    places->begun_ns = fs_now_ns();
+    return fs_copier_start(places->copier, &places->segments[first],
+                           places->n_begun - first, places->on_one_device);
+}
+
+static void end_batch(fs_places_t *places, fs_status_t status,
+                      fs_copy_ended_t *ended, void *arg)
+{
+    places->copy_ns += fs_now_ns() - places->begun_ns;
+    while (places->n_ended < places->n_begun) {
+        ended(arg, places->ids[places->n_ended++], status);
+    }
+}
+
+void fs_places_begin_copies(fs_places_t *places, fs_copy_ended_t *ended,
+                            void *arg)
+{
+    if (places->n_ended == places->n_begun &&
+        places->n_begun < places->n_gathered && begin_batch(places) != FS_OK) {
+        end_batch(places, FS_ERR_ACCEL, ended, arg);
+    }
+}
+
+void fs_places_end_copies(fs_places_t *places, fs_copy_ended_t *ended,
+                          void *arg)
+{
+    if (places->n_ended < places->n_begun) {
+        fs_status_t status = fs_copier_test(places->copier);
+
+        if (status != FS_INPROGRESS) {
+            end_batch(places, status, ended, arg);
+        }
+    }
+}

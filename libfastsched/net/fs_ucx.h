@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the two files about UCX share. */
+#ifndef FS_UCX_H
+#define FS_UCX_H
+
+#include "net/fs_transport.h"
+#include "net/fs_ucx_config.h"
+
+/* Tags: key (32 bits), the receiver's group (14), the sender's rank (18); all of
+ * them mixed with the communicator's secret. */
+enum {
+    UCX_GROUP_BITS = 14,
+    UCX_RANK_BITS  = 18,
+    UCX_MAX_GROUPS = 1 << UCX_GROUP_BITS,
+    UCX_MAX_RANKS  = 1 << UCX_RANK_BITS,
+    UCX_AM_GRANT   = 7, /* id of the one active message */
+    UCX_FEATURES   = UCP_FEATURE_TAG | UCP_FEATURE_AM
+};
+
+/* Endpoints to another process, shared by all communicators. */
+typedef struct ucx_peer {
+    uint64_t process[2];
+    ucp_ep_h local;
+    ucp_ep_h data; /* on the wire */
+    ucp_ep_h ctrl; /* on the wire: a grant never queues behind data */
+} ucx_peer_t;
+
+typedef struct ucx_context {
+    ucp_context_h  context;
+    ucp_worker_h   worker;
+    ucp_address_t *address;
+    size_t         address_len;
+    ucp_tag_t      early; /* of a message of ours that nobody waits for yet */
+} ucx_context_t;
+
+typedef struct ucx_group ucx_group_t;
+
+typedef struct ucx_net {
+    fs_net_t           super; /* first */
+    fs_ucx_resources_t found;
+    ucx_context_t      local;
+    ucx_context_t      wire;
+    uint64_t           process[2];
+    char               name[256];
+    char              *address; /* length of local, local, wire */
+    size_t             address_len;
+    ucx_peer_t       **peers; /* hash table, open addressing */
+    size_t             n_peers;
+    size_t             max_peers; /* power of two */
+    ucx_group_t      **groups;    /* [UCX_MAX_GROUPS] by name */
+    uint32_t           n_groups;
+    uint32_t           next_group;
+} ucx_net_t;
+
+/* What goes out on the control endpoint. */
+typedef struct ucx_grant {
+    uint64_t secret;
+    uint32_t group; /* the receiver's name for the communicator */
+    uint32_t rank;  /* who grants */
+    uint64_t count;
+} ucx_grant_t;
+
+/* One peer of a communicator. */
+typedef struct ucx_link {
+    ucx_peer_t  *peer;
+    uint32_t     group; /* the peer's name for the communicator */
+    uint8_t      reach; /* fs_reach_t */
+    bool         grant_busy;
+    uint64_t     grant_wanted; /* newest count; sent when not busy */
+    ucx_grant_t  grant;        /* in flight while busy */
+    ucx_group_t *owner;
+} ucx_link_t;
+
+struct ucx_group {
+    fs_transport_t super; /* first */
+    uint32_t       name;
+    uint32_t       rank;
+    uint32_t       n_ranks;
+    uint64_t       secret;
+    fs_status_t    grant_status; /* of grants that failed after the call */
+    bool           destroyed;    /* freed when the last grant is out */
+    ucx_link_t    *links;        /* [n_ranks] */
+};
+
+extern const fs_transport_ops_t fs_ucx_transport_ops;
+
+/* Messages that came before we wait for them: drop what is not ours. */
+void fs_ucx_drop_foreign(ucx_net_t *net, ucx_context_t *context);
+
+/* The handler of UCX_AM_GRANT; arg is the ucx_net_t. */
+ucs_status_t fs_ucx_on_grant(void *arg, const void *header, size_t header_len,
+                             void *data, size_t len,
+                             const ucp_am_recv_param_t *param);
+
+/* In our words. */
+fs_status_t fs_ucx_status(ucs_status_t status);
+/* In UCX's. */
+ucs_memory_type_t fs_ucx_memory_type(fs_mem_kind_t kind);
+
+#endif

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * UCX in this process: contexts, workers, and the endpoints that communicators
+ * share.
+ *
+ * Two contexts, because up to UCX 1.16 a context has one rendezvous threshold:
+ * inside a server rendezvous saves a copy, but on TCP a mutual exchange by
+ * rendezvous runs at half speed (each side's "ready to receive" waits in the
+ * socket behind the other direction's data), while eager runs at line rate.
+ * Where the wire is RDMA, rendezvous is left to UCX.
+ *
+ * On TCP the send buffer of our connections is bounded: a megabyte in the
+ * kernel's buffer is a stage that is not over, and its tail collides with the
+ * next sender's first bytes at the receiver.
+ *
+ * When a peer dies. Endpoints have UCX's error mode NONE. Mode PEER was tried,
+ * with UCX 1.13 on TCP: it costs no time there, but its endpoints never use
+ * shared memory, which carries the wire where one host plays several servers;
+ * what it costs on RDMA we could not measure. It brings little: in either mode
+ * a send to the dead fails within a second, grants included, and who only
+ * receives from it hears of it when other peers give up, or from the watchdog.
+ * A link that is down neither mode notices: TCP tries for a quarter of an hour.
+ *
+ * Known limits, of UCX 1.13. Inside a server, CMA aborts a process that reads
+ * from one that is gone. On TCP, a message that is sent without a copy when the
+ * peer dies is ended twice, and builds with assertions, such as Debian's, abort.
+ * FASTSCHED_UCX_ZCOPY_THRESH=inf prevents the latter, for about a fifth more
+ * CPU time; not our default, since all that is lost is the wording of the end.
+ */
+#include "fastsched_ucx.h"
+
+#include "net/fs_ucx.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* ---- contexts ---- */
+
+typedef struct reason {
+    char  *text;
+    size_t len;
+} reason_t;
+
+static fs_status_t refuse(const reason_t *why, const char *call,
+                          ucs_status_t status)
+{
+    snprintf(why->text, why->len, "%s: %s", call,
+             fs_ucx.ucs_status_string(status));
+    return FS_ERR_TRANSPORT;
+}
+
+static fs_status_t read_config(ucp_config_t **config_p, const reason_t *why)
+{
+    ucs_status_t status = fs_ucx.ucp_config_read("FASTSCHED", NULL, config_p);
+
+    return status == UCS_OK ? FS_OK : refuse(why, "ucp_config_read", status);
+}
+
+static fs_status_t open_context(ucx_context_t *c, const char *name,
+                                ucp_config_t *config, const reason_t *why)
+{
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES |
+                      UCP_PARAM_FIELD_TAG_SENDER_MASK | UCP_PARAM_FIELD_NAME,
+        .features        = UCX_FEATURES,
+        .tag_sender_mask = UCX_MAX_RANKS - 1,
+        .name            = name,
+    };
+    ucp_worker_params_t worker_params = {
+        .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    ucs_status_t status;
+
+    status = fs_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params,
+                                     config, &c->context);
+    if (status != UCS_OK) {
+        return refuse(why, "ucp_init", status);
+    }
+    status = fs_ucx.ucp_worker_create(c->context, &worker_params, &c->worker);
+    if (status != UCS_OK) {
+        return refuse(why, "ucp_worker_create", status);
+    }
+    status =
+        fs_ucx.ucp_worker_get_address(c->worker, &c->address, &c->address_len);
+    if (status != UCS_OK) {
+        return refuse(why, "ucp_worker_get_address", status);
+    }
+    return FS_OK;
+}
+
+/* What UCX could use here: a context that opens no port yet is asked. */
+static ucs_status_t find_resources(const ucp_config_t *config,
+                                   fs_ucx_resources_t *found)
+{
+    ucp_params_t  params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
+                            .features   = UCX_FEATURES};
+    ucp_context_h context;
+    char         *text   = NULL;
+    size_t        len    = 0;
+    FILE         *file   = open_memstream(&text, &len);
+    ucs_status_t  status = UCS_ERR_NO_MEMORY;
+
+    if (file != NULL) {
+        status = fs_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params,
+                                         config, &context);
+        if (status == UCS_OK) {
+            fs_ucx.ucp_context_print_info(context, file);
+            fs_ucx.ucp_cleanup(context);
+        }
+        fclose(file);
+    }
+    if (status == UCS_OK && text != NULL) {
+        fs_ucx_resources_read(text, found);
+    }
+    free(text);
+    return status;
+}
+
+/* A context, as UCX's environment and then we want it. */
+static fs_status_t open_local(ucx_net_t *net, const reason_t *why)
+{
+    ucp_config_t *config = NULL;
+    fs_status_t   status = read_config(&config, why);
+    ucs_status_t  ucs;
+
+    if (status != FS_OK) {
+        return status;
+    }
+    ucs    = find_resources(config, &net->found);
+    status = ucs == UCS_OK ? FS_OK : refuse(why, "ucp_init", ucs);
+    if (status == FS_OK) {
+        ucs    = fs_ucx_config_local(config, &net->found);
+        status = ucs == UCS_OK
+                     ? open_context(&net->local, "fastsched-local", config, why)
+                     : refuse(why, "ucp_config_modify", ucs);
+    }
+    fs_ucx.ucp_config_release(config);
+    return status;
+}
+
+static fs_status_t open_wire(ucx_net_t *net, uint64_t tcp_sndbuf,
+                             const char *net_device, const reason_t *why)
+{
+    ucp_config_t *config = NULL;
+    fs_status_t   status = read_config(&config, why);
+    ucs_status_t  ucs;
+
+    if (status != FS_OK) {
+        return status;
+    }
+    ucs    = fs_ucx_config_wire(config, &net->found, tcp_sndbuf, net_device);
+    status = ucs == UCS_OK
+                 ? open_context(&net->wire, "fastsched-wire", config, why)
+                 : refuse(why, "ucp_config_modify", ucs);
+    fs_ucx.ucp_config_release(config);
+    return status;
+}
+
+static void close_context(ucx_context_t *c)
+{
+    if (c->address != NULL) {
+        fs_ucx.ucp_worker_release_address(c->worker, c->address);
+    }
+    if (c->worker != NULL) {
+        fs_ucx.ucp_worker_destroy(c->worker);
+    }
+    if (c->context != NULL) {
+        fs_ucx.ucp_cleanup(c->context);
+    }
+}
+
+/* ---- address: both workers' in one blob ---- */
+
+static fs_status_t make_address(ucx_net_t *net)
+{
+    uint64_t local_len = net->local.address_len;
+    char    *p;
+
+    net->address_len = sizeof(local_len) + net->local.address_len +
+                       net->wire.address_len;
+    net->address = malloc(net->address_len);
+    if (net->address == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    p = net->address;
+    memcpy(p, &local_len, sizeof(local_len));
+    p += sizeof(local_len);
+    memcpy(p, net->local.address, net->local.address_len);
+    p += net->local.address_len;
+    memcpy(p, net->wire.address, net->wire.address_len);
+    return FS_OK;
+}
+
+static const ucp_address_t *local_address(const char *blob)
+{
+    return (const ucp_address_t *)(blob + sizeof(uint64_t));
+}
+
+static const ucp_address_t *wire_address(const char *blob)
+{
+    uint64_t local_len;
+
+    memcpy(&local_len, blob, sizeof(local_len));
+    return (const ucp_address_t *)(blob + sizeof(local_len) + local_len);
+}
+
+/* ---- what it takes, and who it is ---- */
+
+static unsigned mem_kinds_of(const ucx_context_t *c)
+{
+    ucp_context_attr_t attr  = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+    unsigned           kinds = 0;
+
+    if (fs_ucx.ucp_context_query(c->context, &attr) == UCS_OK) {
+        for (int k = FS_MEM_HOST + 1; k < FS_N_MEM_KINDS; ++k) {
+            if (attr.memory_types >> fs_ucx_memory_type((fs_mem_kind_t)k) & 1) {
+                kinds |= 1u << k;
+            }
+        }
+    }
+    return kinds;
+}
+
+/* "UCX 1.13.1 (/usr/lib/libucp.so.0)": there may be several. */
+static void introduce(ucx_net_t *net)
+{
+    Dl_info info = {.dli_fname = "?"};
+
+    (void)dladdr((const void *)(uintptr_t)fs_ucx.ucp_get_version_string, &info);
+    snprintf(net->name, sizeof(net->name), "UCX %s (%s)",
+             fs_ucx.ucp_get_version_string(), info.dli_fname);
+    net->super.name      = net->name;
+    net->super.mem_kinds = mem_kinds_of(&net->local) & mem_kinds_of(&net->wire);
+}
+
+/* ---- peers ---- */
+
+static ucx_peer_t **find_slot(ucx_peer_t **peers, size_t max,
+                              const uint64_t process[2])
+{
+    size_t k = process[0] & (max - 1); /* ids are random: no hash needed */
+
+    while (peers[k] != NULL && (peers[k]->process[0] != process[0] ||
+                                peers[k]->process[1] != process[1])) {
+        k = (k + 1) & (max - 1);
+    }
+    return &peers[k];
+}
+
+static bool grow_peers(ucx_net_t *net)
+{
+    size_t       max   = net->max_peers == 0 ? 64 : 2 * net->max_peers;
+    ucx_peer_t **peers = calloc(max, sizeof(*peers));
+
+    if (peers == NULL) {
+        return false;
+    }
+    for (size_t k = 0; k < net->max_peers; ++k) {
+        if (net->peers[k] != NULL) {
+            *find_slot(peers, max, net->peers[k]->process) = net->peers[k];
+        }
+    }
+    free(net->peers);
+    net->peers     = peers;
+    net->max_peers = max;
+    return true;
+}
+
+static ucx_peer_t *get_peer(ucx_net_t *net, const uint64_t process[2])
+{
+    ucx_peer_t **slot;
+
+    if (2 * net->n_peers >= net->max_peers && !grow_peers(net)) {
+        return NULL;
+    }
+    slot = find_slot(net->peers, net->max_peers, process);
+    if (*slot == NULL) {
+        *slot = calloc(1, sizeof(**slot));
+        if (*slot == NULL) {
+            return NULL;
+        }
+        memcpy((*slot)->process, process, sizeof((*slot)->process));
+        ++net->n_peers;
+    }
+    return *slot;
+}
+
+/* UCX has several words for "no way to that peer". */
+static fs_status_t make_ep(const ucx_context_t *c, const ucp_address_t *address,
+                           ucp_ep_h *ep_p)
+{
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+        .address    = address,
+    };
+    ucs_status_t status;
+
+    if (*ep_p != NULL) {
+        return FS_OK;
+    }
+    status = fs_ucx.ucp_ep_create(c->worker, &params, ep_p);
+    if (status == UCS_OK || status == UCS_ERR_NO_MEMORY) {
+        return fs_ucx_status(status);
+    }
+    *ep_p = NULL;
+    return FS_ERR_UNREACHABLE;
+}
+
+/* Both ends create data, then ctrl: UCX pairs the n-th endpoints of a pair. */
+static fs_status_t connect_peer(ucx_net_t *net, ucx_peer_t *peer, uint8_t reach,
+                                const char *blob)
+{
+    fs_status_t status;
+
+    if (reach == FS_REACH_LOCAL) {
+        return make_ep(&net->local, local_address(blob), &peer->local);
+    }
+    status = make_ep(&net->wire, wire_address(blob), &peer->data);
+    if (status == FS_OK) {
+        status = make_ep(&net->wire, wire_address(blob), &peer->ctrl);
+    }
+    return status;
+}
+
+/* ---- communicators ---- */
+
+/* A name is used again only after all others: late messages find nobody. */
+static fs_status_t ucx_hello(fs_net_t *super, fs_net_hello_t *hello,
+                             const void **address)
+{
+    ucx_net_t   *net = (ucx_net_t *)super;
+    ucx_group_t *group;
+    uint32_t     tries = 0;
+
+    while (net->groups[net->next_group] != NULL) {
+        net->next_group = (net->next_group + 1) % UCX_MAX_GROUPS;
+        if (++tries == UCX_MAX_GROUPS) {
+            return FS_ERR_UNSUPPORTED;
+        }
+    }
+    if (getrandom(&hello->secret, sizeof(hello->secret), 0) !=
+        sizeof(hello->secret)) {
+        return FS_ERR_TRANSPORT;
+    }
+    group = calloc(1, sizeof(*group));
+    if (group == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    group->name              = net->next_group;
+    net->groups[group->name] = group;
+    ++net->n_groups;
+    net->next_group = (net->next_group + 1) % UCX_MAX_GROUPS;
+    memcpy(hello->process, net->process, sizeof(hello->process));
+    hello->group       = group->name;
+    hello->address_len = (uint32_t)net->address_len;
+    *address           = net->address;
+    return FS_OK;
+}
+
+static void ucx_forget(fs_net_t *super, uint32_t name)
+{
+    ucx_net_t *net = (ucx_net_t *)super;
+
+    free(net->groups[name]);
+    net->groups[name] = NULL;
+    --net->n_groups;
+}
+
+static fs_status_t link_peers(ucx_net_t *net, ucx_group_t *group,
+                              const fs_net_group_t *spec, uint32_t *failed_p)
+{
+    fs_status_t status = FS_OK;
+
+    for (uint32_t r = 0; r < spec->n_ranks && status == FS_OK; ++r) {
+        ucx_link_t *link = &group->links[r];
+
+        link->owner = group;
+        link->group = spec->hello[r].group;
+        link->reach = spec->reach[r];
+        if (link->reach == FS_REACH_NONE) {
+            continue;
+        }
+        link->peer = get_peer(net, spec->hello[r].process);
+        status     = link->peer == NULL
+                         ? FS_ERR_NOMEM
+                         : connect_peer(net, link->peer, link->reach,
+                                        spec->address + r * spec->stride);
+        *failed_p  = r;
+    }
+    return status;
+}
+
+static fs_status_t ucx_connect(fs_net_t *super, const fs_net_group_t *spec,
+                               fs_transport_t **transport_p, uint32_t *failed_p)
+{
+    ucx_net_t   *net    = (ucx_net_t *)super;
+    ucx_group_t *group  = net->groups[spec->group];
+    fs_status_t  status = FS_ERR_UNSUPPORTED;
+
+    if (spec->n_ranks <= UCX_MAX_RANKS) {
+        group->links = calloc(spec->n_ranks, sizeof(*group->links));
+        status       = group->links == NULL ? FS_ERR_NOMEM
+                                            : link_peers(net, group, spec, failed_p);
+    }
+    if (status != FS_OK) {
+        free(group->links);
+        ucx_forget(super, spec->group);
+        return status;
+    }
+    group->super.ops = &fs_ucx_transport_ops;
+    group->super.net = super;
+    group->rank      = spec->rank;
+    group->n_ranks   = spec->n_ranks;
+    group->secret    = spec->hello[0].secret;
+    *transport_p     = &group->super;
+    return FS_OK;
+}
+
+static unsigned ucx_progress(fs_net_t *super)
+{
+    ucx_net_t *net    = (ucx_net_t *)super;
+    unsigned   events = fs_ucx.ucp_worker_progress(net->wire.worker) +
+                      fs_ucx.ucp_worker_progress(net->local.worker);
+
+    if (events == 0) {
+        fs_ucx_drop_foreign(net, &net->wire);
+        fs_ucx_drop_foreign(net, &net->local);
+    }
+    return events;
+}
+
+/* ---- the end ---- */
+
+/* Of operations that never end UCX still holds memory, and since 1.16 it aborts
+ * if a context goes before that: it stays, and with it UCX's code, as UCX may have
+ * threads. */
+static void leave_contexts(void)
+{
+    Dl_info info;
+
+    if (dladdr((const void *)(uintptr_t)fs_ucx.ucp_get_version_string, &info) !=
+        0) {
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
+/* Endpoints go with their workers. Closing them one by one would flush, and on
+ * TCP a flush waits for an answer of the peer, who may be gone. */
+static void ucx_free(fs_net_t *super)
+{
+    ucx_net_t *net = (ucx_net_t *)super;
+
+    if (super->lost) {
+        leave_contexts();
+    } else {
+        close_context(&net->wire);
+        close_context(&net->local);
+    }
+    for (size_t k = 0; k < net->max_peers; ++k) {
+        free(net->peers[k]);
+    }
+    for (uint32_t k = 0; net->groups != NULL && k < UCX_MAX_GROUPS; ++k) {
+        if (net->groups[k] != NULL) {
+            free(net->groups[k]->links);
+            free(net->groups[k]);
+        }
+    }
+    free(net->groups);
+    free(net->peers);
+    free(net->address);
+    pthread_mutex_destroy(&net->super.lock);
+    free(net);
+}
+
+static const fs_net_ops_t net_ops = {
+    .hello    = ucx_hello,
+    .forget   = ucx_forget,
+    .connect  = ucx_connect,
+    .progress = ucx_progress,
+    .destroy  = ucx_free,
+};
+
+static fs_status_t set_grant_handler(ucx_net_t *net, const reason_t *why)
+{
+    ucp_am_handler_param_t param = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id  = UCX_AM_GRANT,
+        .cb  = fs_ucx_on_grant,
+        .arg = net,
+    };
+    ucs_status_t status =
+        fs_ucx.ucp_worker_set_am_recv_handler(net->wire.worker, &param);
+
+    if (status == UCS_OK) {
+        status =
+            fs_ucx.ucp_worker_set_am_recv_handler(net->local.worker, &param);
+    }
+    return status == UCS_OK
+               ? FS_OK
+               : refuse(why, "ucp_worker_set_am_recv_handler", status);
+}
+
+fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
+                          fs_net_t **net_p, char *why, size_t why_len)
+{
+    ucx_net_t  *net    = calloc(1, sizeof(*net));
+    reason_t    reason = {why, why_len};
+    fs_status_t status = FS_ERR_NOMEM;
+
+    snprintf(why, why_len, "out of memory");
+    if (net == NULL) {
+        return status;
+    }
+    net->super.ops = &net_ops;
+    pthread_mutex_init(&net->super.lock, NULL);
+    net->groups = calloc(UCX_MAX_GROUPS, sizeof(*net->groups));
+    if (net->groups != NULL && getrandom(net->process, sizeof(net->process),
+                                         0) == sizeof(net->process)) {
+        status           = fs_ucx_find(why, why_len);
+        net->local.early = net->wire.early = net->process[0]; /* no tag yet */
+    }
+    if (status == FS_OK) {
+        status = open_local(net, &reason);
+    }
+    if (status == FS_OK) {
+        net->super.rdma          = net->found.rdma;
+        net->super.local_arrives = net->found.shared; /* or TCP carries it */
+        status = open_wire(net, tcp_sndbuf, net_device, &reason);
+    }
+    if (status == FS_OK) {
+        status = set_grant_handler(net, &reason);
+    }
+    if (status == FS_OK) {
+        status = make_address(net);
+    }
+    if (status == FS_OK) {
+        introduce(net);
+    }
+    if (status != FS_OK) {
+        ucx_free(&net->super);
+        return status;
+    }
+    *net_p = &net->super;
+    return FS_OK;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * Allreduce schedules for when one rank comes late (StragglAR), and the usual
+ * ones to compare with.
+ *
+ * A schedule is a list of rounds of messages. It cuts the buffer into equal
+ * chunks. In its early rounds the punctual ranks are among themselves; what
+ * they do there is free if the straggler is late enough. From the first late
+ * round on it must be there.
+ *
+ * All schedules but FS_STRAGGLER_ALLPAIRS need one port per rank: in a round it
+ * sends at most one message and receives at most one, both at the same time.
+ *
+ * Pure: equal arguments give byte-for-byte equal schedules on every rank. Safe
+ * to call from several threads at once.
+ */
+#ifndef FS_STRAGGLER_H
+#define FS_STRAGGLER_H
+
+#include "fastsched.h"
+
+/**
+ * A list as in fastsched.h, of value, word and function. With n ranks, a buffer
+ * of s bytes, log the base-2 logarithm rounded up:
+ *
+ *  - STRAGGLAR: reduce-scatter among the punctual, then n + log n - 2 rounds of
+ *    pairwise exchanges, one more if n is odd (but 3), of s / (n - 1) bytes each
+ *    (StragglAR §3; n that are no powers of two: ours);
+ *  - RING: 2 (n - 1) rounds of s / n; all wait for the straggler, here and in the
+ *    next;
+ *  - RHD: recursive halving and doubling: 2 log n rounds; if n is no power of
+ *    two, 2 rounds of s more;
+ *  - BROADCAST: ring allreduce among the punctual, then log n rounds of s
+ *    (StragglAR App. F);
+ *  - ALLPAIRS: 2 rounds, everyone with everyone: n - 1 ports or one port shared
+ *    (MSCCL's, StragglAR §4)
+ */
+#define FS_STRAGGLER_MAP(X)                           \
+    X(FS_STRAGGLER_STRAGGLAR, "stragglar", stragglar) \
+    X(FS_STRAGGLER_RING, "ring", ring)                \
+    X(FS_STRAGGLER_RHD, "rhd", rhd)                   \
+    X(FS_STRAGGLER_BROADCAST, "broadcast", broadcast) \
+    X(FS_STRAGGLER_ALLPAIRS, "all-pairs", allpairs)
+
+typedef enum fs_straggler_kind {
+    FS_STRAGGLER_MAP(FS_LIST_VALUE)
+} fs_straggler_kind_t;
+
+enum { FS_STRAGGLER_N_KINDS = FS_STRAGGLER_MAP(FS_LIST_ONE) };
+
+/** One message: a range of chunks. */
+typedef struct fs_straggler_msg {
+    uint32_t src;
+    uint32_t dst;
+    uint32_t chunk;    /**< first of the range */
+    uint32_t n_chunks; /**< 1 or more */
+    bool     reduce;   /**< add to what dst has; otherwise replace that */
+} fs_straggler_msg_t;
+
+/**
+ * Who sends what in which round. Messages of a round happen at once: what is
+ * sent is what the sender had before the round. Read-only.
+ *
+ * Punctual ranks have an index, their position among the punctual. After the
+ * early rounds of STRAGGLAR the one with index i has chunk i, reduced over all
+ * but the straggler, and needs nothing else that it received so far: any
+ * reduce-scatter with this outcome can take their place. After those of
+ * BROADCAST each punctual rank has every chunk so reduced.
+ */
+typedef struct fs_straggler {
+    fs_straggler_kind_t kind;
+    uint32_t            n_ranks;
+    uint32_t            straggler; /**< rank */
+    uint32_t            n_chunks;
+    uint32_t            n_rounds; /**< early and late */
+    uint32_t            n_early;  /**< the first so many rounds are early */
+    /** Chunks sent one after another: summed over rounds, the most that one
+     *  rank sends or receives. Times the size of a chunk, the bytes of the
+     *  alpha-beta model; the rounds are its alphas. */
+    uint64_t            early_chunks;
+    uint64_t            late_chunks;
+    size_t              n_msgs;
+    size_t             *first; /**< [n_rounds + 1] messages of round r are
+                                    msgs[first[r]] to msgs[first[r + 1] - 1] */
+    fs_straggler_msg_t *msgs;  /**< by round, then src, then dst */
+} fs_straggler_t;
+
+/** A schedule of StragglAR for 4096 ranks takes 0.7 GB. */
+#define FS_STRAGGLER_MAX_RANKS 4096
+
+/**
+ * @param[in]  n_ranks     1 to FS_STRAGGLER_MAX_RANKS. With 1 nothing is sent.
+ * @param[in]  straggler   The rank that comes late, below n_ranks. RING, RHD
+ *                         and ALLPAIRS are the same whoever it is.
+ * @param[out] schedule_p  Set on FS_OK only; fs_straggler_destroy() frees it.
+ * @return FS_OK; FS_ERR_INVAL (unknown kind, a number out of range);
+ *         FS_ERR_NOMEM. O(n_ranks^2), for STRAGGLAR as for the others.
+ */
+fs_status_t fs_straggler_create(fs_straggler_kind_t kind, uint32_t n_ranks,
+                                uint32_t         straggler,
+                                fs_straggler_t **schedule_p);
+
+/** NULL is fine. */
+void fs_straggler_destroy(fs_straggler_t *schedule);
+
+/** The word users type: "stragglar", "ring", "rhd", "broadcast", "all-pairs".
+ *  NULL for a value that is not in the enum. */
+const char *fs_straggler_name(fs_straggler_kind_t kind);
+
+/**
+ * Fewest late rounds of any schedule that starts where STRAGGLAR's early rounds
+ * end and in which each rank exchanges one chunk with one partner per round:
+ * n_ranks + log n_ranks - 2 (0 for one rank), one more for most odd n_ranks,
+ * where somebody is idle in every round. Proof: sched/allreduce/fs_straggler.c.
+ * STRAGGLAR needs no more, or one more for some odd n_ranks just above a power
+ * of two (5, 9, 17, 33, 35, 65, 67, ...).
+ */
+uint32_t fs_straggler_min_rounds(uint32_t n_ranks);
+
+/**
+ * Prove a schedule right, or find out why it is not. Shares no code with what
+ * makes schedules.
+ *
+ * Follows, for every chunk and every rank, whose contributions it has. Nothing
+ * may be added twice, nothing lost, nothing sent that the receiver has, and in
+ * the end everyone has everything. Early rounds leave the straggler alone and
+ * end as fs_straggler_t says; late rounds use nothing but that. Ranks have the
+ * ports of their kind; in the late rounds of STRAGGLAR and BROADCAST and in RHD
+ * a rank sends to nobody but the one it receives from.
+ *
+ * @param[in]  schedule  Sizes and pointers must be true, the rest may be wrong.
+ * @param[out] why       On FS_ERR_INVAL: one line that says what is wrong, and
+ *                       where.
+ * @param[in]  why_len   Bytes at why.
+ * @return FS_OK, FS_ERR_INVAL, FS_ERR_NOMEM
+ *
+ * O(n_ranks^3 / 64): 1024 ranks in 0.1 s.
+ */
+fs_status_t fs_straggler_check(const fs_straggler_t *schedule, char *why,
+                               size_t why_len);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An allreduce schedule as the program of one rank.
+ *
+ * Chunks are cut into pieces, a message each: at elements, as evenly as can be,
+ * on all ranks alike. There is no barrier between rounds. What is left of them
+ * is the order of messages, and edges between operations on one piece, so that
+ * the pieces of a chunk follow each other from round to round as in a pipeline.
+ *
+ * When two ranks exchange what they have of a piece, both must end with the same
+ * bits. The straggler then adds in the way that copies nothing (fs_vector.h),
+ * because all others wait for it: its operand is on the left, in place on the
+ * right. In place the punctual rank would have to copy. So it leaves the one
+ * chunk that it will exchange with the straggler in staging, if there is room.
+ *
+ * Why nobody waits for ever: all ranks emit messages in one order, by round,
+ * source, destination, piece. The first of those that are not over waits for
+ * nothing but messages before it.
+ *
+ * Limits: a message has one piece even if the schedule sends several chunks at
+ * once (RHD, BROADCAST). ALLPAIRS goes through that order one by one, and is
+ * slow. Servers decide on the channel only: two tiers need another schedule.
+ */
+#include "sched/allreduce/fs_straggler_plan.h"
+
+#include "base/fs_arith.h"
+#include "base/fs_digest.h"
+#include "sched/allreduce/fs_straggler_build.h"
+#include "sched/model/fs_topo.h"
+#include "sched/allreduce/fs_vector.h"
+
+enum { ALIGN = 64, MORE_SLOTS = 2, NO_CHUNK = UINT32_MAX };
+
+/* Pieces of a chunk, if they are not too short: the first is passed on while the
+ * last is on its way, and the next sender is asked one piece before the end, so
+ * that its start-up is hidden, and no two senders share a lane for longer. */
+enum { PIECES = 4, SHORTEST_BYTES = 8192 };
+
+typedef struct lowering {
+    const fs_straggler_t   *schedule;
+    const fs_plan_params_t *params;
+    const fs_reduction_t   *reduction;
+    fs_arena_t              arena;
+    fs_program_t            program;
+    fs_vector_t             vec;
+    size_t                 *first; /* [n_chunks + 1] its pieces */
+    fs_vector_piece_t      *pieces;
+    uint32_t staged_chunk; /* from staging's start; or NO_CHUNK */
+} lowering_t;
+
+/* ---- pieces ---- */
+
+/* Where part k of n begins if they differ by one at most. */
+static uint64_t part_begin(uint64_t total, uint64_t n, uint64_t k)
+{
+    return total / n * k + fs_u64_min(k, total % n);
+}
+
+/* Where a chunk begins, in elements. */
+static uint64_t chunk_begin(const lowering_t *lo, uint32_t chunk)
+{
+    return part_begin(lo->reduction->n_elems, lo->schedule->n_chunks, chunk);
+}
+
+/* No chunk is longer than the first. */
+static uint64_t chunk_elems(const lowering_t *lo, uint32_t chunk)
+{
+    return chunk_begin(lo, chunk + 1) - chunk_begin(lo, chunk);
+}
+
+static uint64_t chunk_bytes(const lowering_t *lo)
+{
+    return chunk_elems(lo, 0) * lo->reduction->elem_bytes;
+}
+
+/* The longest that a piece may be. */
+static uint64_t piece_bytes(const lowering_t *lo)
+{
+    uint64_t part  = fs_u64_div_up(chunk_bytes(lo), PIECES);
+    uint64_t least = fs_u64_max(SHORTEST_BYTES, lo->reduction->elem_bytes);
+
+    return fs_u64_min(lo->params->chunk, fs_u64_max(part, least));
+}
+
+static uint64_t count_pieces(const lowering_t *lo, uint32_t chunk)
+{
+    return fs_u64_div_up(chunk_elems(lo, chunk),
+                         piece_bytes(lo) / lo->reduction->elem_bytes);
+}
+
+static void cut_chunk(lowering_t *lo, uint32_t chunk)
+{
+    fs_vector_piece_t *pieces = &lo->pieces[lo->first[chunk]];
+    uint64_t           n      = lo->first[chunk + 1] - lo->first[chunk];
+    uint64_t           elem   = lo->reduction->elem_bytes;
+
+    for (uint64_t k = 0; k < n; ++k) {
+        uint64_t begin = part_begin(chunk_elems(lo, chunk), n, k);
+        uint64_t end   = part_begin(chunk_elems(lo, chunk), n, k + 1);
+
+        pieces[k] = fs_vector_piece((chunk_begin(lo, chunk) + begin) * elem,
+                                    (end - begin) * elem,
+                                    lo->reduction->in_place);
+        if (chunk == lo->staged_chunk) {
+            pieces[k].staged = begin * elem;
+        }
+    }
+}
+
+static fs_status_t cut(lowering_t *lo)
+{
+    uint32_t n_chunks = lo->schedule->n_chunks;
+    size_t   n        = 0;
+
+    lo->first =
+        fs_arena_alloc(&lo->arena, (size_t)n_chunks + 1, sizeof(*lo->first));
+    if (lo->first == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t c = 0; c < n_chunks; ++c) {
+        lo->first[c] = n;
+        n += count_pieces(lo, c);
+    }
+    lo->first[n_chunks] = n;
+    lo->pieces          = fs_arena_alloc(&lo->arena, n, sizeof(*lo->pieces));
+    if (lo->pieces == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t c = 0; c < n_chunks; ++c) {
+        cut_chunk(lo, c);
+    }
+    return FS_OK;
+}
+
+/* ---- rounds ---- */
+
+/* Does the receiver send the sender in this round what it has of the chunk, for
+ * it to add as well? */
+static bool is_exchange(const fs_straggler_t *s, uint32_t round,
+                        const fs_straggler_msg_t *msg)
+{
+    for (size_t i = s->first[round]; i < s->first[round + 1]; ++i) {
+        const fs_straggler_msg_t *reply = &s->msgs[i];
+
+        if (reply->src == msg->dst && reply->dst == msg->src && reply->reduce &&
+            reply->chunk == msg->chunk) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Which operand is the receiver's. Both ends of an exchange find the same. */
+static fs_operand_t operand_of(const lowering_t *lo, uint32_t round,
+                               const fs_straggler_msg_t *msg)
+{
+    uint32_t straggler = lo->schedule->straggler;
+
+    if (!msg->reduce || !is_exchange(lo->schedule, round, msg)) {
+        return FS_EITHER;
+    }
+    if (msg->dst == straggler || msg->src == straggler) {
+        return (msg->dst == straggler) != lo->reduction->in_place ? FS_LEFT
+                                                                  : FS_RIGHT;
+    }
+    return msg->dst < msg->src ? FS_LEFT : FS_RIGHT;
+}
+
+static void emit_send(lowering_t *lo, const fs_straggler_msg_t *msg)
+{
+    for (size_t k = lo->first[msg->chunk];
+         k < lo->first[msg->chunk + msg->n_chunks]; ++k) {
+        fs_vector_send(&lo->vec, msg->dst, &lo->pieces[k]);
+    }
+}
+
+static void emit_recv(lowering_t *lo, uint32_t round,
+                      const fs_straggler_msg_t *msg)
+{
+    fs_operand_t own = operand_of(lo, round, msg);
+
+    for (size_t k = lo->first[msg->chunk];
+         k < lo->first[msg->chunk + msg->n_chunks]; ++k) {
+        if (msg->reduce) {
+            fs_vector_add(&lo->vec, msg->src, &lo->pieces[k], own);
+        } else {
+            fs_vector_replace(&lo->vec, msg->src, &lo->pieces[k]);
+        }
+    }
+}
+
+/* What is sent in a round is what was there before it: sends come first. */
+static void emit_round(lowering_t *lo, uint32_t round)
+{
+    const fs_straggler_t *s = lo->schedule;
+
+    for (size_t i = s->first[round]; i < s->first[round + 1]; ++i) {
+        if (s->msgs[i].src == lo->vec.rank) {
+            emit_send(lo, &s->msgs[i]);
+        }
+    }
+    for (size_t i = s->first[round]; i < s->first[round + 1]; ++i) {
+        if (s->msgs[i].dst == lo->vec.rank) {
+            emit_recv(lo, round, &s->msgs[i]);
+        }
+    }
+}
+
+static void emit_all(lowering_t *lo)
+{
+    for (uint32_t round = 0; round < lo->schedule->n_rounds; ++round) {
+        emit_round(lo, round);
+    }
+    for (size_t k = 0; k < lo->first[lo->schedule->n_chunks]; ++k) {
+        fs_vector_finish(&lo->vec, &lo->pieces[k]);
+    }
+}
+
+/* ---- all of it ---- */
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return fs_u64_div_up(bytes, ALIGN) * ALIGN;
+}
+
+/* The chunk, if there is one and room for it, then the ring. */
+static fs_status_t share_staging(lowering_t *lo)
+{
+    const fs_straggler_t *s     = lo->schedule;
+    uint64_t              limit = lo->params->staging_limit, base = 0;
+    uint64_t              chunk = aligned(chunk_bytes(lo));
+    uint64_t              slot  = fs_u64_min(chunk, aligned(piece_bytes(lo)));
+    uint64_t n = fs_u64_min((uint64_t)lo->params->window + MORE_SLOTS,
+                            FS_RING_MAX_SLOTS);
+
+    lo->staged_chunk = NO_CHUNK;
+    slot             = fs_u64_max(slot, ALIGN);
+    if (s->kind == FS_STRAGGLER_STRAGGLAR && lo->reduction->in_place &&
+        lo->vec.rank != s->straggler && n * slot <= limit &&
+        chunk <= limit - n * slot) {
+        lo->staged_chunk      = fs_punctual_index(s, lo->vec.rank);
+        lo->vec.staging_bytes = base = chunk;
+    }
+    n = fs_u64_min(n, (limit - base) / slot);
+    fs_ring_init(&lo->vec.ring, &base, (uint32_t)n, slot);
+    return n == 0 ? FS_ERR_INVAL : FS_OK;
+}
+
+static uint64_t digest_of(const lowering_t *lo)
+{
+    const uint64_t words[] = {
+        lo->schedule->kind,      lo->schedule->n_ranks,
+        lo->schedule->straggler, lo->params->chunk,
+        lo->reduction->n_elems,  lo->reduction->elem_bytes,
+        lo->reduction->in_place};
+    uint64_t digest = 0;
+
+    for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); ++k) {
+        digest = fs_digest_add(digest, words[k]);
+    }
+    return digest;
+}
+
+/* One piece, or a part of the chunk as long. */
+static uint64_t look_ahead(const lowering_t *lo)
+{
+    return fs_u64_min(fs_look_ahead(lo->params->chunk),
+                      fs_u64_max(piece_bytes(lo), chunk_bytes(lo) / PIECES));
+}
+
+static fs_status_t seal(lowering_t *lo, fs_plan_t **plan_p)
+{
+    const fs_straggler_t *s      = lo->schedule;
+    fs_plan_t             totals = {.staging_bytes = lo->vec.staging_bytes,
+                                    .window        = lo->params->window,
+                                    .look_ahead    = look_ahead(lo),
+                                    .n_stages      = s->n_rounds,
+                                    .digest        = digest_of(lo)};
+
+    return fs_u64_mul(s->early_chunks + s->late_chunks, chunk_bytes(lo),
+                      &totals.total_per_lane)
+               ? fs_program_seal(&lo->program, &totals, plan_p)
+               : FS_ERR_OVERFLOW;
+}
+
+static fs_status_t lower(lowering_t *lo, fs_plan_t **plan_p)
+{
+    fs_status_t status = share_staging(lo);
+
+    if (status == FS_OK) {
+        status = cut(lo);
+    }
+    if (status == FS_OK) {
+        status = fs_program_init(&lo->program, lo->schedule->n_ranks);
+    }
+    if (status != FS_OK) {
+        return status;
+    }
+    lo->vec.wire_recvs.look_ahead = look_ahead(lo);
+    emit_all(lo);
+    return seal(lo, plan_p);
+}
+
+fs_status_t fs_reduction_plan(const fs_straggler_t   *schedule,
+                              const fs_topo_t        *topo,
+                              const fs_plan_params_t *params,
+                              const fs_reduction_t *reduction, uint32_t rank,
+                              fs_plan_t **plan_p)
+{
+    lowering_t lo = {
+        .schedule = schedule, .params = params, .reduction = reduction};
+    uint64_t    bytes;
+    fs_status_t status;
+
+    if (fs_topo_n_ranks(topo) != schedule->n_ranks ||
+        rank >= schedule->n_ranks || params->window == 0 ||
+        reduction->elem_bytes == 0 || params->chunk < reduction->elem_bytes) {
+        return FS_ERR_INVAL;
+    }
+    if (!fs_u64_mul(reduction->n_elems, reduction->elem_bytes, &bytes) ||
+        bytes > FS_MAX_BYTES) {
+        return FS_ERR_OVERFLOW;
+    }
+    lo.vec = (fs_vector_t){
+        .topo       = topo,
+        .rank       = rank,
+        .program    = &lo.program,
+        .arena      = &lo.arena,
+        .wire_recvs = {.program = &lo.program, .arena = &lo.arena}};
+    status = lower(&lo, plan_p);
+    fs_program_fini(&lo.program);
+    fs_arena_fini(&lo.arena);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cost model: which method is the cheapest for this matrix.
+ *
+ * A schedule costs its total and, for each message that a server sends or
+ * receives one after another, a start-up cost alpha in bytes that a lane could
+ * send meanwhile. No schedule costs less than the lower bound and one alpha for
+ * each receiver of the server with the most of them. The method that suits the
+ * number of servers and their skew goes first and is taken if it comes close to
+ * that; otherwise the other one is tried too, and the cheaper is taken.
+ */
+#include "base/fs_arith.h"
+#include "sched/decompose/fs_schedule.h"
+
+enum {
+    FEW    = 24, /* servers, below which stages go first */
+    MANY   = 64, /* servers, from which on stages take long to find */
+    CLOSE  = 40, /* 1/40 above the least cost is close, */
+    ALMOST = 20, /* 1/20 where a second try would not bring much */
+    SKEWED = 4   /* 1/4 above the mean is skewed */
+};
+
+typedef struct choice {
+    fs_decompose_t               how;
+    const fs_decompose_method_t *method;
+} choice_t;
+
+static const choice_t stages = {FS_DECOMPOSE_COMPACT, &fs_decompose_compact};
+static const choice_t shop   = {FS_DECOMPOSE_OPENSHOP, &fs_decompose_openshop};
+
+/* Receivers of the server with the most of them: so many messages it takes. */
+static uint32_t most_receivers(const fs_demand_t *demand)
+{
+    uint32_t n = demand->n, most = 0;
+
+    for (uint32_t i = 0; i < n; ++i) {
+        const uint64_t *bytes = demand->bytes + (size_t)i * n;
+        uint32_t        here  = 0;
+
+        for (uint32_t j = 0; j < n; ++j) {
+            here += bytes[j] != 0;
+        }
+        here -= bytes[i] != 0;
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+/* Is the busiest server well above the mean? Then it alone decides, the others
+ * have time, and list scheduling comes close with few messages. */
+static bool is_skewed(const fs_demand_t *demand)
+{
+    fs_u128_t sum = 0;
+
+    for (uint32_t i = 0; i < demand->n; ++i) {
+        sum += demand->row[i];
+    }
+    return (fs_u128_t)demand->bound * demand->n >= sum + sum / SKEWED;
+}
+
+static fs_u128_t cost(const fs_draft_t *draft, uint64_t alpha)
+{
+    return draft->total + (fs_u128_t)alpha * draft->n_rounds;
+}
+
+static fs_status_t build(const fs_demand_t *demand, fs_arena_t *arena,
+                         fs_draft_t *draft)
+{
+    bool            staged = demand->n < FEW && !is_skewed(demand);
+    const choice_t *first  = staged ? &stages : &shop;
+    const choice_t *second = staged ? &shop : &stages;
+    uint64_t        alpha  = demand->stage_cost;
+    fs_u128_t least = demand->bound + (fs_u128_t)alpha * most_receivers(demand);
+    fs_draft_t  other  = {.only_server = draft->only_server};
+    uint32_t    part   = demand->n >= FEW && demand->n < MANY ? CLOSE : ALMOST;
+    fs_status_t status = first->method->build(demand, arena, draft);
+
+    draft->chosen = first->how;
+    if (status != FS_OK || cost(draft, alpha) <= least + least / part) {
+        return status;
+    }
+    status       = second->method->build(demand, arena, &other);
+    other.chosen = second->how;
+    if (status == FS_OK && other.status == FS_OK &&
+        cost(&other, alpha) < cost(draft, alpha)) {
+        fs_draft_swap(draft, &other);
+    }
+    fs_draft_fini(&other);
+    return status == FS_OK ? other.status : status;
+}
+
+const fs_decompose_method_t fs_decompose_auto = {.build = build};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sched/model/fs_ports.h"
+
+#include "sched/model/fs_topo.h"
+
+static uint32_t gcd(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        uint32_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The width of a node; 0 if there would be too many. */
+static uint32_t common_width(const fs_topo_t *topo)
+{
+    uint32_t width  = topo->n_lanes[0];
+    bool     uneven = false;
+    uint64_t lanes  = 0;
+
+    for (uint32_t u = 0; u < topo->n_servers; ++u) {
+        uneven = uneven || topo->n_lanes[u] != topo->n_lanes[0];
+        width  = topo->n_lanes[u] == width ? width
+                                           : gcd(width, topo->n_lanes[u]);
+        lanes += topo->n_lanes[u];
+    }
+    return uneven && lanes / width > FS_MAX_UNEVEN_NODES ? 0 : width;
+}
+
+fs_status_t fs_nodes_init(fs_nodes_t *nodes, const fs_topo_t *topo,
+                          fs_arena_t *arena)
+{
+    uint32_t n = topo->n_servers, next = 0;
+
+    *nodes       = fs_nodes_one_each(topo);
+    nodes->width = common_width(topo);
+    if (nodes->width == 0) {
+        return FS_OK;
+    }
+    nodes->first = fs_arena_alloc(arena, (size_t)n + 1, sizeof(*nodes->first));
+    if (nodes->first == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t u = 0; u < n; ++u) {
+        nodes->first[u] = next;
+        next += topo->n_lanes[u] / nodes->width;
+    }
+    nodes->first[n] = next;
+    nodes->n_nodes  = next;
+    return FS_OK;
+}
+
+uint32_t fs_nodes_pairs(const fs_nodes_t *nodes, uint32_t u, uint32_t w)
+{
+    uint32_t a = fs_nodes_of(nodes, u), b = fs_nodes_of(nodes, w);
+
+    return a == b ? a : a / gcd(a, b) * b;
+}
+
+fs_tile_lanes_t fs_nodes_lanes(const fs_nodes_t *nodes, const fs_topo_t *topo,
+                               uint32_t u, uint32_t w)
+{
+    uint32_t pairs = fs_nodes_pairs(nodes, u, w);
+    uint32_t width = nodes->width == 0 ? fs_topo_tile_lanes(topo, u, w)
+                                       : nodes->width;
+
+    return (fs_tile_lanes_t){.n      = pairs * width,
+                             .width  = width,
+                             .shared = pairs > fs_nodes_of(nodes, u) ||
+                                       pairs > fs_nodes_of(nodes, w)};
+}
+
+uint32_t *fs_nodes_proxies(const fs_nodes_t *nodes, const fs_topo_t *topo,
+                           uint32_t server, const fs_tile_lanes_t *lanes,
+                           fs_arena_t *arena)
+{
+    uint32_t  own   = fs_nodes_of(nodes, server) * lanes->width;
+    uint32_t *proxy = fs_arena_alloc(arena, lanes->n, sizeof(*proxy));
+
+    for (uint32_t lane = 0; proxy != NULL && lane < lanes->n; ++lane) {
+        proxy[lane] = fs_topo_proxy(topo, server, lane % own);
+    }
+    return proxy;
+}
+
+uint32_t fs_nodes_pair(const fs_nodes_t *nodes, uint32_t u, uint32_t w,
+                       uint32_t a, uint32_t b)
+{
+    uint32_t n = fs_nodes_pairs(nodes, u, w), k = a;
+
+    while (k < n && k % fs_nodes_of(nodes, w) != b) {
+        k += fs_nodes_of(nodes, u);
+    }
+    return k < n ? k : n;
+}
+
+bool fs_nodes_use_all_lanes(const fs_topo_t *topo)
+{
+    return common_width(topo) > 0;
+}
+
+bool fs_nodes_talk(const fs_topo_t *topo, uint32_t u, uint32_t w, uint32_t a,
+                   uint32_t b)
+{
+    uint32_t width = common_width(topo), d;
+
+    if (width == 0) {
+        return a == b && a < fs_topo_tile_lanes(topo, u, w);
+    }
+    d = gcd(topo->n_lanes[u] / width, topo->n_lanes[w] / width);
+    return a % width == b % width && a / width % d == b / width % d;
+}
