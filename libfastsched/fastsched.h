@@ -32,7 +32,7 @@ extern "C" {
     X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")              \
     X(FS_ERR_TRUNCATE, -5, "message length differs from the plan")     \
     X(FS_ERR_TRANSPORT, -6, "the transport failed")                    \
-    X(FS_ERR_HOST, -7, "a call into the host MPI failed")              \
+    X(FS_ERR_NATIVE, -7, "a call into the host MPI failed")            \
     X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")         \
     X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")           \
     X(FS_ERR_STALLED, -10, "nothing has moved for too long")           \
@@ -197,7 +197,7 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
     X(FS_ALG_DIRECT, direct, "the plain rotation")
 
 typedef enum fs_alg {
-    FS_ALG_HOST, /**< the host MPI's own algorithm, "host" */
+    FS_ALG_NATIVE, /**< the host MPI's own algorithm, "host" */
     FS_ALG_MAP(FS_LIST_VALUE)
 } fs_alg_t;
 
@@ -436,7 +436,7 @@ typedef struct fs_local_traffic {
  *           the rest (SABRE §6)
  *   direct  rank r to r + 1, r + 2, ...
  *
- * @param[in]  alg     Not FS_ALG_HOST: that is the host's to run.
+ * @param[in]  alg     Not FS_ALG_NATIVE: that is the host's to run.
  * @param[in]  topo, traffic, params  Equal on every rank, like alg. Borrowed
  *                                    during the call only. params.algorithm is
  *                                    not read.

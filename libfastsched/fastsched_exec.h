@@ -34,7 +34,7 @@ typedef struct fs_param_info {
 
 /** What parameter algorithm may be besides an fs_alg_t. */
 enum {
-    FS_ALGORITHM_OFF  = FS_ALG_HOST,
+    FS_ALGORITHM_OFF  = FS_ALG_NATIVE,
     FS_ALGORITHM_AUTO = FS_N_ALGS /**< fs_select() decides */
 };
 
@@ -58,17 +58,17 @@ typedef enum fs_accel_direct {
     FS_ACCEL_DIRECT_MAP(FS_LIST_VALUE)
 } fs_accel_direct_t;
 
-enum { FS_NODES_MAX = 4096, FS_TRACE_MAX = 1024 };
+enum { FS_SERVERS_MAX = 4096, FS_TRACE_MAX = 1024 };
 
 /** All parameters, parsed. */
 typedef struct fs_params {
     uint32_t algorithm;     /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
     uint32_t mtm_threshold; /**< thousandths */
     uint64_t min_bytes;
-    uint32_t lanes;               /**< per server; 0: as many as NICs in use */
-    uint32_t nics;                /**< per server; 0: ask UCX and hwloc */
-    char     nodes[FS_NODES_MAX]; /**< empty: ask the host MPI */
-    uint64_t chunk;               /**< bytes */
+    uint32_t lanes; /**< per server; 0: as many as NICs in use */
+    uint32_t nics;  /**< per server; 0: ask UCX and hwloc */
+    char     nodes[FS_SERVERS_MAX]; /**< empty: ask the host MPI */
+    uint64_t chunk;                 /**< bytes */
     uint32_t window;
     uint64_t staging_limit; /**< bytes */
     uint32_t transport;     /**< fs_transport_param_t */
@@ -126,7 +126,7 @@ typedef struct fs_nics fs_nics_t;
  * sides, as MPI has it. Requests are the wrapper's; each ends with the test()
  * that does not say FS_INPROGRESS.
  */
-typedef struct fs_host_p2p {
+typedef struct fs_native_p2p {
     /** Tags 0 to n_tags - 1 are ours and nobody else's; 32768, which every MPI
      *  has, are enough, but calls with more messages are then left to the
      *  host. */
@@ -142,17 +142,17 @@ typedef struct fs_host_p2p {
     /** Likewise; FS_ANY_PEER: from whoever sends. */
     fs_status_t (*irecv)(void *ctx, void *buf, uint64_t len_bytes,
                          uint32_t peer, uint32_t tag, void **request_p);
-    /** Has it ended? Looks only: it is fs_host_t.progress that moves messages.
+    /** Has it ended? Looks only: it is fs_native_t.progress that moves messages.
      *  @param[out] len_p  Bytes received; of a send NULL.
      *  @return FS_INPROGRESS; FS_OK; FS_ERR_TRUNCATE and other errors, that of
      *          a cancelled receive among them */
     fs_status_t (*test)(void *ctx, void *request, uint64_t *len_p);
     /** Try to take back a receive; it still ends. */
     void (*cancel)(void *ctx, void *request);
-} fs_host_p2p_t;
+} fs_native_p2p_t;
 
 /** What the library needs of the MPI around it, on one communicator. */
-typedef struct fs_host {
+typedef struct fs_native {
     void *ctx;
     void *
         process; /**< of what belongs to the process: net and what follows it */
@@ -165,7 +165,7 @@ typedef struct fs_host {
      * The worst status of all ranks, on every rank: the smallest number. Like
      * allgather(), but it takes no memory that grows with the ranks: who has
      * none can say so.
-     * @return That status; FS_ERR_HOST
+     * @return That status; FS_ERR_NATIVE
      */
     fs_status_t (*agree)(void *ctx, fs_status_t mine);
     /**
@@ -186,10 +186,10 @@ typedef struct fs_host {
     void (*warn)(void *process, const char *line);
     /** The MPI's own messages, for peers that net cannot reach. Static; NULL:
      *  not to be used. */
-    const fs_host_p2p_t *p2p;
+    const fs_native_p2p_t *p2p;
     /** Kinds of device memory that these take: bits 1 << fs_mem_kind_t. */
     unsigned mem_kinds;
-} fs_host_t;
+} fs_native_t;
 
 /* ---- a network ---- */
 
@@ -202,7 +202,7 @@ typedef struct fs_host {
 unsigned fs_net_progress(fs_net_t *net);
 
 /**
- * Free the network. No fs_coll_t may use it any more, and every peer must have
+ * Free the network. No fs_comm_t may use it any more, and every peer must have
  * ended its last call (MPI_Finalize's own barrier is proof of that): an
  * alltoallv ends only when its receivers have said that all has arrived, so
  * there is nothing left to flush. NULL is fine. Where a communicator has been
@@ -228,7 +228,7 @@ void fs_nics_destroy(fs_nics_t *nics);
 
 /**
  * Which device the wire should be bound to, in UCX's words: set by the first
- * fs_coll_create() before it asks for the net. NULL: leave it to UCX, because no
+ * fs_comm_create() before it asks for the net. NULL: leave it to UCX, because no
  * NIC is known by name, or because UCX_NET_DEVICES says "all" or what is not to be
  * used. Owned by nics.
  */
@@ -236,7 +236,7 @@ const char *fs_nics_device(const fs_nics_t *nics);
 
 /* ---- alltoallv on one communicator ---- */
 
-typedef struct fs_coll fs_coll_t;
+typedef struct fs_comm fs_comm_t;
 
 /** Who this rank is. */
 typedef struct fs_member {
@@ -257,33 +257,33 @@ typedef struct fs_member {
  *
  * @param[in]  host    Copied.
  * @param[in]  params  Copied.
- * @param[out] coll_p  On FS_OK; fs_coll_destroy() frees it.
+ * @param[out] comm_p  On FS_OK; fs_comm_destroy() frees it.
  * @param[out] why     On an error: one line for people.
  * @return FS_OK; FS_ERR_UNREACHABLE (some rank has no net or cannot reach a
  *         peer); FS_ERR_MISMATCH (parameters differ between ranks);
  *         FS_ERR_NOMEM (on some rank) or what that rank's member says;
- *         FS_ERR_HOST
+ *         FS_ERR_NATIVE
  */
-fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
-                           const fs_member_t *member, fs_coll_t **coll_p,
+fs_status_t fs_comm_create(const fs_native_t *native, const fs_params_t *params,
+                           const fs_member_t *member, fs_comm_t **comm_p,
                            char *why, size_t why_len);
 
 /** Local. NULL is fine. */
-void fs_coll_destroy(fs_coll_t *coll);
+void fs_comm_destroy(fs_comm_t *comm);
 
 /** Its ranks on their servers. Owned by coll. */
-const fs_topo_t *fs_coll_topo(const fs_coll_t *coll);
+const fs_topo_t *fs_comm_topo(const fs_comm_t *comm);
 
 /** False if every call will be left to the host's own algorithm: the caller may
  *  go there at once. The same on every rank. */
-bool fs_coll_active(const fs_coll_t *coll);
+bool fs_comm_active(const fs_comm_t *comm);
 
 /** Does this rank go along with a call that the others want to run? */
 typedef enum fs_consent {
     FS_CONSENT_YES,
-    FS_CONSENT_HOST, /**< only the host's algorithm can read its buffers */
-    FS_CONSENT_OURS, /**< the host's algorithm cannot */
-    FS_CONSENT_NO    /**< nobody can */
+    FS_CONSENT_NATIVE, /**< only the host's algorithm can read its buffers */
+    FS_CONSENT_OURS,   /**< the host's algorithm cannot */
+    FS_CONSENT_NO      /**< nobody can */
 } fs_consent_t;
 
 /** Of a call: where its blocks are. Zeroed: on the host. */
@@ -361,7 +361,7 @@ typedef struct fs_call {
  *
  * @param[out] ran  False: nothing was moved, on any rank; the caller runs the
  *                  host's own algorithm.
- * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_coll_error() names the
+ * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_comm_error() names the
  *         pair); FS_ERR_NOMEM (for that check, on some rank);
  *         FS_ERR_UNSUPPORTED (nobody can serve the call, see
  *         fs_consent_t: nothing was moved); an error of the transport,
@@ -369,7 +369,7 @@ typedef struct fs_call {
  *         (another rank has had one of these), after which the communicator is
  *         unusable and the network may still write into the receive blocks.
  */
-fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call,
+fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call,
                               bool *ran);
 
 /**
@@ -377,25 +377,25 @@ fs_status_t fs_coll_alltoallv(fs_coll_t *coll, const fs_call_t *call,
  * because the calls before it went there and parameter skip allows it? Local,
  * and cheap; the same on every rank.
  *
- * @return True: the call is counted, fs_coll_alltoallv() must not be called.
+ * @return True: the call is counted, fs_comm_alltoallv() must not be called.
  */
-bool fs_coll_skip(fs_coll_t *coll, const fs_counts_t *counts);
+bool fs_comm_skip(fs_comm_t *comm, const fs_counts_t *counts);
 
 /**
- * After the host's own algorithm has served a call that fs_coll_skip() or
- * fs_coll_alltoallv() left to it: the guard may want to know the time. With
+ * After the host's own algorithm has served a call that fs_comm_skip() or
+ * fs_comm_alltoallv() left to it: the guard may want to know the time. With
  * parameter verbose collective.
  *
  * @return FS_OK; an error of the transport, after which the communicator is
  *         unusable.
  */
-fs_status_t fs_coll_host_done(fs_coll_t *coll);
+fs_status_t fs_comm_native_done(fs_comm_t *comm);
 
 /** One line about the last error of a call. Owned by coll. */
-const char *fs_coll_error(const fs_coll_t *coll);
+const char *fs_comm_error(const fs_comm_t *comm);
 
 /** The last call: what ran. */
-fs_alg_t fs_coll_last_alg(const fs_coll_t *coll);
+fs_alg_t fs_comm_last_alg(const fs_comm_t *comm);
 
 /**
  * One true line about the last call, for people: what ran and why, skew, bytes;
@@ -403,18 +403,18 @@ fs_alg_t fs_coll_last_alg(const fs_coll_t *coll);
  * its exit, and with parameter rate the lower bound: the busiest server's bytes
  * over its lanes, each at that rate.
  */
-void fs_coll_describe(const fs_coll_t *coll, const char *comm_name, char *text,
+void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
                       size_t text_len);
 
 /**
  * One line about class k of calls that the guard found the host's algorithm
  * faster at, lowest first. False: there are no more than k.
  */
-bool fs_coll_describe_guard(const fs_coll_t *coll, uint32_t k, char *text,
+bool fs_comm_describe_tuner(const fs_comm_t *comm, uint32_t k, char *text,
                             size_t text_len);
 
 /** Sums over the calls of one communicator, this rank's view. */
-typedef struct fs_coll_stats {
+typedef struct fs_comm_stats {
     uint64_t calls;
     uint64_t calls_by[FS_N_ALGS]; /**< of these, run here, by fs_alg_t */
     uint64_t summary_ns;          /**< in the summary exchange */
@@ -430,15 +430,15 @@ typedef struct fs_coll_stats {
     uint64_t peak_senders; /**< that sent to this rank from other servers at one
                                 time; who has no more left than the plan's
                                 look_ahead does not count */
-    uint64_t cache_hits;  /**< calls whose plan was there from an earlier one */
-    uint64_t skipped;     /**< calls without a summary, see fs_coll_skip() */
-    uint64_t guard_looks; /**< calls lent to the host's algorithm to compare */
-    uint64_t guard_gone_back; /**< classes of calls it was found faster at */
+    uint64_t cache_hits; /**< calls whose plan was there from an earlier one */
+    uint64_t skipped;    /**< calls without a summary, see fs_comm_skip() */
+    uint64_t tuner_probes; /**< calls lent to the host's algorithm to compare */
+    uint64_t tuner_gone_back; /**< classes of calls it was found faster at */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
-} fs_coll_stats_t;
+} fs_comm_stats_t;
 
 /** Copy out the sums. */
-void fs_coll_get_stats(const fs_coll_t *coll, fs_coll_stats_t *stats_p);
+void fs_comm_get_stats(const fs_comm_t *comm, fs_comm_stats_t *stats_p);
 
 #ifdef __cplusplus
 }

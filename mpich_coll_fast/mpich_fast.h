@@ -130,7 +130,7 @@ struct mpich_fast_comm {
 
 /* fs_wrapper_open(). mine: what this rank has failed at before. After FS_ERR_NOMEM calls go to the
  * MPI, but no rank may keep the state, since one may have none: the next call comes here again. */
-fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host,
+fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_native_t *native,
                                  uint32_t server_label, int world_rank, fs_status_t mine);
 
 /* For MPI_Finalize: some are never freed. */
@@ -158,7 +158,7 @@ int mpich_fast_serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
 
 /* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
 
-fs_host_t mpich_fast_host(mpich_fast_comm_t *state);
+fs_native_t mpich_fast_host(mpich_fast_comm_t *state);
 /* Before its first call; false: out of memory. Stop after its last. */
 bool mpich_fast_host_start(mpich_fast_comm_t *state);
 void mpich_fast_host_stop(mpich_fast_comm_t *state);

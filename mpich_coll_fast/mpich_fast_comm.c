@@ -33,7 +33,8 @@ static void make_error_code(void)
         return;
     }
     mpi.Add_error_string(class, "MPI_Alltoallv by fastsched failed");
-    mpi.Add_error_string(own_error_code, "MPI_Alltoallv by fastsched failed; see the message above");
+    mpi.Add_error_string(own_error_code,
+                         "MPI_Alltoallv by fastsched failed; see the message above");
 }
 
 static int error_code(fs_status_t status)
@@ -176,7 +177,7 @@ static void read_name(mpich_fast_comm_t *state)
     }
 }
 
-fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host,
+fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_native_t *native,
                                  uint32_t server_label, int world_rank, fs_status_t mine)
 {
     fs_member_t member = {.n_ranks = state->shared.n_ranks,
@@ -185,9 +186,9 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host
                           .status = mine,
                           .world_rank = (uint32_t) world_rank,
                           .comm_name = state->name};
-    fs_status_t status = fs_wrapper_open(&mpich_fast_wrapper, &state->shared, host, &member);
+    fs_status_t status = fs_wrapper_open(&mpich_fast_wrapper, &state->shared, native, &member);
 
-    if (NULL == state->shared.coll) {
+    if (NULL == state->shared.ours) {
         teardown(state);
     }
     return status;
@@ -196,11 +197,11 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_host_t *host
 /* *status_p as mine and what is returned above. */
 static int open_comm(mpich_fast_comm_t *state, uint32_t server_label, fs_status_t *status_p)
 {
-    fs_host_t host = mpich_fast_host(state);
+    fs_native_t native = mpich_fast_host(state);
     int world_rank;
 
     mpi.Comm_rank(MPI_COMM_WORLD, &world_rank);
-    *status_p = mpich_fast_comm_open(state, &host, server_label, world_rank, *status_p);
+    *status_p = mpich_fast_comm_open(state, &native, server_label, world_rank, *status_p);
     return FS_OK == *status_p || FS_ERR_NOMEM == *status_p ? MPI_SUCCESS : error_code(*status_p);
 }
 
@@ -223,7 +224,7 @@ static int set_up(mpich_fast_comm_t *state, fs_status_t *status_p)
     if ((MPI_SUCCESS != mpich_fast_server_label(state, &server_label)
          || !mpich_fast_host_start(state))
         && FS_OK == *status_p) {
-        *status_p = FS_ERR_HOST;
+        *status_p = FS_ERR_NATIVE;
     }
     return open_comm(state, server_label, status_p);
 }
@@ -267,7 +268,7 @@ static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
     int mpi_errno;
 
     mpi_errno = set_up_in_silence(state, &status);
-    if (NULL == state->shared.coll) {
+    if (NULL == state->shared.ours) {
         teardown(state);
     }
     if (NULL == kept || FS_ERR_NOMEM == status) {

@@ -12,7 +12,7 @@ __attribute__((visibility("default"))) unsigned long long mpich_fast_counter(con
     const fs_wrapper_t *w = &mpich_fast_wrapper;
 
     if (0 == strncmp(name, calls_by, sizeof(calls_by) - 1)) {
-        for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+        for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
             if (0 == strcmp(name + sizeof(calls_by) - 1, fs_alg_name((fs_alg_t) alg))) {
                 return w->calls_by[alg];
             }

@@ -98,7 +98,7 @@ static fs_status_t convert(const mpich_fast_side_t *side, uint32_t r, uint64_t o
             mpi_errno = convert_part(side, r, k, skip, n, packed, unpack);
         }
     }
-    return MPI_SUCCESS == mpi_errno ? FS_OK : FS_ERR_HOST;
+    return MPI_SUCCESS == mpi_errno ? FS_OK : FS_ERR_NATIVE;
 }
 
 fs_status_t mpich_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,

@@ -21,7 +21,7 @@ static fs_status_t wait_for(MPI_Request request)
 
     while (!done) {
         if (MPI_SUCCESS != mpi.Test(&request, &done, MPI_STATUS_IGNORE)) {
-            return FS_ERR_HOST;
+            return FS_ERR_NATIVE;
         }
         if (!done) {
             if (NULL != mpich_fast_wrapper.net) {
@@ -43,7 +43,7 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
                           == mpi.Iallgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE,
                                             state->comm, &request)
                ? wait_for(request)
-               : FS_ERR_HOST;
+               : FS_ERR_NATIVE;
 }
 
 static fs_status_t agree(void *ctx, fs_status_t mine)
@@ -55,7 +55,7 @@ static fs_status_t agree(void *ctx, fs_status_t mine)
     return MPI_SUCCESS == mpi.Iallreduce(&in, &worst, 1, MPI_INT, MPI_MIN, state->comm, &request)
                    && FS_OK == wait_for(request)
                ? (fs_status_t) worst
-               : FS_ERR_HOST;
+               : FS_ERR_NATIVE;
 }
 
 /* A test drives MPICH as long as the request has not ended, whatever has come in for the user. A
@@ -193,7 +193,7 @@ static void p2p_cancel(void *ctx, void *handle)
     (void) mpi.Cancel(&request);
 }
 
-static const fs_host_p2p_t p2p = {
+static const fs_native_p2p_t p2p = {
     .n_tags = 32768, /* of an own communicator */
     .open = p2p_open,
     .isend = p2p_isend,
@@ -202,15 +202,15 @@ static const fs_host_p2p_t p2p = {
     .cancel = p2p_cancel,
 };
 
-fs_host_t mpich_fast_host(mpich_fast_comm_t *state)
+fs_native_t mpich_fast_host(mpich_fast_comm_t *state)
 {
-    fs_host_t host = fs_wrapper_host(&mpich_fast_wrapper, state);
+    fs_native_t native = fs_wrapper_native(&mpich_fast_wrapper, state);
 
-    host.allgather = allgather;
-    host.agree = agree;
-    host.progress = progress;
-    host.p2p = &p2p;
-    return host;
+    native.allgather = allgather;
+    native.agree = agree;
+    native.progress = progress;
+    native.p2p = &p2p;
+    return native;
 }
 
 /* ---- who is where ---- */

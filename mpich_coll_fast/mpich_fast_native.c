@@ -18,7 +18,7 @@ static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
         .comm = MPI_COMM_NULL, .own = MPI_COMM_NULL, .endless = MPI_REQUEST_NULL};
     mpich_fast_comm_t *kept = malloc(sizeof(*kept));
     mpich_fast_comm_t *state = NULL == kept ? &blank : kept;
-    fs_host_t host;
+    fs_native_t native;
     uint32_t label = (uint32_t) comm->node;
     fs_status_t status = NULL == kept ? FS_ERR_NOMEM : FS_OK;
 
@@ -28,11 +28,11 @@ static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
     if (NULL != kept) {
         *kept = blank;
     }
-    host = mpich_fast_native_host(comm->comm);
+    native = mpich_fast_native_host(comm->comm);
     if (NULL != world_server) {
         label = world_server[comm->world_rank];
     }
-    status = mpich_fast_comm_open(state, &host, label, comm->world_rank, status);
+    status = mpich_fast_comm_open(state, &native, label, comm->world_rank, status);
     if (NULL == kept || FS_OK != status) {
         free(kept);
         return mpich_fast_raise(MPI_COMM_NULL, FS_OK == status ? FS_ERR_NOMEM : status);

@@ -16,7 +16,7 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 {
     return MPI_SUCCESS == mpich_fast_services->allgather(ctx, in, (ptrdiff_t) len, out)
                ? FS_OK
-               : FS_ERR_HOST;
+               : FS_ERR_NATIVE;
 }
 
 static fs_status_t agree(void *ctx, fs_status_t mine)
@@ -24,7 +24,7 @@ static fs_status_t agree(void *ctx, fs_status_t mine)
     int worst;
 
     return MPI_SUCCESS == mpich_fast_services->least(ctx, mine, &worst) ? (fs_status_t) worst
-                                                                        : FS_ERR_HOST;
+                                                                        : FS_ERR_NATIVE;
 }
 
 static void progress(void *ctx)
@@ -76,7 +76,7 @@ static void p2p_cancel(void *ctx, void *request)
     mpich_fast_services->cancel(request);
 }
 
-static const fs_host_p2p_t p2p = {
+static const fs_native_p2p_t p2p = {
     .n_tags = 32768, /* of an own communicator */
     .open = p2p_open,
     .isend = p2p_isend,
@@ -85,15 +85,15 @@ static const fs_host_p2p_t p2p = {
     .cancel = p2p_cancel,
 };
 
-fs_host_t mpich_fast_native_host(void *comm)
+fs_native_t mpich_fast_native_host(void *comm)
 {
-    fs_host_t host = fs_wrapper_host(&mpich_fast_wrapper, comm);
+    fs_native_t native = fs_wrapper_native(&mpich_fast_wrapper, comm);
 
-    host.allgather = allgather;
-    host.agree = agree;
-    host.progress = progress;
-    host.p2p = &p2p;
-    return host;
+    native.allgather = allgather;
+    native.agree = agree;
+    native.progress = progress;
+    native.p2p = &p2p;
+    return native;
 }
 
 /* ---- datatypes ---- */

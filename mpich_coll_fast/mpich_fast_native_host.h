@@ -12,6 +12,6 @@ extern const mpich_fast_services_t *mpich_fast_services;
 extern const mpich_fast_engine_t mpich_fast_native_engine;
 
 /* comm: as MPICH knows it. */
-fs_host_t mpich_fast_native_host(void *comm);
+fs_native_t mpich_fast_native_host(void *comm);
 
 #endif

@@ -182,7 +182,7 @@ typedef struct neighbour {
     bool here;
 } neighbour_t;
 
-static neighbour_t look_at(int rank, int size)
+static neighbour_t probe_at(int rank, int size)
 {
     return rank < size ? (neighbour_t){rank, has_word(rank)} : (neighbour_t){-1, false};
 }
@@ -210,8 +210,8 @@ static int hear(neighbour_t from, int missing)
 /* The messages come before any of the user's between these two, so nobody takes one for another. */
 static int find_missing(int rank, int size)
 {
-    neighbour_t up = 0 == rank ? (neighbour_t){-1, false} : look_at((rank - 1) / 2, size);
-    neighbour_t left = look_at(2 * rank + 1, size), right = look_at(2 * rank + 2, size);
+    neighbour_t up = 0 == rank ? (neighbour_t){-1, false} : probe_at((rank - 1) / 2, size);
+    neighbour_t left = probe_at(2 * rank + 1, size), right = probe_at(2 * rank + 2, size);
     int missing = hear(right, hear(left, size));
 
     tell(up, missing);

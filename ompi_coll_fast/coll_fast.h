@@ -63,7 +63,7 @@ typedef struct mca_coll_fast_component_t {
     char *value[FAST_MAX_PARAMS]; /* of fs_params_info(k), as typed */
     char bad_value[512];          /* why they cannot be used, or "" */
     char standing[64];            /* the priority, and who is not below it */
-    char word[FS_WORD_MAX];       /* coll_fast_word.c */
+    char word[FS_SETTINGS_MAX];   /* coll_fast_word.c */
     fast_alike_t *alike;          /* [ranks of the job] or NULL */
     bool watches_finalize;        /* coll_fast_host.c */
     bool explained;               /* why a communicator is left to others */
@@ -129,7 +129,7 @@ void mca_coll_fast_complain(const char *format, ...) __opal_attribute_format__(_
 int mca_coll_fast_error(fs_status_t status);
 
 /* coll_fast_p2p.c: Open MPI's own messages */
-extern const fs_host_p2p_t mca_coll_fast_p2p;
+extern const fs_native_p2p_t mca_coll_fast_p2p;
 void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module);
 
 /* coll_fast_dtype.c: one side of a call */

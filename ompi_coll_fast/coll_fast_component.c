@@ -111,7 +111,7 @@ static void register_pvars(void)
 
     register_pvar("calls", "MPI_Alltoallv calls seen", MCA_BASE_PVAR_CLASS_COUNTER,
                   MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &w->calls);
-    for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+    for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
         char name[64], help[64];
 
         snprintf(name, sizeof(name), "calls_%s", fs_alg_name((fs_alg_t) alg));

@@ -81,7 +81,7 @@ fs_status_t mca_coll_fast_pack(const mca_coll_fast_side_t *side, uint32_t block,
         moved = pack_some(&convertor, offset, dst, len);
     }
     OBJ_DESTRUCT(&convertor);
-    return 0 == len ? FS_OK : FS_ERR_HOST;
+    return 0 == len ? FS_OK : FS_ERR_NATIVE;
 }
 
 fs_status_t mca_coll_fast_unpack(const mca_coll_fast_side_t *side, uint32_t block, uint64_t offset,
@@ -99,5 +99,5 @@ fs_status_t mca_coll_fast_unpack(const mca_coll_fast_side_t *side, uint32_t bloc
     opal_convertor_set_position(&convertor, &position);
     opal_convertor_unpack(&convertor, &iov, &n_iov, &moved);
     OBJ_DESTRUCT(&convertor);
-    return position == offset && moved == len ? FS_OK : FS_ERR_HOST;
+    return position == offset && moved == len ? FS_OK : FS_ERR_NATIVE;
 }

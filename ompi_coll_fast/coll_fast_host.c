@@ -76,7 +76,7 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
     int rc = module->native.allgather(in, (int) len, MPI_BYTE, out, (int) len, MPI_BYTE,
                                       module->comm, module->native.allgather_module);
 
-    return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_HOST;
+    return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_NATIVE;
 }
 
 static fs_status_t agree(void *ctx, fs_status_t mine)
@@ -86,7 +86,7 @@ static fs_status_t agree(void *ctx, fs_status_t mine)
     int rc = module->native.allreduce(&in, &worst, 1, MPI_INT, MPI_MIN, module->comm,
                                       module->native.allreduce_module);
 
-    return OMPI_SUCCESS == rc ? (fs_status_t) worst : FS_ERR_HOST;
+    return OMPI_SUCCESS == rc ? (fs_status_t) worst : FS_ERR_NATIVE;
 }
 
 static void host_progress(void *ctx)
@@ -170,17 +170,17 @@ static int watch_end(mca_coll_fast_module_t *module)
 int mca_coll_fast_setup(mca_coll_fast_module_t *module)
 {
     fs_wrapper_t *wrapper = &mca_coll_fast_component.wrapper;
-    fs_host_t host = fs_wrapper_host(wrapper, module);
+    fs_native_t native = fs_wrapper_native(wrapper, module);
     fs_member_t member = {.n_ranks = (uint32_t) ompi_comm_size(module->comm),
                           .rank = (uint32_t) ompi_comm_rank(module->comm),
                           .server_label = server_label(module->comm),
                           .world_rank = (uint32_t) ompi_comm_rank(&ompi_mpi_comm_world.comm),
                           .comm_name = module->comm->c_name};
 
-    host.allgather = allgather;
-    host.agree = agree;
-    host.progress = host_progress;
-    host.p2p = &mca_coll_fast_p2p;
+    native.allgather = allgather;
+    native.agree = agree;
+    native.progress = host_progress;
+    native.p2p = &mca_coll_fast_p2p;
     module->is_set_up = true;
     module->shared = (fs_wrapper_comm_t){.wrapper = wrapper,
                                          .name = module->comm->c_name,
@@ -193,7 +193,7 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
     if (MPI_SUCCESS != watch_end(module)) {
         member.status = FS_ERR_NOMEM;
     }
-    return FS_ERR_UNREACHABLE == fs_wrapper_open(wrapper, &module->shared, &host, &member)
+    return FS_ERR_UNREACHABLE == fs_wrapper_open(wrapper, &module->shared, &native, &member)
                ? mca_coll_fast_error(FS_ERR_UNREACHABLE)
                : OMPI_SUCCESS;
 }

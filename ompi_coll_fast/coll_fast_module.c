@@ -18,7 +18,7 @@ static void construct(mca_coll_fast_module_t *module)
     module->comm = NULL;
     module->native = (fast_native_t){.alltoallv = NULL};
     module->is_set_up = false;
-    module->shared = (fs_wrapper_comm_t){.coll = NULL};
+    module->shared = (fs_wrapper_comm_t){.ours = NULL};
     module->own = NULL;
 }
 

@@ -21,7 +21,7 @@ static fs_status_t p2p_open(void *ctx)
     mca_coll_fast_module_t *module = ctx;
     int rc = ompi_comm_split(module->comm, 0, ompi_comm_rank(module->comm), &module->own, false);
 
-    return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_HOST;
+    return OMPI_SUCCESS == rc ? FS_OK : FS_ERR_NATIVE;
 }
 
 void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module)
@@ -96,7 +96,7 @@ static void p2p_cancel(void *ctx, void *request)
     (void) ompi_request_cancel(request);
 }
 
-const fs_host_p2p_t mca_coll_fast_p2p = {
+const fs_native_p2p_t mca_coll_fast_p2p = {
     .n_tags = N_TAGS,
     .open = p2p_open,
     .isend = p2p_isend,

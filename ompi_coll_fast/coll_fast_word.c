@@ -45,7 +45,7 @@ void mca_coll_fast_leave_word(void)
     if ('\0' != c->bad_value[0]) {
         snprintf(c->word, sizeof(c->word), "%s", refusal);
     } else {
-        fs_wrapper_word(&c->wrapper, FS_VERSION, c->standing, c->word);
+        fs_wrapper_settings(&c->wrapper, FS_VERSION, c->standing, c->word);
     }
     OPAL_MODEX_SEND_VALUE(rc, FAST_PMIX_GLOBAL, KEY, c->word, FAST_PMIX_STRING);
     (void) rc; /* then the others miss it, and say so */
@@ -182,8 +182,8 @@ static void explain(ompi_communicator_t *comm, int rank)
     } else if (0 == strcmp(word, refusal)) {
         snprintf(why, sizeof(why), "rank %d refuses its parameters", rank);
     } else {
-        fs_wrapper_explain_words(mca_coll_fast_component.word, (uint32_t) ompi_comm_rank(comm),
-                                 word, (uint32_t) rank, why, sizeof(why));
+        fs_wrapper_explain_settings(mca_coll_fast_component.word, (uint32_t) ompi_comm_rank(comm),
+                                    word, (uint32_t) rank, why, sizeof(why));
     }
     mca_coll_fast_complain("not used on %s: %s", comm->c_name, why);
     free(word);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Fails when an include crosses base < sched < accel < exec < host, when base/, sched/ or sim/
+# Fails when an include crosses base < sched < accel < net < trace < engine < policy < comm < coll < wrapper, when base/, sched/ or sim/
 # could look at anything but their arguments, or when a library exports more or
 # less than its headers declare.
 #
@@ -71,26 +71,52 @@ fi
 # ---- includes ----
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
-base='"(base/)?fs_(arena|arith|assert|bits|digest|grow|json|status|value).h"|"fastsched.h"'
-sched="$base|\"sched/fs_[a-z_]*.h\""
+base='"(base/)?fs_(arena|arith|assert|bits|clock|digest|grow|json|status|strbuf|value).h"|"fastsched.h"'
 
-accel='<(dlfcn|pthread).h>|"accel/fs_[a-z]*.h"|"base/fs_library.h"|"fastsched_accel.h"'
+# FOLDER...: the headers in them.
+in_folders() { printf '"(%s)/fs_[a-z_0-9]*.h"' "$(echo "$*" | tr ' ' '|')"; }
 
-allow base "$pure|$base" "$lib"/base/fs_[!l]*.[ch]
+# FOLDER MORE FOLDER...: it may include itself, base, these folders, and headers of the pattern MORE.
+layer() {
+    folder=$1 more=$2
+    shift 2
+    allow "$folder" "$base|$more|$(in_folders "$folder" "$@")" "$lib/$folder"/*.[ch]
+}
+
+sched='sched/model sched/balance sched/decompose sched/plan sched/allreduce'
+anything='<[a-z_/]*.h>'
+public='"fastsched(_accel|_exec)?.h"'
+
+allow base "$pure|$base" "$lib"/base/fs_[!cl]*.[ch]
+allow fs_clock.h '<(stdint|time).h>' "$lib"/base/fs_clock.h
 allow fs_library "$pure|<dlfcn.h>|\"base/fs_library.h\"" "$lib"/base/fs_library.[ch]
-allow sched "$pure|$sched" "$lib"/sched/*.[ch]
-allow sched/papers "$pure|$sched|\"sched/papers/fs_[a-z_]*.h\"" "$lib"/sched/papers/*.[ch]
-allow sim "$pure|$sched|\"sim/fs_sim[a-z_]*.h\"" "$lib"/sim/*.[ch]
-allow 'a public header' "$pure|\"fastsched(_accel|_exec)?.h\"" "$lib"/fastsched*.h
-allow accel "$pure|$accel" "$lib"/accel/*.[ch]
+layer sched/model "$pure"
+layer sched/balance "$pure" sched/model
+layer sched/decompose "$pure" sched/model
+layer sched/plan "$pure" sched/model sched/balance sched/decompose
+layer sched/allreduce "$pure" sched/model sched/plan
+layer sched/papers "$pure" sched/model sched/balance sched/decompose
+layer sim "$pure" sched/model sched/balance sched/plan
+allow 'a public header' "$pure|$public" "$lib"/fastsched*.h
+layer accel "$pure|<(dlfcn|pthread).h>|\"base/fs_library.h\"|\"fastsched_accel.h\""
+layer net "$anything|\"base/fs_library.h\"|$public|\"fastsched_ucx.h\"" sched/model accel
+layer trace "$anything|$public" sched/model sched/plan
+layer engine "$pure|$public" sched/plan accel net trace
+layer policy "$pure"
+# shellcheck disable=SC2086 # words
+layer comm "$anything|$public" $sched accel net trace engine policy
+# shellcheck disable=SC2086
+layer coll "$anything|$public" $sched accel net trace engine policy comm
+# shellcheck disable=SC2086
+layer wrapper "$anything|$public" $sched accel net trace engine policy comm coll
 
-for file in "$lib"/exec/*.[ch] "$lib"/wrapper/*.[ch] "$lib"/fastsched*.h; do
+for file in "$lib"/[!t]*/*.[ch] "$lib"/trace/*.[ch] "$lib"/fastsched*.h; do
     case $file in
     */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_api.[ch] | */fs_ucx_config.[ch] | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
     *) outside='mpi|ompi|opal|ucp|uct|ucs|cuda|hip' ;;
     esac
     crossing=$(includes "$file" | grep -E " [<\"]($outside)([/._].*)?[>\"]$")
-    [ -z "$crossing" ] || complain "only the UCX files and the host may include:
+    [ -z "$crossing" ] || complain "only the UCX files and the wrappers may include:
 $crossing"
 done
 
@@ -99,7 +125,7 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h | grep -E '(col
 $crossing"
 
 # What is not installed and whose header is a contract.
-contracts='sched/fs_(balance|pattern|plan_check|straggler)|sched/papers/fs_hierarchy|sim/fs_sim|exec/fs_hwloc'
+contracts='sched/[a-z]*/fs_(balance|pattern|plan_check|straggler|hierarchy)|sim/fs_sim|net/fs_hwloc'
 crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE " \"(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?|$contracts)\.h\"$")
 [ -z "$crossing" ] || complain "the command may not know of the library:
 $crossing"
@@ -123,8 +149,8 @@ done
 impure='getenv|secure_getenv|clock.*|time|gettimeofday|nanosleep|usleep|rand.*|random|drand48|getpid|gethostname'
 impure="$impure|printf|fprintf|vprintf|puts|fopen|open|read|write|pthread_.*|exit"
 checked=0
-for object in "$build"/libfastsched/base/.libs/*.o "$build"/libfastsched/sched/.libs/*.o \
-    "$build"/libfastsched/sched/papers/.libs/*.o "$build"/libfastsched/sim/.libs/*.o; do
+for object in "$build"/libfastsched/base/.libs/*.o "$build"/libfastsched/sched/*/.libs/*.o \
+    "$build"/libfastsched/sim/.libs/*.o; do
     [ -f "$object" ] || continue
     [ "${object##*/}" != fs_json.o ] || continue
     checked=$((checked + 1))
@@ -174,7 +200,7 @@ if [ -e "$library" ]; then
     calls_itself "$library"
     without_papers "$library"
     # Without UCX, what its header declares is not there.
-    if [ -f "$build/libfastsched/exec/fs_ucx_api.lo" ]; then
+    if [ -f "$build/libfastsched/net/fs_ucx_api.lo" ]; then
         lacks 'in libfastsched.map but not defined' "$(in_map)" "$(exported "$library")"
     fi
 fi

@@ -33,7 +33,7 @@ make -j "$(nproc)" check TESTS='$(UNIT_TESTS)' >check.log 2>&1 || {
 }
 
 # Every file of sched/, even one that no test has touched.
-for file in "$source"/libfastsched/sched/*.c "$source"/libfastsched/sched/papers/*.c; do
+for file in "$source"/libfastsched/sched/*/*.c; do
     stem=$(basename "$file" .c)
     notes=$(find libfastsched/sched -name "*$stem.gcno" | awk -F/ -v want="$stem.gcno" '$NF == want' | head -n 1)
     [ -n "$notes" ] || { # for check_layers.sh to complain about
@@ -41,7 +41,7 @@ for file in "$source"/libfastsched/sched/*.c "$source"/libfastsched/sched/papers
         continue
     }
     ${GCOV:-gcov} -n "$notes" 2>/dev/null | awk -v name="$stem.c" '
-        /^File / { ours = $0 ~ "/sched/(papers/)?" name "\047$" }
+        /^File / { ours = $0 ~ "/sched/[a-z]+/" name "\047$" }
         ours && /^Lines executed:/ {
             sub("Lines executed:", ""); split($0, part, "% of ")
             print name, part[2], int(part[1] * part[2] / 100 + 0.5); ours = 0; found = 1

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void fs_line_say(fs_line_t *line, const char *format, ...)
+void fs_strbuf_add(fs_strbuf_t *line, const char *format, ...)
 {
     va_list args;
     int     n;

@@ -6,7 +6,7 @@
  * so that a call whose counts disagree ends with the names of the two ranks
  * instead of a hang or a truncated message.
  */
-#include "comm/fs_comm.h"
+#include "coll/fs_check_counts.h"
 
 #include "sched/model/fs_topo.h"
 
@@ -22,14 +22,14 @@ typedef struct disagreement {
 
 /* The lowest sender whose count for this rank is not what this rank expects.
  * counts is [n_ranks x n_ranks]: every rank's send_bytes. */
-static disagreement_t find_disagreement(const fs_coll_t *coll,
+static disagreement_t find_disagreement(const fs_comm_t *comm,
                                         const fs_call_t *call,
                                         const uint64_t  *counts)
 {
-    size_t n = coll->topo->n_ranks;
+    size_t n = comm->topo->n_ranks;
 
     for (uint32_t r = 0; r < n; ++r) {
-        uint64_t sent     = counts[r * n + coll->rank];
+        uint64_t sent     = counts[r * n + comm->rank];
         uint64_t expected = call->counts->recv_bytes[r];
 
         if (sent != expected) {
@@ -40,25 +40,25 @@ static disagreement_t find_disagreement(const fs_coll_t *coll,
 }
 
 /* counts [n_ranks x n_ranks] and all [n_ranks] are room for what is gathered. */
-static fs_status_t compare(fs_coll_t *coll, const fs_call_t *call,
+static fs_status_t compare(fs_comm_t *comm, const fs_call_t *call,
                            uint64_t *counts, disagreement_t *all)
 {
-    const fs_host_t *host = &coll->host;
-    size_t           n    = coll->topo->n_ranks;
-    fs_status_t    status = host->allgather(host->ctx, call->counts->send_bytes,
-                                            n * sizeof(*counts), counts);
+    const fs_native_t *native = &comm->native;
+    size_t             n      = comm->topo->n_ranks;
+    fs_status_t        status = native->allgather(
+               native->ctx, call->counts->send_bytes, n * sizeof(*counts), counts);
     disagreement_t mine;
 
     if (status == FS_OK) {
-        mine   = find_disagreement(coll, call, counts);
-        status = host->allgather(host->ctx, &mine, sizeof(mine), all);
+        mine   = find_disagreement(comm, call, counts);
+        status = native->allgather(native->ctx, &mine, sizeof(mine), all);
     }
     for (uint32_t r = 0; r < n && status == FS_OK; ++r) {
         if (all[r].found) {
-            snprintf(coll->error, sizeof(coll->error),
+            snprintf(comm->error, sizeof(comm->error),
                      "call %llu: rank %u sends %llu bytes to rank %u, which "
                      "expects %llu",
-                     (unsigned long long)coll->stats.calls, all[r].src,
+                     (unsigned long long)comm->stats.calls, all[r].src,
                      (unsigned long long)all[r].sent, r,
                      (unsigned long long)all[r].expected);
             status = FS_ERR_MISMATCH;
@@ -67,19 +67,19 @@ static fs_status_t compare(fs_coll_t *coll, const fs_call_t *call,
     return status;
 }
 
-fs_status_t fs_coll_check_counts(fs_coll_t *coll, const fs_call_t *call)
+fs_status_t fs_comm_check_counts(fs_comm_t *comm, const fs_call_t *call)
 {
-    const fs_host_t *host   = &coll->host;
-    size_t           n      = coll->topo->n_ranks;
-    uint64_t        *counts = calloc(n * n, sizeof(*counts));
-    disagreement_t  *all    = calloc(n, sizeof(*all));
-    fs_status_t      status = host->agree(
-             host->ctx, counts == NULL || all == NULL ? FS_ERR_NOMEM : FS_OK);
+    const fs_native_t *native = &comm->native;
+    size_t             n      = comm->topo->n_ranks;
+    uint64_t          *counts = calloc(n * n, sizeof(*counts));
+    disagreement_t    *all    = calloc(n, sizeof(*all));
+    fs_status_t        status = native->agree(
+               native->ctx, counts == NULL || all == NULL ? FS_ERR_NOMEM : FS_OK);
 
     if (status == FS_OK) {
-        status = compare(coll, call, counts, all);
+        status = compare(comm, call, counts, all);
     } else {
-        snprintf(coll->error, sizeof(coll->error),
+        snprintf(comm->error, sizeof(comm->error),
                  "a rank has no memory for the counts of all, see check");
     }
     free(counts);

@@ -3,14 +3,12 @@
 #ifndef FS_COLLECTIVE_H
 #define FS_COLLECTIVE_H
 
-#include "comm/fs_control.h"
-
-typedef struct fs_request fs_request_t;
+#include "comm/fs_comm.h"
 
 typedef struct fs_collective {
     const char *name; /* "MPI_Alltoallv" */
     /* What this rank says about the call, and about the one before. */
-    fs_meta_word_t (*word)(const fs_request_t *request);
+    fs_vote_t (*word)(const fs_request_t *request);
     /* All have spoken: choice, and what belongs to it. The same on every rank. */
     void (*decide)(fs_request_t *request);
     /* This rank's program. FS_OK, or what this rank alone fails at. */

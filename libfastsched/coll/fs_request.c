@@ -44,13 +44,13 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
         [FS_STEP_REPORT]  = "times for verbose",
         [FS_STEP_SLOWEST] = "times for verbose",
     };
-    fs_coll_t *coll = request->coll;
+    fs_comm_t *comm = request->comm;
 
-    coll->dead      = true;
-    coll->net->lost = true;
-    fs_request_explain(request, status, where[request->step], coll->error,
-                       sizeof(coll->error));
-    fs_exec_give_up(coll->exec);
+    comm->dead      = true;
+    comm->net->lost = true;
+    fs_request_explain(request, status, where[request->step], comm->error,
+                       sizeof(comm->error));
+    fs_exec_give_up(comm->exec);
     request->status      = status;
     request->deadline_ns = fs_now_ns() + LAST_NS;
     return FS_STEP_LAST;
@@ -61,8 +61,8 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
  * communicator has not. */
 static fs_step_t leave(fs_request_t *request)
 {
-    if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_HOST)) {
-        snprintf(request->coll->error, sizeof(request->coll->error),
+    if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_NATIVE)) {
+        snprintf(request->comm->error, sizeof(request->comm->error),
                  "a rank's buffers are on a device, and what serves this call "
                  "cannot use them there");
         return end(request, FS_ERR_UNSUPPORTED);
@@ -75,33 +75,34 @@ static fs_step_t leave(fs_request_t *request)
 /* For the trace. */
 static void enter(const fs_request_t *request, fs_trace_phase_t phase)
 {
-    if (request->coll->trace != NULL) {
-        fs_trace_enter(request->coll->trace, phase);
+    if (request->comm->trace != NULL) {
+        fs_trace_enter(request->comm->trace, phase);
     }
 }
 
 /* FS_INPROGRESS until all have spoken. */
 static fs_status_t hear_all(const fs_request_t *request)
 {
-    const fs_coll_t *coll = request->coll;
+    const fs_comm_t *comm = request->comm;
 
-    return fs_exec_lost_peer(coll->exec) == FS_NO_RANK
-               ? fs_meta_progress(coll->meta)
+    return fs_exec_lost_peer(comm->exec) == FS_NO_RANK
+               ? fs_control_progress(comm->control)
                : FS_ERR_PEER;
 }
 
 static fs_step_t begin(fs_request_t *request)
 {
-    fs_coll_t     *coll = request->coll;
-    fs_meta_word_t word;
-    fs_status_t    status;
+    fs_comm_t  *comm = request->comm;
+    fs_vote_t   word;
+    fs_status_t status;
 
-    if (coll->dead) {
+    if (comm->dead) {
         return end(request, FS_ERR_TRANSPORT);
     }
     enter(request, FS_TRACE_SUMMARY);
-    word   = request->collective->word(request);
-    status = fs_meta_start_summary(coll->meta, &word, request->call->counts);
+    word = request->collective->word(request);
+    status =
+        fs_control_start_summary(comm->control, &word, request->call->counts);
     return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
 }
 
@@ -129,7 +130,7 @@ static fs_status_t get_ready(fs_request_t *request)
         }
     }
     return status == FS_OK
-               ? fs_exec_reserve(request->coll->exec, request->plan->plan, call)
+               ? fs_exec_reserve(request->comm->exec, request->plan->plan, call)
                : status;
 }
 
@@ -137,41 +138,40 @@ static fs_status_t get_ready(fs_request_t *request)
  * each of them. Here the maximum is of the plans' sizes. */
 static fs_step_t ask(fs_request_t *request)
 {
-    fs_coll_t     *coll   = request->coll;
-    fs_meta_word_t mine   = {.flags = FS_FLAG_DECLINE};
-    fs_status_t    status = get_ready(request);
+    fs_comm_t  *comm   = request->comm;
+    fs_vote_t   mine   = {.flags = FS_FLAG_DECLINE};
+    fs_status_t status = get_ready(request);
 
     if (status == FS_OK) {
-        mine = (fs_meta_word_t){
-            .max_inter = fs_plan_cache_size(request->plan->plan),
-            .sum       = {request->plan->plan->digest, 0}};
+        mine = (fs_vote_t){.max_inter = fs_plan_cache_size(request->plan->plan),
+                           .sum       = {request->plan->plan->digest, 0}};
     } else {
         fs_request_fini(request);
     }
     enter(request, FS_TRACE_AGREE);
-    status = fs_meta_start_agree(coll->meta, &mine);
+    status = fs_control_start_agree(comm->control, &mine);
     return status == FS_OK ? FS_STEP_AGREE : lose(request, status);
 }
 
 static fs_step_t run(fs_request_t *request)
 {
-    fs_coll_t *coll = request->coll;
+    fs_comm_t *comm = request->comm;
 
     request->ran        = true;
     request->started_ns = fs_now_ns();
     enter(request, FS_TRACE_RUN);
-    fs_exec_start(coll->exec, request->plan->plan, request->call,
+    fs_exec_start(comm->exec, request->plan->plan, request->call,
                   request->number, request->flags & FS_FLAG_CONFIRMS);
     return FS_STEP_RUN;
 }
 
 static void trace_decision(const fs_request_t *request)
 {
-    const fs_coll_t *coll   = request->coll;
-    fs_plan_params_t params = fs_params_plan(&coll->params);
+    const fs_comm_t *comm   = request->comm;
+    fs_plan_params_t params = fs_params_plan(&comm->params);
 
-    if (coll->trace != NULL) {
-        fs_trace_decision(coll->trace, &request->outcome.choice,
+    if (comm->trace != NULL) {
+        fs_trace_decision(comm->trace, &request->outcome.choice,
                           &request->outcome.traffic, &params);
     }
 }
@@ -180,20 +180,20 @@ static void trace_decision(const fs_request_t *request)
  * at once. */
 static fs_step_t conclude(fs_request_t *request)
 {
-    fs_coll_t  *coll   = request->coll;
+    fs_comm_t  *comm   = request->comm;
     fs_status_t status = hear_all(request);
 
     if (status == FS_INPROGRESS) {
         return FS_STEP_SUMMARY;
     }
     request->outcome.decided_ns = fs_now_ns();
-    coll->stats.summary_ns += request->outcome.decided_ns -
+    comm->stats.summary_ns += request->outcome.decided_ns -
                               request->outcome.entered_ns;
-    coll->stats.meta_bytes = fs_meta_wire_bytes(coll->meta);
+    comm->stats.meta_bytes = fs_control_wire_bytes(comm->control);
     if (status != FS_OK) {
         return lose(request, status);
     }
-    request->flags = fs_meta_word(coll->meta)->flags;
+    request->flags = fs_control_vote(comm->control)->flags;
     if (request->flags & FS_FLAG_REFUSES) {
         return leave(request);
     }
@@ -201,7 +201,7 @@ static fs_step_t conclude(fs_request_t *request)
     request->outcome.summarised = true;
     request->collective->decide(request);
     trace_decision(request);
-    return request->outcome.choice.alg == FS_ALG_HOST ? leave(request)
+    return request->outcome.choice.alg == FS_ALG_NATIVE ? leave(request)
            : request->outcome.recalled && !(request->flags & FS_FLAG_PREPARES)
                ? run(request)
                : ask(request);
@@ -210,7 +210,7 @@ static fs_step_t conclude(fs_request_t *request)
 /* Keep a new plan for the next call with the same counts. */
 static void keep(fs_request_t *request, uint64_t size)
 {
-    fs_coll_t        *coll   = request->coll;
+    fs_comm_t        *comm   = request->comm;
     fs_cached_plan_t *cached = request->plan;
 
     cached->key     = request->key;
@@ -218,15 +218,15 @@ static void keep(fs_request_t *request, uint64_t size)
     cached->choice  = request->outcome.choice;
     cached->traffic = request->outcome.traffic;
     cached->bound   = request->outcome.bound;
-    fs_plan_cache_add(&coll->cache, coll->params.plan_cache, cached);
+    fs_plan_cache_add(&comm->cache, comm->params.plan_cache, cached);
 }
 
 static fs_step_t hear_plans(fs_request_t *request)
 {
-    const fs_coll_t      *coll   = request->coll;
-    const fs_meta_word_t *all    = fs_meta_word(coll->meta);
-    fs_status_t           status = hear_all(request);
-    uint64_t              digest;
+    const fs_comm_t *comm   = request->comm;
+    const fs_vote_t *all    = fs_control_vote(comm->control);
+    fs_status_t      status = hear_all(request);
+    uint64_t         digest;
 
     if (status == FS_INPROGRESS) {
         return FS_STEP_AGREE;
@@ -236,8 +236,8 @@ static fs_step_t hear_plans(fs_request_t *request)
     }
     digest = request->plan != NULL ? request->plan->plan->digest : 0;
     if (all->flags & FS_FLAG_DECLINE ||
-        all->sum[0] != digest * coll->topo->n_ranks) {
-        request->outcome.choice.alg    = FS_ALG_HOST;
+        all->sum[0] != digest * comm->topo->n_ranks) {
+        request->outcome.choice.alg    = FS_ALG_NATIVE;
         request->outcome.choice.reason = "a rank could not plan";
         return leave(request);
     }
@@ -252,7 +252,7 @@ static fs_step_t hear_plans(fs_request_t *request)
 /* After an error, give the network a little time to let go of the buffers. */
 static fs_status_t run_on(fs_request_t *request)
 {
-    fs_exec_t  *exec   = request->coll->exec;
+    fs_exec_t  *exec   = request->comm->exec;
     fs_status_t status = fs_exec_progress(exec), error = fs_exec_error(exec);
 
     if (status != FS_INPROGRESS || error == FS_OK) {
@@ -266,25 +266,25 @@ static fs_status_t run_on(fs_request_t *request)
 
 static void count(fs_request_t *request, uint64_t ended_ns)
 {
-    fs_coll_t       *coll  = request->coll;
-    fs_coll_stats_t *stats = &coll->stats;
+    fs_comm_t       *comm  = request->comm;
+    fs_comm_stats_t *stats = &comm->stats;
     const fs_plan_t *plan  = request->plan->plan;
 
     ++stats->calls_by[plan->alg];
     stats->inter_bytes += request->outcome.traffic.inter_bytes;
     stats->moved_bytes += plan->moved_gather + plan->moved_redist;
     stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
-    stats->peak_senders = fs_exec_peak_senders(coll->exec);
-    stats->copy_ns      = fs_exec_copy_ns(coll->exec);
+    stats->peak_senders = fs_exec_peak_senders(comm->exec);
+    stats->copy_ns      = fs_exec_copy_ns(comm->exec);
     stats->plan_ns += request->started_ns - request->outcome.decided_ns;
     stats->run_ns += ended_ns - request->started_ns;
     /* Without stages the busiest server has about one round per other. */
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
-    coll->last                 = (fs_last_call_t){
+    comm->last                 = (fs_last_call_t){
                         .question   = request->outcome.question,
                         .run        = {plan->total_per_lane,
-                plan->n_stages > 0 ? plan->n_stages : coll->topo->n_servers - 1,
+                plan->n_stages > 0 ? plan->n_stages : comm->topo->n_servers - 1,
                                        ended_ns - request->outcome.decided_ns},
                         .summary_ns = request->outcome.decided_ns -
                                       request->outcome.entered_ns};
@@ -301,7 +301,7 @@ static fs_step_t execute(fs_request_t *request)
         return lose(request, status);
     }
     count(request, fs_now_ns());
-    if (request->coll->params.verbose == 0) {
+    if (request->comm->params.verbose == 0) {
         return end(request, FS_OK);
     }
     enter(request, FS_TRACE_REPORT);
@@ -312,8 +312,8 @@ static fs_step_t execute(fs_request_t *request)
 
 static fs_step_t report(fs_request_t *request)
 {
-    fs_meta_word_t mine = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
-    fs_status_t    status = fs_meta_start_agree(request->coll->meta, &mine);
+    fs_vote_t   mine   = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
+    fs_status_t status = fs_control_start_agree(request->comm->control, &mine);
 
     return status == FS_OK ? FS_STEP_SLOWEST : lose(request, status);
 }
@@ -328,7 +328,8 @@ static fs_step_t hear_times(fs_request_t *request)
     if (status != FS_OK) {
         return lose(request, status);
     }
-    request->outcome.slowest_ns = fs_meta_word(request->coll->meta)->max_ns;
+    request->outcome.slowest_ns =
+        fs_control_vote(request->comm->control)->max_ns;
     return end(request, FS_OK);
 }
 
@@ -337,7 +338,7 @@ static fs_step_t hear_times(fs_request_t *request)
 /* Until the words are out that we have given up, for a little time. */
 static fs_step_t tell(fs_request_t *request)
 {
-    return request->coll->transport->n_grants_out > 0 &&
+    return request->comm->transport->n_grants_out > 0 &&
                    fs_now_ns() < request->deadline_ns
                ? FS_STEP_LAST
                : FS_STEP_DONE;
@@ -375,23 +376,23 @@ static void move(fs_request_t *request, bool look)
 
 static void turn(fs_task_t *task, bool look)
 {
-    fs_coll_t    *coll = (fs_coll_t *)task;
+    fs_comm_t    *comm = (fs_comm_t *)task;
     fs_request_t *first;
 
-    while ((first = coll->first) != NULL) {
+    while ((first = comm->first) != NULL) {
         move(first, look);
         if (first->step != FS_STEP_DONE) {
             return;
         }
-        coll->first = first->next;
+        comm->first = first->next;
     }
-    fs_net_remove(coll->net, task);
+    fs_net_remove(comm->net, task);
 }
 
-void fs_request_init(fs_request_t *request, fs_coll_t *coll,
+void fs_request_init(fs_request_t *request, fs_comm_t *comm,
                      const fs_collective_t *collective, const fs_call_t *call)
 {
-    *request = (fs_request_t){.coll               = coll,
+    *request = (fs_request_t){.comm               = comm,
                               .collective         = collective,
                               .call               = call,
                               .outcome.entered_ns = fs_now_ns()};
@@ -404,9 +405,9 @@ void fs_request_fini(fs_request_t *request)
 }
 
 /* The last of the queue. */
-static fs_request_t **find_end(fs_coll_t *coll)
+static fs_request_t **find_end(fs_comm_t *comm)
 {
-    fs_request_t **at = &coll->first;
+    fs_request_t **at = &comm->first;
 
     while (*at != NULL) {
         at = &(*at)->next;
@@ -416,28 +417,28 @@ static fs_request_t **find_end(fs_coll_t *coll)
 
 void fs_request_post(fs_request_t *request, fs_step_t step)
 {
-    fs_coll_t *coll = request->coll;
+    fs_comm_t *comm = request->comm;
 
-    pthread_mutex_lock(&coll->net->lock);
+    pthread_mutex_lock(&comm->net->lock);
     if (step == FS_STEP_BEGIN) {
-        request->number = ++coll->n_requests;
+        request->number = ++comm->n_requests;
     }
     request->step = step;
     request->next = NULL;
-    if (coll->first == NULL) {
-        coll->task.turn = turn;
-        fs_net_add(coll->net, &coll->task);
+    if (comm->first == NULL) {
+        comm->task.turn = turn;
+        fs_net_add(comm->net, &comm->task);
     }
-    *find_end(coll) = request;
-    turn(&coll->task, false);
-    pthread_mutex_unlock(&coll->net->lock);
+    *find_end(comm) = request;
+    turn(&comm->task, false);
+    pthread_mutex_unlock(&comm->net->lock);
 }
 
 /* Our network first, the MPI's now and then and whenever ours is idle. */
 fs_status_t fs_request_wait(fs_request_t *request)
 {
-    fs_coll_t *coll = request->coll;
-    fs_net_t  *net  = coll->net;
+    fs_comm_t *comm = request->comm;
+    fs_net_t  *net  = comm->net;
 
     pthread_mutex_lock(&net->lock);
     ++net->n_waiting;
@@ -446,7 +447,7 @@ fs_status_t fs_request_wait(fs_request_t *request)
 
         if (request->step != FS_STEP_DONE && fs_net_is_quiet(events, turns)) {
             pthread_mutex_unlock(&net->lock);
-            coll->host.progress(coll->host.ctx);
+            comm->native.progress(comm->native.ctx);
             pthread_mutex_lock(&net->lock);
         }
     }

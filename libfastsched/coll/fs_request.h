@@ -27,7 +27,7 @@ typedef enum fs_step {
 } fs_step_t;
 
 struct fs_request {
-    fs_coll_t             *coll;
+    fs_comm_t             *comm;
     const fs_collective_t *collective;
     const fs_call_t       *call;   /* borrowed until DONE */
     fs_request_t          *next;   /* in the queue */
@@ -46,16 +46,16 @@ struct fs_request {
 
 /* What ranks tell each other in flags; one is enough. */
 enum {
-    FS_FLAG_DECLINE  = 1,  /* this rank cannot run the call */
-    FS_FLAG_PREPARES = 2,  /* it has to prepare the call, which may fail */
-    FS_FLAG_MISSED   = 4,  /* it has seen a large call go without a summary */
-    FS_FLAG_REFUSES  = 8,  /* nobody can run the call, see FS_CONSENT_NO */
-    FS_FLAG_NO_HOST  = 16, /* the host cannot, see FS_CONSENT_OURS */
-    FS_FLAG_CONFIRMS = 32  /* what it sends needs it, fs_net_t.local_arrives */
+    FS_FLAG_DECLINE   = 1,  /* this rank cannot run the call */
+    FS_FLAG_PREPARES  = 2,  /* it has to prepare the call, which may fail */
+    FS_FLAG_MISSED    = 4,  /* it has seen a large call go without a summary */
+    FS_FLAG_REFUSES   = 8,  /* nobody can run the call, see FS_CONSENT_NO */
+    FS_FLAG_NO_NATIVE = 16, /* the host cannot, see FS_CONSENT_OURS */
+    FS_FLAG_CONFIRMS  = 32  /* what it sends needs it, fs_net_t.local_arrives */
 };
 
 /* A new operation; call is borrowed. */
-void fs_request_init(fs_request_t *request, fs_coll_t *coll,
+void fs_request_init(fs_request_t *request, fs_comm_t *comm,
                      const fs_collective_t *collective, const fs_call_t *call);
 
 /* Put it at the end of the queue, to begin with a step: BEGIN, or REPORT. The

@@ -10,10 +10,10 @@
 
 /* ---- words ---- */
 
-static void say_rank(fs_line_t *line, const fs_coll_t *coll, uint32_t rank)
+static void say_rank(fs_strbuf_t *line, const fs_comm_t *comm, uint32_t rank)
 {
-    fs_line_say(line, "rank %u on server %u", rank,
-                fs_topo_server(coll->topo, rank));
+    fs_strbuf_add(line, "rank %u on server %u", rank,
+                  fs_topo_server(comm->topo, rank));
 }
 
 /* ---- what a rank waits for ---- */
@@ -62,11 +62,11 @@ static lag_t find_lag(const fs_exec_t *exec, fs_op_kind_t kind)
     return lag;
 }
 
-static void say_lag(fs_line_t *line, const fs_coll_t *coll, const lag_t *lag)
+static void say_lag(fs_strbuf_t *line, const fs_comm_t *comm, const lag_t *lag)
 {
-    fs_line_say(line, "; waits for ");
-    say_rank(line, coll, lag->op->peer);
-    fs_line_say(
+    fs_strbuf_add(line, "; waits for ");
+    say_rank(line, comm, lag->op->peer);
+    fs_strbuf_add(
         line, " to %s message %u of %u, stage %u of %u, %llu of %llu bytes %s",
         lag->op->kind == FS_OP_SEND ? "take" : "send", lag->op->seq + 1,
         lag->n_messages, lag->stage, lag->n_stages,
@@ -74,13 +74,13 @@ static void say_lag(fs_line_t *line, const fs_coll_t *coll, const lag_t *lag)
         lag->op->kind == FS_OP_SEND ? "sent" : "here");
 }
 
-static bool say_unconfirmed(fs_line_t *line, const fs_coll_t *coll)
+static bool say_unconfirmed(fs_strbuf_t *line, const fs_comm_t *comm)
 {
-    for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
-        if (!fs_exec_is_confirmed(coll->exec, r)) {
-            fs_line_say(line, "; waits for ");
-            say_rank(line, coll, r);
-            fs_line_say(line, " to say that all has arrived");
+    for (uint32_t r = 0; r < fs_topo_n_ranks(comm->topo); ++r) {
+        if (!fs_exec_is_confirmed(comm->exec, r)) {
+            fs_strbuf_add(line, "; waits for ");
+            say_rank(line, comm, r);
+            fs_strbuf_add(line, " to say that all has arrived");
             return true;
         }
     }
@@ -88,51 +88,51 @@ static bool say_unconfirmed(fs_line_t *line, const fs_coll_t *coll)
 }
 
 /* The oldest message inside the server. */
-static void say_local(fs_line_t *line, const fs_coll_t *coll)
+static void say_local(fs_strbuf_t *line, const fs_comm_t *comm)
 {
-    const fs_plan_t *plan = fs_exec_plan(coll->exec);
+    const fs_plan_t *plan = fs_exec_plan(comm->exec);
 
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         const fs_op_t *op = &plan->ops[k];
 
         if (fs_op_is_message(op) && !fs_op_is_wire(op) &&
-            fs_exec_is_ready(coll->exec, k) &&
-            !fs_exec_is_done(coll->exec, k)) {
-            fs_line_say(line, "; waits for ");
-            say_rank(line, coll, op->peer);
-            fs_line_say(line, ", its own");
+            fs_exec_is_ready(comm->exec, k) &&
+            !fs_exec_is_done(comm->exec, k)) {
+            fs_strbuf_add(line, "; waits for ");
+            say_rank(line, comm, op->peer);
+            fs_strbuf_add(line, ", its own");
             return;
         }
     }
 }
 
-static void say_program(fs_line_t *line, const fs_coll_t *coll)
+static void say_program(fs_strbuf_t *line, const fs_comm_t *comm)
 {
-    lag_t recv = find_lag(coll->exec, FS_OP_RECV);
-    lag_t send = find_lag(coll->exec, FS_OP_SEND);
+    lag_t recv = find_lag(comm->exec, FS_OP_RECV);
+    lag_t send = find_lag(comm->exec, FS_OP_SEND);
 
     if (recv.ready) {
-        say_lag(line, coll, &recv);
+        say_lag(line, comm, &recv);
     }
     if (send.ready) {
-        say_lag(line, coll, &send);
+        say_lag(line, comm, &send);
     }
     if ((recv.op != NULL && !recv.ready) || (send.op != NULL && !send.ready)) {
-        say_local(line, coll);
+        say_local(line, comm);
     }
-    if (recv.op == NULL && send.op == NULL && !say_unconfirmed(line, coll)) {
-        say_local(line, coll);
+    if (recv.op == NULL && send.op == NULL && !say_unconfirmed(line, comm)) {
+        say_local(line, comm);
     }
 }
 
-static void say_missing_words(fs_line_t *line, const fs_coll_t *coll)
+static void say_missing_words(fs_strbuf_t *line, const fs_comm_t *comm)
 {
     bool first = true;
 
-    for (uint32_t r = 0; r < fs_topo_n_ranks(coll->topo); ++r) {
-        if (fs_meta_awaits(coll->meta, r)) {
-            fs_line_say(line, first ? "; no summary yet from " : ", ");
-            say_rank(line, coll, r);
+    for (uint32_t r = 0; r < fs_topo_n_ranks(comm->topo); ++r) {
+        if (fs_control_awaits(comm->control, r)) {
+            fs_strbuf_add(line, first ? "; no summary yet from " : ", ");
+            say_rank(line, comm, r);
             first = false;
         }
     }
@@ -141,29 +141,29 @@ static void say_missing_words(fs_line_t *line, const fs_coll_t *coll)
 void fs_request_explain(const fs_request_t *request, fs_status_t status,
                         const char *where, char *text, size_t text_len)
 {
-    const fs_coll_t *coll = request->coll;
-    const fs_plan_t *plan = fs_exec_plan(coll->exec);
-    fs_line_t        line = {text, text_len, 0};
+    const fs_comm_t *comm = request->comm;
+    const fs_plan_t *plan = fs_exec_plan(comm->exec);
+    fs_strbuf_t      line = {text, text_len, 0};
     uint32_t         culprit;
 
-    say_rank(&line, coll, coll->rank);
-    fs_line_say(&line, ", %s: %s", where, fs_strerror(status));
+    say_rank(&line, comm, comm->rank);
+    fs_strbuf_add(&line, ", %s: %s", where, fs_strerror(status));
     if (status == FS_ERR_STALLED) {
-        fs_line_say(&line, " (%u s)", coll->params.watchdog);
+        fs_strbuf_add(&line, " (%u s)", comm->params.watchdog);
     } else if (status == FS_ERR_PEER) {
-        fs_line_say(&line, ": ");
-        say_rank(&line, coll, fs_exec_lost_peer(coll->exec));
+        fs_strbuf_add(&line, ": ");
+        say_rank(&line, comm, fs_exec_lost_peer(comm->exec));
     }
     if (plan == NULL) {
-        say_missing_words(&line, coll);
+        say_missing_words(&line, comm);
         return;
     }
-    culprit = fs_exec_culprit(coll->exec);
+    culprit = fs_exec_culprit(comm->exec);
     if (culprit != FS_NO_OP && fs_op_is_message(&plan->ops[culprit])) {
-        fs_line_say(&line, ", with ");
-        say_rank(&line, coll, plan->ops[culprit].peer);
+        fs_strbuf_add(&line, ", with ");
+        say_rank(&line, comm, plan->ops[culprit].peer);
     }
-    say_program(&line, coll);
+    say_program(&line, comm);
 }
 
 /* ---- the watch ---- */
@@ -171,51 +171,52 @@ void fs_request_explain(const fs_request_t *request, fs_status_t status,
 void fs_request_watch_start(fs_request_t *request)
 {
     fs_watchdog_start(&request->watchdog,
-                      request->coll->params.watchdog * UINT64_C(1000000000),
+                      request->comm->params.watchdog * UINT64_C(1000000000),
                       fs_now_ns());
 }
 
 /* The others may enter as late as they like. */
-static void warn(const fs_coll_t *coll)
+static void warn(const fs_comm_t *comm)
 {
-    char      text[512];
-    fs_line_t line = {text, sizeof(text), 0};
+    char        text[512];
+    fs_strbuf_t line = {text, sizeof(text), 0};
 
-    if (coll->host.warn == NULL) {
+    if (comm->native.warn == NULL) {
         return;
     }
-    say_rank(&line, coll, coll->rank);
-    fs_line_say(&line, " has been waiting in call %llu for %u s (not an error)",
-                (unsigned long long)coll->stats.calls, coll->params.watchdog);
-    say_missing_words(&line, coll);
-    coll->host.warn(coll->host.process, text);
+    say_rank(&line, comm, comm->rank);
+    fs_strbuf_add(&line,
+                  " has been waiting in call %llu for %u s (not an error)",
+                  (unsigned long long)comm->stats.calls, comm->params.watchdog);
+    say_missing_words(&line, comm);
+    comm->native.warn(comm->native.process, text);
 }
 
 static fs_status_t stall(const fs_request_t *request)
 {
-    const fs_coll_t *coll = request->coll;
+    const fs_comm_t *comm = request->comm;
 
     if (!request->outcome.summarised) {
-        warn(coll);
+        warn(comm);
         return FS_INPROGRESS;
     }
-    if (fs_exec_plan(coll->exec) == NULL) {
+    if (fs_exec_plan(comm->exec) == NULL) {
         return FS_ERR_STALLED;
     }
-    fs_exec_abort(coll->exec, FS_ERR_STALLED);
+    fs_exec_abort(comm->exec, FS_ERR_STALLED);
     return FS_INPROGRESS;
 }
 
 fs_status_t fs_request_watch(fs_request_t *request)
 {
-    const fs_coll_t *coll = request->coll;
+    const fs_comm_t *comm = request->comm;
 
     switch (
-        fs_watchdog_look(&request->watchdog, coll->net->events, fs_now_ns())) {
+        fs_watchdog_look(&request->watchdog, comm->net->events, fs_now_ns())) {
     case FS_WATCHDOG_FINE:
         break;
     case FS_WATCHDOG_BEAT:
-        fs_exec_beat(coll->exec);
+        fs_exec_beat(comm->exec);
         break;
     case FS_WATCHDOG_STALL:
         return stall(request);

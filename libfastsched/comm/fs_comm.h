@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files about one communicator share. */
-#ifndef FS_COLL_H
-#define FS_COLL_H
+#ifndef FS_COMM_H
+#define FS_COMM_H
 
 #include "accel/fs_accel.h"
 #include "policy/fs_calibration.h"
-#include "coll/fs_collective.h"
+#include "comm/fs_control.h"
 #include "engine/fs_exec.h"
 #include "policy/fs_tuner.h"
 #include "policy/fs_plan_cache.h"
 #include "policy/fs_backoff.h"
 #include "net/fs_shm.h"
 #include "net/fs_transport.h"
+
+typedef struct fs_request fs_request_t;
 
 /* What has become of a call, or is about to. */
 typedef struct fs_outcome {
@@ -23,7 +25,7 @@ typedef struct fs_outcome {
     fs_choice_t         choice;
     fs_traffic_t        traffic;
     uint64_t            bound; /* fs_traffic_lower_bound() */
-    fs_guard_question_t question;
+    fs_tuner_question_t question;
     fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
     uint32_t            n_stages;
 } fs_outcome_t;
@@ -31,58 +33,53 @@ typedef struct fs_outcome {
 /* What the next summary says of a call: times on this rank, 0 if unknown; and what
  * they are to tell. */
 typedef struct fs_last_call {
-    fs_guard_question_t question;
+    fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
     uint64_t            summary_ns;
 } fs_last_call_t;
 
-struct fs_coll {
+struct fs_comm {
     fs_task_t task; /* first; on the net's list while the queue is not empty */
     fs_request_t   *first; /* of the queue */
     uint32_t        n_requests;
     fs_outcome_t    outcome; /* of the last blocking call */
     fs_net_t       *net;
     fs_net_t       *own_net; /* the same, if it serves this one alone */
-    fs_host_t       host;
+    fs_native_t     native;
     fs_params_t     params;
     fs_topo_t      *topo;
     fs_transport_t *transport;
-    fs_shm_t        shm; /* under meta */
-    fs_meta_t      *meta;
+    fs_shm_t        shm; /* under control */
+    fs_control_t   *control;
     fs_exec_t      *exec;
     fs_trace_t     *trace; /* NULL: off */
     uint32_t        rank;
     bool            dead;
     char            error[512];
-    fs_coll_stats_t stats;
+    fs_comm_stats_t stats;
     /* Of all ranks, [n_ranks], for the farewell; NULL without parameter stats,
      * and on one server. */
-    fs_coll_stats_t *all_stats;
+    fs_comm_stats_t *all_stats;
     uint64_t id; /* the same on all ranks, another for each communicator */
     /* fs_wrapper.c: */
     const char *comm_name;
-    fs_coll_t  *next; /* of those that have had no farewell yet */
+    fs_comm_t  *next; /* of those that have had no farewell yet */
     /* From call to call; equal on every rank but for what fs_backoff.h says. */
     fs_plan_cache_t  cache;
-    fs_quiet_t       quiet;
-    fs_guard_t       guard;
+    fs_backoff_t     backoff;
+    fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;
 };
 
 /* Kinds of device memory that messages of this communicator may be in, as the
  * network and parameter accel_direct allow: bits 1 << fs_mem_kind_t. Local. */
-unsigned fs_coll_mem_kinds(const fs_coll_t *coll);
+unsigned fs_comm_mem_kinds(const fs_comm_t *comm);
 
-/* To the host's algorithm, and why. */
-fs_choice_t fs_coll_leave(const char *reason);
-
-/* Compare all counts of a call, before anything moves (parameter check).
- * Collective. FS_OK; FS_ERR_MISMATCH on every rank, coll->error names the
- * pair; FS_ERR_NOMEM; FS_ERR_HOST. */
-fs_status_t fs_coll_check_counts(fs_coll_t *coll, const fs_call_t *call);
+/* To the native algorithm, and why. */
+fs_choice_t fs_comm_leave(const char *reason);
 
 /* Write the trace, if there is one; a failure is told to the host. */
-void fs_coll_write_trace(fs_coll_t *coll);
+void fs_comm_write_trace(fs_comm_t *comm);
 
 #endif

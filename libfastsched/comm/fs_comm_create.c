@@ -38,8 +38,8 @@ typedef struct value {
 } value_t;
 
 typedef struct creation {
-    fs_coll_t         *coll;
-    const fs_host_t   *host;
+    fs_comm_t         *comm;
+    const fs_native_t *native;
     const fs_member_t *member;
     card_t            *cards;     /* [n_ranks] */
     fs_net_hello_t    *hellos;    /* [n_ranks] */
@@ -61,7 +61,7 @@ static fs_status_t creation_init(creation_t *c)
 {
     size_t n = c->member->n_ranks;
 
-    c->coll     = calloc(1, sizeof(*c->coll));
+    c->comm     = calloc(1, sizeof(*c->comm));
     c->cards    = calloc(n, sizeof(*c->cards));
     c->hellos   = calloc(n, sizeof(*c->hellos));
     c->verdicts = calloc(n, sizeof(*c->verdicts));
@@ -70,7 +70,7 @@ static fs_status_t creation_init(creation_t *c)
     c->nic      = calloc(n, sizeof(*c->nic));
     c->values   = calloc(n, sizeof(*c->values));
     c->reach    = calloc(n, sizeof(*c->reach));
-    return c->coll != NULL && c->cards != NULL && c->hellos != NULL &&
+    return c->comm != NULL && c->cards != NULL && c->hellos != NULL &&
                    c->verdicts != NULL && c->labels != NULL &&
                    c->nics != NULL && c->nic != NULL && c->values != NULL &&
                    c->reach != NULL
@@ -101,36 +101,36 @@ static fs_status_t explain(creation_t *c, fs_status_t status, const char *text,
 static fs_status_t gather(creation_t *c, const void *mine, size_t len,
                           void *all)
 {
-    return c->host->allgather(c->host->ctx, mine, len, all) == FS_OK
+    return c->native->allgather(c->native->ctx, mine, len, all) == FS_OK
                ? FS_OK
-               : explain(c, FS_ERR_HOST, "an allgather of the MPI failed", 0,
+               : explain(c, FS_ERR_NATIVE, "an allgather of the MPI failed", 0,
                          0);
 }
 
-static void warn(const fs_coll_t *coll, const char *line)
+static void warn(const fs_comm_t *comm, const char *line)
 {
-    if (coll->host.warn != NULL) {
-        coll->host.warn(coll->host.process, line);
+    if (comm->native.warn != NULL) {
+        comm->native.warn(comm->native.process, line);
     }
 }
 
 /* The first rank without a network says why, for all. */
-static void explain_no_net(const fs_coll_t *coll)
+static void explain_no_net(const fs_comm_t *comm)
 {
-    const fs_host_t *host = &coll->host;
-    char             line[400];
+    const fs_native_t *native = &comm->native;
+    char               line[400];
 
-    if (coll->net == NULL && host->why_no_net != NULL) {
+    if (comm->net == NULL && native->why_no_net != NULL) {
         snprintf(line, sizeof(line), "UCX cannot be used: %s",
-                 host->why_no_net(host->process));
-        warn(coll, line);
+                 native->why_no_net(native->process));
+        warn(comm, line);
     }
 }
 
 /* An error of one rank alone, mostly for want of memory, is everybody's. */
 static fs_status_t agree(creation_t *c, fs_status_t status)
 {
-    status = c->host->agree(c->host->ctx, status);
+    status = c->native->agree(c->native->ctx, status);
     if (status != FS_OK) {
         snprintf(c->why, c->why_len, "a rank has failed: %s",
                  fs_strerror(status));
@@ -148,8 +148,8 @@ static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
         status = (fs_status_t)c->verdicts[r].status;
         if (status == FS_ERR_UNREACHABLE && c->verdicts[r].peer == r) {
             explain(c, status, "rank %u has no network", r, 0);
-            if (r == c->coll->rank) {
-                explain_no_net(c->coll);
+            if (r == c->comm->rank) {
+                explain_no_net(c->comm);
             }
         } else if (status == FS_ERR_UNREACHABLE) {
             explain(c, status, "rank %u cannot reach rank %u", r,
@@ -170,7 +170,7 @@ static fs_status_t name_difference(creation_t *c, uint32_t rank)
         fs_status_t status;
 
         memset(&mine, 0, sizeof(mine));
-        fs_params_text(&c->coll->params, k, mine.text);
+        fs_params_text(&c->comm->params, k, mine.text);
         status = gather(c, &mine, sizeof(mine), c->values);
         if (status != FS_OK) {
             return status;
@@ -187,11 +187,11 @@ static fs_status_t name_difference(creation_t *c, uint32_t rank)
 /* Everybody shows his card; servers follow from the cards. */
 static fs_status_t introduce(creation_t *c)
 {
-    fs_coll_t  *coll = c->coll;
+    fs_comm_t  *comm = c->comm;
     uint32_t    n    = c->member->n_ranks;
     card_t      mine = {MAGIC,
                         c->member->server_label,
-                        fs_params_digest(&coll->params),
+                        fs_params_digest(&comm->params),
                         {0, 0}};
     fs_status_t status;
 
@@ -210,36 +210,36 @@ static fs_status_t introduce(creation_t *c)
         }
         c->labels[r] = c->cards[r].server_label;
     }
-    coll->id = c->cards[0].shm_id[0];
+    comm->id = c->cards[0].shm_id[0];
     return agree(c,
-                 fs_topo_create(n, c->labels, coll->params.lanes, &coll->topo));
+                 fs_topo_create(n, c->labels, comm->params.lanes, &comm->topo));
 }
 
 /* ---- NICs and lanes: see fs_nic_map.h ---- */
 
 /* Where parameter nodes cuts one machine into servers, what hwloc sees is not
  * theirs. */
-static bool nics_are_known(const fs_coll_t *coll)
+static bool nics_are_known(const fs_comm_t *comm)
 {
-    return coll->host.nics != NULL &&
-           (coll->params.nics > 0 || coll->params.nodes[0] == '\0');
+    return comm->native.nics != NULL &&
+           (comm->params.nics > 0 || comm->params.nodes[0] == '\0');
 }
 
 /* Before the network is there, so that it can be bound to a NIC. */
 static fs_status_t choose_nics(creation_t *c)
 {
-    fs_coll_t *coll = c->coll;
-    fs_nics_t *nics = nics_are_known(coll) ? coll->host.nics(coll->host.process)
-                                           : NULL;
+    fs_comm_t *comm = c->comm;
+    fs_nics_t *nics =
+        nics_are_known(comm) ? comm->native.nics(comm->native.process) : NULL;
     fs_nic_list_t mine   = fs_nics_list(nics);
     fs_status_t   status = gather(c, &mine, sizeof(mine), c->nics);
 
     if (status == FS_OK) {
-        status = agree(c, fs_rails_choose(coll->topo, c->nics,
-                                          coll->params.lanes == 0, c->nic));
+        status = agree(c, fs_nic_map_choose(comm->topo, c->nics,
+                                            comm->params.lanes == 0, c->nic));
     }
     if (status == FS_OK && nics != NULL) {
-        fs_nics_choose(nics, c->nic[coll->rank]);
+        fs_nics_choose(nics, c->nic[comm->rank]);
     }
     return status;
 }
@@ -266,83 +266,84 @@ static uint8_t reach(const fs_topo_t *topo, const fs_plan_params_t *params,
 
 static fs_status_t connect_peers(creation_t *c, uint32_t *failed_p)
 {
-    fs_coll_t       *coll   = c->coll;
+    fs_comm_t       *comm   = c->comm;
     uint32_t         n      = c->member->n_ranks;
     fs_net_group_t   group  = {.n_ranks = n,
-                               .rank    = coll->rank,
-                               .group   = c->hellos[coll->rank].group,
+                               .rank    = comm->rank,
+                               .group   = c->hellos[comm->rank].group,
                                .hello   = c->hellos,
                                .address = c->addresses,
                                .stride  = c->stride,
                                .reach   = c->reach};
-    fs_plan_params_t params = fs_params_plan(&coll->params);
+    fs_plan_params_t params = fs_params_plan(&comm->params);
     fs_status_t      status;
 
     for (uint32_t r = 0; r < n; ++r) {
-        c->reach[r] = reach(coll->topo, &params, coll->rank, r);
+        c->reach[r] = reach(comm->topo, &params, comm->rank, r);
     }
-    pthread_mutex_lock(&coll->net->lock);
+    pthread_mutex_lock(&comm->net->lock);
     status =
-        coll->net->ops->connect(coll->net, &group, &coll->transport, failed_p);
-    pthread_mutex_unlock(&coll->net->lock);
+        comm->net->ops->connect(comm->net, &group, &comm->transport, failed_p);
+    pthread_mutex_unlock(&comm->net->lock);
     return status;
 }
 
 /* ---- memory shared inside the server: see fs_shm.h ---- */
 
-static uint32_t leader(const fs_coll_t *coll)
+static uint32_t leader(const fs_comm_t *comm)
 {
-    return fs_meta_leader(coll->topo, fs_topo_server(coll->topo, coll->rank));
+    return fs_control_leader(comm->topo,
+                             fs_topo_server(comm->topo, comm->rank));
 }
 
-static size_t shared_bytes(const fs_coll_t *coll)
+static size_t shared_bytes(const fs_comm_t *comm)
 {
-    return fs_meta_shared_bytes(coll->topo,
-                                fs_topo_server(coll->topo, coll->rank));
+    return fs_control_shared_bytes(comm->topo,
+                                   fs_topo_server(comm->topo, comm->rank));
 }
 
 static void offer_memory(creation_t *c)
 {
-    fs_coll_t *coll = c->coll;
+    fs_comm_t *comm = c->comm;
 
-    if (coll->rank == leader(coll)) {
-        fs_shm_offer(&coll->shm, c->cards[coll->rank].shm_id,
-                     shared_bytes(coll));
+    if (comm->rank == leader(comm)) {
+        fs_shm_offer(&comm->shm, c->cards[comm->rank].shm_id,
+                     shared_bytes(comm));
     }
 }
 
 static void join_memory(creation_t *c)
 {
-    fs_coll_t *coll = c->coll;
+    fs_comm_t *comm = c->comm;
 
-    fs_shm_join(&coll->shm, c->cards[leader(coll)].shm_id, shared_bytes(coll));
+    fs_shm_join(&comm->shm, c->cards[leader(comm)].shm_id, shared_bytes(comm));
 }
 
 static void *settle_memory(creation_t *c)
 {
-    fs_coll_t *coll   = c->coll;
-    uint32_t   server = fs_topo_server(coll->topo, coll->rank);
+    fs_comm_t *comm   = c->comm;
+    uint32_t   server = fs_topo_server(comm->topo, comm->rank);
 
-    return fs_shm_settle(&coll->shm, fs_topo_n_local(coll->topo, server));
+    return fs_shm_settle(&comm->shm, fs_topo_n_local(comm->topo, server));
 }
 
 /* What can fail on one rank alone. */
 static fs_status_t build(creation_t *c, uint32_t *failed_p)
 {
-    fs_coll_t  *coll   = c->coll;
+    fs_comm_t  *comm   = c->comm;
     fs_status_t status = connect_peers(c, failed_p);
 
     if (status == FS_OK) {
-        status = fs_meta_create(coll->topo, coll->rank, coll->transport,
-                                c->shared, &coll->meta);
+        status = fs_control_create(comm->topo, comm->rank, comm->transport,
+                                   c->shared, &comm->control);
     }
     if (status == FS_OK) {
         status =
-            fs_exec_create(coll->transport, c->member->n_ranks, &coll->exec);
+            fs_exec_create(comm->transport, c->member->n_ranks, &comm->exec);
     }
-    if (status == FS_OK && coll->params.stats) {
-        coll->all_stats = calloc(c->member->n_ranks, sizeof(*coll->all_stats));
-        status          = coll->all_stats != NULL ? FS_OK : FS_ERR_NOMEM;
+    if (status == FS_OK && comm->params.stats) {
+        comm->all_stats = calloc(c->member->n_ranks, sizeof(*comm->all_stats));
+        status          = comm->all_stats != NULL ? FS_OK : FS_ERR_NOMEM;
     }
     return status;
 }
@@ -372,39 +373,39 @@ static fs_status_t gather_addresses(creation_t *c, const void *address)
         return FS_OK;
     }
     mine = c->addresses + c->member->n_ranks * c->stride;
-    memcpy(mine, address, c->hellos[c->coll->rank].address_len);
+    memcpy(mine, address, c->hellos[c->comm->rank].address_len);
     return gather(c, mine, c->stride, c->addresses);
 }
 
-/* What this rank says of itself over coll->net; NULL: it has none. */
-static fs_status_t greet(const fs_coll_t *coll, fs_net_hello_t *hello_p,
+/* What this rank says of itself over comm->net; NULL: it has none. */
+static fs_status_t greet(const fs_comm_t *comm, fs_net_hello_t *hello_p,
                          const void **address_p)
 {
     fs_status_t status = FS_ERR_UNREACHABLE;
 
     *hello_p = (fs_net_hello_t){0};
-    if (coll->net != NULL) {
-        pthread_mutex_lock(&coll->net->lock);
-        status = coll->net->ops->hello(coll->net, hello_p, address_p);
-        pthread_mutex_unlock(&coll->net->lock);
+    if (comm->net != NULL) {
+        pthread_mutex_lock(&comm->net->lock);
+        status = comm->net->ops->hello(comm->net, hello_p, address_p);
+        pthread_mutex_unlock(&comm->net->lock);
     }
     return status;
 }
 
 static fs_status_t open_network(creation_t *c)
 {
-    fs_coll_t     *coll    = c->coll;
+    fs_comm_t     *comm    = c->comm;
     const void    *address = NULL;
     uint32_t       failed  = 0;
     fs_net_hello_t hello;
-    fs_status_t    greeted = greet(coll, &hello, &address), status;
+    fs_status_t    greeted = greet(comm, &hello, &address), status;
 
     offer_memory(c);
     status = gather(c, &hello, sizeof(hello), c->hellos);
     if (status == FS_OK) {
         join_memory(c);
         status    = greeted == FS_OK ? alloc_addresses(c) : greeted;
-        status    = agree_on(c, status, coll->rank);
+        status    = agree_on(c, status, comm->rank);
         c->shared = settle_memory(c);
     }
     if (status == FS_OK) {
@@ -412,9 +413,9 @@ static fs_status_t open_network(creation_t *c)
     }
     if (status != FS_OK) {
         if (greeted == FS_OK) {
-            pthread_mutex_lock(&coll->net->lock);
-            coll->net->ops->forget(coll->net, hello.group);
-            pthread_mutex_unlock(&coll->net->lock);
+            pthread_mutex_lock(&comm->net->lock);
+            comm->net->ops->forget(comm->net, hello.group);
+            pthread_mutex_unlock(&comm->net->lock);
         }
         return status;
     }
@@ -423,49 +424,49 @@ static fs_status_t open_network(creation_t *c)
 }
 
 /* Everything that open_network() has made. */
-static void close_network(fs_coll_t *coll)
+static void close_network(fs_comm_t *comm)
 {
-    if (coll->transport != NULL) {
-        pthread_mutex_lock(&coll->net->lock);
-        coll->transport->ops->destroy(coll->transport);
-        pthread_mutex_unlock(&coll->net->lock);
+    if (comm->transport != NULL) {
+        pthread_mutex_lock(&comm->net->lock);
+        comm->transport->ops->destroy(comm->transport);
+        pthread_mutex_unlock(&comm->net->lock);
     }
-    fs_exec_destroy(coll->exec);
-    fs_plan_cache_clear(&coll->cache);
-    fs_meta_destroy(coll->meta);
-    fs_shm_leave(&coll->shm);
-    fs_net_destroy(coll->own_net);
-    free(coll->all_stats);
-    coll->all_stats = NULL;
-    coll->transport = NULL;
-    coll->exec      = NULL;
-    coll->meta      = NULL;
-    coll->net = coll->own_net = NULL;
+    fs_exec_destroy(comm->exec);
+    fs_plan_cache_clear(&comm->cache);
+    fs_control_destroy(comm->control);
+    fs_shm_leave(&comm->shm);
+    fs_net_destroy(comm->own_net);
+    free(comm->all_stats);
+    comm->all_stats = NULL;
+    comm->transport = NULL;
+    comm->exec      = NULL;
+    comm->control   = NULL;
+    comm->net = comm->own_net = NULL;
 }
 
 static fs_status_t use_net(creation_t *c)
 {
-    c->coll->net = c->coll->host.net(c->coll->host.process);
+    c->comm->net = c->comm->native.net(c->comm->native.process);
     return open_network(c);
 }
 
-static bool open_p2p(const fs_host_t *host)
+static bool open_p2p(const fs_native_t *native)
 {
-    return host->p2p != NULL &&
-           (host->p2p->open == NULL || host->p2p->open(host->ctx) == FS_OK);
+    return native->p2p != NULL && (native->p2p->open == NULL ||
+                                   native->p2p->open(native->ctx) == FS_OK);
 }
 
 static fs_status_t use_p2p(creation_t *c)
 {
-    fs_coll_t  *coll = c->coll;
+    fs_comm_t  *comm = c->comm;
     fs_status_t status;
 
-    if (open_p2p(&coll->host) &&
-        fs_mpi_create(&coll->host, &coll->own_net) == FS_OK) {
-        coll->net = coll->own_net;
+    if (open_p2p(&comm->native) &&
+        fs_mpi_create(&comm->native, &comm->own_net) == FS_OK) {
+        comm->net = comm->own_net;
     }
     status = open_network(c);
-    return coll->net != NULL
+    return comm->net != NULL
                ? status
                : explain(c, status, "the MPI has no messages for us", 0, 0);
 }
@@ -473,15 +474,15 @@ static fs_status_t use_p2p(creation_t *c)
 /* The second network stands in for the first: one rank says so. */
 static void give_notice(creation_t *c)
 {
-    const fs_coll_t *coll = c->coll;
+    const fs_comm_t *comm = c->comm;
     const char      *name = c->member->comm_name;
     char             line[400];
 
-    if (coll->rank == 0) {
+    if (comm->rank == 0) {
         snprintf(line, sizeof(line),
                  "%s%s%.256s, so the MPI's own messages are used",
                  name != NULL ? name : "", name != NULL ? ": " : "", c->why);
-        warn(coll, line);
+        warn(comm, line);
     }
     c->why[0] = '\0';
 }
@@ -489,16 +490,17 @@ static void give_notice(creation_t *c)
 /* All ranks take the same way: they have agreed on the status. */
 static fs_status_t find_network(creation_t *c)
 {
-    fs_coll_t  *coll = c->coll;
+    fs_comm_t  *comm = c->comm;
     fs_status_t status;
 
-    if (coll->params.transport == FS_TRANSPORT_MPI) {
+    if (comm->params.transport == FS_TRANSPORT_MPI) {
         return use_p2p(c);
     }
     status = use_net(c);
-    if (status != FS_OK && status != FS_ERR_HOST && coll->host.p2p != NULL &&
-        coll->params.transport == FS_TRANSPORT_AUTO) {
-        close_network(coll);
+    if (status != FS_OK && status != FS_ERR_NATIVE &&
+        comm->native.p2p != NULL &&
+        comm->params.transport == FS_TRANSPORT_AUTO) {
+        close_network(comm);
         status = use_p2p(c);
         if (status == FS_OK) {
             give_notice(c);
@@ -512,62 +514,62 @@ static fs_status_t find_network(creation_t *c)
 /* For people only: whatever is wrong with it, the communicator works. */
 static void start_trace(creation_t *c)
 {
-    fs_coll_t              *coll   = c->coll;
-    const fs_trace_origin_t origin = {.dir        = coll->params.trace,
+    fs_comm_t              *comm   = c->comm;
+    const fs_trace_origin_t origin = {.dir        = comm->params.trace,
                                       .comm_name  = c->member->comm_name,
-                                      .comm_id    = coll->id,
-                                      .topo       = coll->topo,
-                                      .rank       = coll->rank,
+                                      .comm_id    = comm->id,
+                                      .topo       = comm->topo,
+                                      .rank       = comm->rank,
                                       .world_rank = c->member->world_rank,
-                                      .rate       = coll->params.rate};
+                                      .rate       = comm->params.rate};
     char                    why[FS_TRACE_MAX + 256] = "no trace: out of memory";
 
-    if (fs_trace_create(&origin, &coll->trace, why, sizeof(why)) != FS_OK) {
-        warn(coll, why);
+    if (fs_trace_create(&origin, &comm->trace, why, sizeof(why)) != FS_OK) {
+        warn(comm, why);
         return;
     }
-    pthread_mutex_lock(&coll->net->lock);
-    fs_exec_set_trace(coll->exec, coll->trace);
-    pthread_mutex_unlock(&coll->net->lock);
+    pthread_mutex_lock(&comm->net->lock);
+    fs_exec_set_trace(comm->exec, comm->trace);
+    pthread_mutex_unlock(&comm->net->lock);
 }
 
-void fs_coll_write_trace(fs_coll_t *coll)
+void fs_comm_write_trace(fs_comm_t *comm)
 {
     char why[FS_TRACE_MAX + 256];
 
-    if (coll->trace != NULL &&
-        fs_trace_write(coll->trace, why, sizeof(why)) != FS_OK) {
-        warn(coll, why);
+    if (comm->trace != NULL &&
+        fs_trace_write(comm->trace, why, sizeof(why)) != FS_OK) {
+        warn(comm, why);
     }
 }
 
 /* All ranks can. */
 static fs_status_t create(creation_t *c, const fs_params_t *params)
 {
-    fs_coll_t  *coll = c->coll;
+    fs_comm_t  *comm = c->comm;
     fs_status_t status;
 
-    coll->host   = *c->host;
-    coll->params = *params;
-    coll->rank   = c->member->rank;
+    comm->native = *c->native;
+    comm->params = *params;
+    comm->rank   = c->member->rank;
     status       = introduce(c);
-    if (status == FS_OK && coll->topo->n_servers > 1 &&
+    if (status == FS_OK && comm->topo->n_servers > 1 &&
         params->algorithm != FS_ALGORITHM_OFF) {
         status = choose_nics(c);
         status = status == FS_OK ? find_network(c) : status;
     }
-    if (status == FS_OK && coll->exec != NULL && params->trace[0] != '\0') {
+    if (status == FS_OK && comm->exec != NULL && params->trace[0] != '\0') {
         start_trace(c);
     }
     return status;
 }
 
-fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
-                           const fs_member_t *member, fs_coll_t **coll_p,
+fs_status_t fs_comm_create(const fs_native_t *native, const fs_params_t *params,
+                           const fs_member_t *member, fs_comm_t **comm_p,
                            char *why, size_t why_len)
 {
     creation_t c = {
-        .host = host, .member = member, .why = why, .why_len = why_len};
+        .native = native, .member = member, .why = why, .why_len = why_len};
     fs_status_t status = agree(&c, creation_init(&c));
 
     if (status == FS_OK) {
@@ -575,22 +577,22 @@ fs_status_t fs_coll_create(const fs_host_t *host, const fs_params_t *params,
     }
     creation_fini(&c);
     if (status == FS_OK) {
-        *coll_p = c.coll;
+        *comm_p = c.comm;
     } else {
-        fs_coll_destroy(c.coll);
+        fs_comm_destroy(c.comm);
     }
     return status;
 }
 
 /* The network may still write into a dead communicator: leave its memory. */
-void fs_coll_destroy(fs_coll_t *coll)
+void fs_comm_destroy(fs_comm_t *comm)
 {
-    if (coll == NULL || coll->dead) {
+    if (comm == NULL || comm->dead) {
         return;
     }
-    fs_coll_write_trace(coll);
-    close_network(coll);
-    fs_trace_destroy(coll->trace);
-    fs_topo_destroy(coll->topo);
-    free(coll);
+    fs_comm_write_trace(comm);
+    close_network(comm);
+    fs_trace_destroy(comm->trace);
+    fs_topo_destroy(comm->topo);
+    free(comm);
 }

@@ -27,123 +27,128 @@ enum { TO_LEADER, AMONG_LEADERS, FROM_LEADER }; /* number in the key */
 typedef enum state { IDLE, COLLECT, EXCHANGE, DELIVER } state_t;
 
 typedef struct pending {
-    fs_xfer_t  xfer; /* first */
-    fs_meta_t *meta;
-    uint64_t   len_bytes; /* expected */
-    uint32_t   peer;      /* for people */
-    bool       ended;
+    fs_xfer_t     xfer; /* first */
+    fs_control_t *control;
+    uint64_t      len_bytes; /* expected */
+    uint32_t      peer;      /* for people */
+    bool          ended;
 } pending_t;
 
-struct fs_meta {
-    const fs_topo_t *topo;
-    fs_transport_t  *transport;
-    uint32_t         rank;
-    uint32_t         server;
-    uint32_t         leader;
-    uint32_t         n_local;
-    uint32_t         local;  /* this rank's position there */
-    uint32_t         n_said; /* leader: local ranks below have spoken */
-    uint64_t         round;
-    bool             shared; /* the board */
-    bool             summary;
-    state_t          state;
-    fs_status_t      status;
-    uint32_t         n_pending;
-    pending_t       *pending; /* [max_pending] of this step */
-    uint32_t         n_posted;
-    uint64_t         wire_bytes;
-    fs_board_t       board;
-    uint64_t        *up;   /* messages to the leader: one; there [n_local] */
-    uint64_t        *rows; /* leader: [N] of word and N cells */
+struct fs_control {
+    const fs_topo_t   *topo;
+    fs_transport_t    *transport;
+    uint32_t           rank;
+    uint32_t           server;
+    uint32_t           leader;
+    uint32_t           n_local;
+    uint32_t           local;  /* this rank's position there */
+    uint32_t           n_said; /* leader: local ranks below have spoken */
+    uint64_t           round;
+    bool               shared; /* the board */
+    bool               summary;
+    state_t            state;
+    fs_status_t        status;
+    uint32_t           n_pending;
+    pending_t         *pending; /* [max_pending] of this step */
+    uint32_t           n_posted;
+    uint64_t           wire_bytes;
+    fs_control_block_t board;
+    uint64_t          *up;   /* messages to the leader: one; there [n_local] */
+    uint64_t          *rows; /* leader: [N] of word and N cells */
 };
 
-uint32_t fs_meta_leader(const fs_topo_t *topo, uint32_t server)
+uint32_t fs_control_leader(const fs_topo_t *topo, uint32_t server)
 {
     return fs_topo_rank(topo, server, fs_topo_proxy(topo, server, 0));
 }
 
-size_t fs_meta_shared_bytes(const fs_topo_t *topo, uint32_t server)
+size_t fs_control_shared_bytes(const fs_topo_t *topo, uint32_t server)
 {
-    return fs_topo_n_local(topo, server) == 1 ? 0
-                                              : fs_board_bytes(topo, server);
+    return fs_topo_n_local(topo, server) == 1
+               ? 0
+               : fs_control_block_bytes(topo, server);
 }
 
-static bool is_leader(const fs_meta_t *meta)
+static bool is_leader(const fs_control_t *control)
 {
-    return meta->rank == meta->leader;
+    return control->rank == control->leader;
 }
 
-static size_t row_len(const fs_meta_t *meta)
+static size_t row_len(const fs_control_t *control)
 {
-    return FS_WORD_LEN + (meta->summary ? fs_topo_n_servers(meta->topo) : 0);
+    return FS_VOTE_LEN +
+           (control->summary ? fs_topo_n_servers(control->topo) : 0);
 }
 
-static size_t up_len(const fs_meta_t *meta)
+static size_t up_len(const fs_control_t *control)
 {
-    return fs_board_message_len(&meta->board, meta->summary);
+    return fs_control_block_message_len(&control->board, control->summary);
 }
 
 /* ---- create, destroy ---- */
 
-static fs_status_t alloc(fs_meta_t *meta, void *shared)
+static fs_status_t alloc(fs_control_t *control, void *shared)
 {
-    size_t n = fs_topo_n_servers(meta->topo), p = fs_topo_n_ranks(meta->topo);
-    fs_status_t status =
-        fs_board_init(&meta->board, meta->topo, meta->server, shared);
+    size_t n           = fs_topo_n_servers(control->topo),
+           p           = fs_topo_n_ranks(control->topo);
+    fs_status_t status = fs_control_block_init(&control->board, control->topo,
+                                               control->server, shared);
 
     if (status != FS_OK) {
         return status;
     }
-    meta->shared  = shared != NULL;
-    meta->summary = true; /* the largest lengths */
-    meta->pending = calloc(2 * (n + p), sizeof(*meta->pending));
-    if (!meta->shared) {
-        meta->up = calloc((is_leader(meta) ? meta->n_local : 1) * up_len(meta),
-                          sizeof(*meta->up));
+    control->shared  = shared != NULL;
+    control->summary = true; /* the largest lengths */
+    control->pending = calloc(2 * (n + p), sizeof(*control->pending));
+    if (!control->shared) {
+        control->up = calloc((is_leader(control) ? control->n_local : 1) *
+                                 up_len(control),
+                             sizeof(*control->up));
     }
-    if (is_leader(meta)) {
-        meta->rows = calloc(n * row_len(meta), sizeof(*meta->rows));
+    if (is_leader(control)) {
+        control->rows = calloc(n * row_len(control), sizeof(*control->rows));
     }
-    return meta->pending != NULL && (meta->shared || meta->up != NULL) &&
-                   (!is_leader(meta) || meta->rows != NULL)
+    return control->pending != NULL &&
+                   (control->shared || control->up != NULL) &&
+                   (!is_leader(control) || control->rows != NULL)
                ? FS_OK
                : FS_ERR_NOMEM;
 }
 
-fs_status_t fs_meta_create(const fs_topo_t *topo, uint32_t rank,
-                           fs_transport_t *transport, void *shared,
-                           fs_meta_t **meta_p)
+fs_status_t fs_control_create(const fs_topo_t *topo, uint32_t rank,
+                              fs_transport_t *transport, void *shared,
+                              fs_control_t **control_p)
 {
-    fs_meta_t  *meta = calloc(1, sizeof(*meta));
-    fs_status_t status;
+    fs_control_t *control = calloc(1, sizeof(*control));
+    fs_status_t   status;
 
-    if (meta == NULL) {
+    if (control == NULL) {
         return FS_ERR_NOMEM;
     }
-    meta->topo      = topo;
-    meta->transport = transport;
-    meta->rank      = rank;
-    meta->server    = fs_topo_server(topo, rank);
-    meta->leader    = fs_meta_leader(topo, meta->server);
-    meta->n_local   = fs_topo_n_local(topo, meta->server);
-    meta->local     = fs_topo_local(topo, rank);
-    status          = alloc(meta, shared);
+    control->topo      = topo;
+    control->transport = transport;
+    control->rank      = rank;
+    control->server    = fs_topo_server(topo, rank);
+    control->leader    = fs_control_leader(topo, control->server);
+    control->n_local   = fs_topo_n_local(topo, control->server);
+    control->local     = fs_topo_local(topo, rank);
+    status             = alloc(control, shared);
     if (status != FS_OK) {
-        fs_meta_destroy(meta);
+        fs_control_destroy(control);
         return status;
     }
-    *meta_p = meta;
+    *control_p = control;
     return FS_OK;
 }
 
-void fs_meta_destroy(fs_meta_t *meta)
+void fs_control_destroy(fs_control_t *control)
 {
-    if (meta != NULL) {
-        fs_board_fini(&meta->board);
-        free(meta->up);
-        free(meta->rows);
-        free(meta->pending);
-        free(meta);
+    if (control != NULL) {
+        fs_control_block_fini(&control->board);
+        free(control->up);
+        free(control->rows);
+        free(control->pending);
+        free(control);
     }
 }
 
@@ -152,44 +157,44 @@ void fs_meta_destroy(fs_meta_t *meta)
 static void message_ended(fs_xfer_t *xfer, fs_status_t status,
                           uint64_t len_bytes)
 {
-    pending_t *pending = (pending_t *)xfer;
-    fs_meta_t *meta    = pending->meta;
+    pending_t    *pending = (pending_t *)xfer;
+    fs_control_t *control = pending->control;
 
-    --meta->n_pending;
+    --control->n_pending;
     pending->ended = true;
-    if (meta->status != FS_OK) {
+    if (control->status != FS_OK) {
         return;
     }
-    meta->status = status != FS_OK                   ? status
-                   : len_bytes != pending->len_bytes ? FS_ERR_TRUNCATE
-                                                     : FS_OK;
+    control->status = status != FS_OK                   ? status
+                      : len_bytes != pending->len_bytes ? FS_ERR_TRUNCATE
+                                                        : FS_OK;
 }
 
-static void post(fs_meta_t *meta, bool send, uint32_t peer, uint32_t step,
+static void post(fs_control_t *control, bool send, uint32_t peer, uint32_t step,
                  uint64_t *words, uint64_t n_words)
 {
-    const fs_transport_ops_t *ops     = meta->transport->ops;
-    pending_t                *pending = &meta->pending[meta->n_posted];
-    uint32_t    key = fs_key(FS_CH_LAST, (uint32_t)meta->round, step);
+    const fs_transport_ops_t *ops     = control->transport->ops;
+    pending_t                *pending = &control->pending[control->n_posted];
+    uint32_t    key = fs_key(FS_CH_LAST, (uint32_t)control->round, step);
     uint64_t    len = n_words * sizeof(*words);
     fs_status_t status;
 
-    if (meta->status != FS_OK) {
+    if (control->status != FS_OK) {
         return;
     }
     *pending = (pending_t){.xfer.done = message_ended,
-                           .meta      = meta,
+                           .control   = control,
                            .len_bytes = len,
                            .peer      = peer};
-    ++meta->n_posted;
-    ++meta->n_pending;
-    status =
-        send
-            ? ops->send(meta->transport, peer, key, words, len, &pending->xfer)
-            : ops->recv(meta->transport, peer, key, words, len, &pending->xfer);
+    ++control->n_posted;
+    ++control->n_pending;
+    status = send ? ops->send(control->transport, peer, key, words, len,
+                              &pending->xfer)
+                  : ops->recv(control->transport, peer, key, words, len,
+                              &pending->xfer);
     if (status != FS_OK) {
-        --meta->n_pending;
-        meta->status = status;
+        --control->n_pending;
+        control->status = status;
     }
 }
 
@@ -197,8 +202,8 @@ static void post(fs_meta_t *meta, bool send, uint32_t peer, uint32_t step,
 
 static void combine(uint64_t *into, const uint64_t *word)
 {
-    fs_meta_word_t       *a = (fs_meta_word_t *)into;
-    const fs_meta_word_t *b = (const fs_meta_word_t *)word;
+    fs_vote_t       *a = (fs_vote_t *)into;
+    const fs_vote_t *b = (const fs_vote_t *)word;
 
     a->flags |= b->flags;
     a->max_inter = fs_u64_max(a->max_inter, b->max_inter);
@@ -217,33 +222,33 @@ static void add_bytes(uint64_t *cell, uint64_t bytes)
 }
 
 /* The local rows become this server's. */
-static void add_rows(fs_meta_t *meta)
+static void add_rows(fs_control_t *control)
 {
-    uint64_t *sum = meta->rows + meta->server * row_len(meta);
+    uint64_t *sum = control->rows + control->server * row_len(control);
 
-    memset(sum, 0, row_len(meta) * sizeof(*sum));
-    for (uint32_t i = 0; i < meta->n_local; ++i) {
-        const uint64_t *row = fs_board_row(&meta->board, i);
+    memset(sum, 0, row_len(control) * sizeof(*sum));
+    for (uint32_t i = 0; i < control->n_local; ++i) {
+        const uint64_t *row = fs_control_block_row(&control->board, i);
 
         combine(sum, row);
-        for (size_t k = FS_WORD_LEN; k < row_len(meta); ++k) {
+        for (size_t k = FS_VOTE_LEN; k < row_len(control); ++k) {
             add_bytes(&sum[k], row[k]);
         }
     }
 }
 
-static void fill_result(fs_meta_t *meta)
+static void fill_result(fs_control_t *control)
 {
-    uint64_t *result = meta->board.result;
-    size_t    n      = fs_topo_n_servers(meta->topo);
+    uint64_t *result = control->board.result;
+    size_t    n      = fs_topo_n_servers(control->topo);
 
-    memset(result, 0, FS_WORD_LEN * sizeof(*result));
+    memset(result, 0, FS_VOTE_LEN * sizeof(*result));
     for (uint32_t u = 0; u < n; ++u) {
-        const uint64_t *sum = meta->rows + u * row_len(meta);
+        const uint64_t *sum = control->rows + u * row_len(control);
 
         combine(result, sum);
-        if (meta->summary) {
-            memcpy(result + FS_WORD_LEN + u * n, sum + FS_WORD_LEN,
+        if (control->summary) {
+            memcpy(result + FS_VOTE_LEN + u * n, sum + FS_VOTE_LEN,
                    n * sizeof(*sum));
         }
     }
@@ -251,236 +256,247 @@ static void fill_result(fs_meta_t *meta)
 
 /* ---- inside the server: by messages ---- */
 
-static void post_up(fs_meta_t *meta)
+static void post_up(fs_control_t *control)
 {
-    if (!is_leader(meta)) {
-        fs_board_pack(&meta->board, meta->local, meta->summary, meta->up);
-        post(meta, false, meta->leader, FROM_LEADER, meta->board.result,
-             fs_board_result_len(&meta->board, meta->summary));
-        post(meta, true, meta->leader, TO_LEADER, meta->up, up_len(meta));
+    if (!is_leader(control)) {
+        fs_control_block_pack(&control->board, control->local, control->summary,
+                              control->up);
+        post(control, false, control->leader, FROM_LEADER,
+             control->board.result,
+             fs_control_block_result_len(&control->board, control->summary));
+        post(control, true, control->leader, TO_LEADER, control->up,
+             up_len(control));
         return;
     }
-    for (uint32_t i = 0; i < meta->n_local; ++i) {
-        if (i != meta->local) {
-            post(meta, false, fs_topo_rank(meta->topo, meta->server, i),
-                 TO_LEADER, meta->up + i * up_len(meta), up_len(meta));
+    for (uint32_t i = 0; i < control->n_local; ++i) {
+        if (i != control->local) {
+            post(control, false,
+                 fs_topo_rank(control->topo, control->server, i), TO_LEADER,
+                 control->up + i * up_len(control), up_len(control));
         }
     }
 }
 
-static void unpack_all(fs_meta_t *meta)
+static void unpack_all(fs_control_t *control)
 {
-    for (uint32_t i = 0; i < meta->n_local; ++i) {
-        if (i != meta->local) {
-            fs_board_unpack(&meta->board, i, meta->summary,
-                            meta->up + i * up_len(meta));
+    for (uint32_t i = 0; i < control->n_local; ++i) {
+        if (i != control->local) {
+            fs_control_block_unpack(&control->board, i, control->summary,
+                                    control->up + i * up_len(control));
         }
     }
 }
 
-static void post_down(fs_meta_t *meta)
+static void post_down(fs_control_t *control)
 {
-    for (uint32_t i = 0; i < meta->n_local; ++i) {
-        if (i != meta->local) {
-            post(meta, true, fs_topo_rank(meta->topo, meta->server, i),
-                 FROM_LEADER, meta->board.result,
-                 fs_board_result_len(&meta->board, meta->summary));
+    for (uint32_t i = 0; i < control->n_local; ++i) {
+        if (i != control->local) {
+            post(
+                control, true, fs_topo_rank(control->topo, control->server, i),
+                FROM_LEADER, control->board.result,
+                fs_control_block_result_len(&control->board, control->summary));
         }
     }
 }
 
 /* ---- inside the server: on the board ---- */
 
-static bool all_said(fs_meta_t *meta)
+static bool all_said(fs_control_t *control)
 {
-    while (meta->n_said < meta->n_local &&
-           fs_board_said(&meta->board, meta->n_said, meta->round)) {
-        ++meta->n_said;
+    while (control->n_said < control->n_local &&
+           fs_control_block_said(&control->board, control->n_said,
+                                 control->round)) {
+        ++control->n_said;
     }
-    return meta->n_said == meta->n_local;
+    return control->n_said == control->n_local;
 }
 
-static bool heard(fs_meta_t *meta)
+static bool heard(fs_control_t *control)
 {
-    uint64_t round = fs_board_read_round(meta->board.heard);
+    uint64_t round = fs_control_block_read_round(control->board.heard);
 
-    if (round == FS_BOARD_FAILED && meta->status == FS_OK) {
-        meta->status = FS_ERR_TRANSPORT;
+    if (round == FS_CONTROL_BLOCK_FAILED && control->status == FS_OK) {
+        control->status = FS_ERR_TRANSPORT;
     }
-    return round == meta->round;
+    return round == control->round;
 }
 
 /* ---- steps ---- */
 
-static void enter_collect(fs_meta_t *meta)
+static void enter_collect(fs_control_t *control)
 {
-    meta->state = COLLECT;
-    if (meta->shared) {
-        meta->n_said = 0;
-        fs_board_say(&meta->board, meta->local, meta->round);
+    control->state = COLLECT;
+    if (control->shared) {
+        control->n_said = 0;
+        fs_control_block_say(&control->board, control->local, control->round);
     } else {
-        post_up(meta);
+        post_up(control);
     }
 }
 
-static void enter_exchange(fs_meta_t *meta)
+static void enter_exchange(fs_control_t *control)
 {
-    uint64_t *own = meta->rows + meta->server * row_len(meta);
+    uint64_t *own = control->rows + control->server * row_len(control);
 
-    meta->state = EXCHANGE;
-    if (!meta->shared) {
-        unpack_all(meta);
+    control->state = EXCHANGE;
+    if (!control->shared) {
+        unpack_all(control);
     }
-    add_rows(meta);
-    for (uint32_t u = 0; u < fs_topo_n_servers(meta->topo); ++u) {
-        uint32_t peer = fs_meta_leader(meta->topo, u);
+    add_rows(control);
+    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
+        uint32_t peer = fs_control_leader(control->topo, u);
 
-        if (u != meta->server) {
-            post(meta, false, peer, AMONG_LEADERS,
-                 meta->rows + u * row_len(meta), row_len(meta));
-            post(meta, true, peer, AMONG_LEADERS, own, row_len(meta));
-            meta->wire_bytes += row_len(meta) * sizeof(*own);
+        if (u != control->server) {
+            post(control, false, peer, AMONG_LEADERS,
+                 control->rows + u * row_len(control), row_len(control));
+            post(control, true, peer, AMONG_LEADERS, own, row_len(control));
+            control->wire_bytes += row_len(control) * sizeof(*own);
         }
     }
 }
 
-static void enter_deliver(fs_meta_t *meta)
+static void enter_deliver(fs_control_t *control)
 {
-    meta->state = DELIVER;
-    fill_result(meta);
-    if (meta->shared) {
-        fs_board_write_round(meta->board.heard, meta->round);
+    control->state = DELIVER;
+    fill_result(control);
+    if (control->shared) {
+        fs_control_block_write_round(control->board.heard, control->round);
     } else {
-        post_down(meta);
+        post_down(control);
     }
 }
 
 /* Is the step over? */
-static bool step_done(fs_meta_t *meta)
+static bool step_done(fs_control_t *control)
 {
-    if (!meta->shared || meta->state != COLLECT) {
-        return meta->n_pending == 0;
+    if (!control->shared || control->state != COLLECT) {
+        return control->n_pending == 0;
     }
-    return is_leader(meta) ? all_said(meta) : heard(meta);
+    return is_leader(control) ? all_said(control) : heard(control);
 }
 
-static void take_step(fs_meta_t *meta)
+static void take_step(fs_control_t *control)
 {
-    meta->n_posted = 0;
-    if (!is_leader(meta)) {
-        meta->state = IDLE;
+    control->n_posted = 0;
+    if (!is_leader(control)) {
+        control->state = IDLE;
         return;
     }
-    switch (meta->state) {
+    switch (control->state) {
     case COLLECT:
-        enter_exchange(meta);
+        enter_exchange(control);
         break;
     case EXCHANGE:
-        enter_deliver(meta);
+        enter_deliver(control);
         break;
     case DELIVER:
     case IDLE:
-        meta->state = IDLE;
+        control->state = IDLE;
         break;
     }
 }
 
-static fs_status_t start(fs_meta_t *meta, const fs_meta_word_t *mine)
+static fs_status_t start(fs_control_t *control, const fs_vote_t *mine)
 {
-    ++meta->round;
-    meta->n_posted = 0;
-    memcpy(fs_board_row(&meta->board, meta->local), mine, sizeof(*mine));
-    enter_collect(meta);
-    return meta->status;
+    ++control->round;
+    control->n_posted = 0;
+    memcpy(fs_control_block_row(&control->board, control->local), mine,
+           sizeof(*mine));
+    enter_collect(control);
+    return control->status;
 }
 
-fs_status_t fs_meta_start_summary(fs_meta_t *meta, const fs_meta_word_t *mine,
-                                  const fs_counts_t *counts)
+fs_status_t fs_control_start_summary(fs_control_t      *control,
+                                     const fs_vote_t   *mine,
+                                     const fs_counts_t *counts)
 {
-    fs_board_t *board = &meta->board;
-    size_t      p = fs_topo_n_ranks(meta->topo), at = meta->local * p;
-    size_t      n = fs_topo_n_servers(meta->topo);
+    fs_control_block_t *board = &control->board;
+    size_t p = fs_topo_n_ranks(control->topo), at = control->local * p;
+    size_t n = fs_topo_n_servers(control->topo);
 
-    meta->summary = true;
-    fs_board_turn(board);
-    memcpy(fs_board_sends(board) + at, counts->send_bytes,
-           p * sizeof(*meta->up));
-    memcpy(fs_board_receives(board) + at, counts->recv_bytes,
-           p * sizeof(*meta->up));
-    memcpy(fs_board_row(board, meta->local) + FS_WORD_LEN, counts->row,
-           n * sizeof(*meta->up));
-    return start(meta, mine);
+    control->summary = true;
+    fs_control_block_turn(board);
+    memcpy(fs_control_block_sends(board) + at, counts->send_bytes,
+           p * sizeof(*control->up));
+    memcpy(fs_control_block_receives(board) + at, counts->recv_bytes,
+           p * sizeof(*control->up));
+    memcpy(fs_control_block_row(board, control->local) + FS_VOTE_LEN,
+           counts->row, n * sizeof(*control->up));
+    return start(control, mine);
 }
 
-fs_status_t fs_meta_start_agree(fs_meta_t *meta, const fs_meta_word_t *mine)
+fs_status_t fs_control_start_agree(fs_control_t *control, const fs_vote_t *mine)
 {
-    meta->summary = false;
-    return start(meta, mine);
+    control->summary = false;
+    return start(control, mine);
 }
 
-fs_status_t fs_meta_progress(fs_meta_t *meta)
+fs_status_t fs_control_progress(fs_control_t *control)
 {
-    while (meta->status == FS_OK && meta->state != IDLE && step_done(meta)) {
-        take_step(meta);
+    while (control->status == FS_OK && control->state != IDLE &&
+           step_done(control)) {
+        take_step(control);
     }
-    if (meta->status != FS_OK) {
-        if (meta->shared && is_leader(meta)) {
-            fs_board_write_round(meta->board.heard, FS_BOARD_FAILED);
+    if (control->status != FS_OK) {
+        if (control->shared && is_leader(control)) {
+            fs_control_block_write_round(control->board.heard,
+                                         FS_CONTROL_BLOCK_FAILED);
         }
-        return meta->status;
+        return control->status;
     }
-    return meta->state == IDLE ? FS_OK : FS_INPROGRESS;
+    return control->state == IDLE ? FS_OK : FS_INPROGRESS;
 }
 
 /* ---- results ---- */
 
-const fs_meta_word_t *fs_meta_word(const fs_meta_t *meta)
+const fs_vote_t *fs_control_vote(const fs_control_t *control)
 {
-    return (const fs_meta_word_t *)meta->board.result;
+    return (const fs_vote_t *)control->board.result;
 }
 
-uint64_t *fs_meta_matrix(const fs_meta_t *meta)
+uint64_t *fs_control_matrix(const fs_control_t *control)
 {
-    return meta->board.result + FS_WORD_LEN;
+    return control->board.result + FS_VOTE_LEN;
 }
 
-const uint64_t *fs_meta_local_send(const fs_meta_t *meta)
+const uint64_t *fs_control_local_send(const fs_control_t *control)
 {
-    return fs_board_sends(&meta->board);
+    return fs_control_block_sends(&control->board);
 }
 
-const uint64_t *fs_meta_local_recv(const fs_meta_t *meta)
+const uint64_t *fs_control_local_recv(const fs_control_t *control)
 {
-    return fs_board_receives(&meta->board);
+    return fs_control_block_receives(&control->board);
 }
 
-uint64_t fs_meta_wire_bytes(const fs_meta_t *meta)
+uint64_t fs_control_wire_bytes(const fs_control_t *control)
 {
-    return meta->wire_bytes;
+    return control->wire_bytes;
 }
 
 /* All local ranks see who has not spoken yet. After that they wait for the
  * leader, and only the leader knows for whom. */
-static bool awaits_local(const fs_meta_t *meta, uint32_t rank)
+static bool awaits_local(const fs_control_t *control, uint32_t rank)
 {
-    for (uint32_t i = 0; i < meta->n_local; ++i) {
-        if (!fs_board_said(&meta->board, i, meta->round)) {
-            return fs_topo_server(meta->topo, rank) == meta->server &&
-                   !fs_board_said(&meta->board, fs_topo_local(meta->topo, rank),
-                                  meta->round);
+    for (uint32_t i = 0; i < control->n_local; ++i) {
+        if (!fs_control_block_said(&control->board, i, control->round)) {
+            return fs_topo_server(control->topo, rank) == control->server &&
+                   !fs_control_block_said(&control->board,
+                                          fs_topo_local(control->topo, rank),
+                                          control->round);
         }
     }
-    return rank == meta->leader && !is_leader(meta);
+    return rank == control->leader && !is_leader(control);
 }
 
-bool fs_meta_awaits(const fs_meta_t *meta, uint32_t rank)
+bool fs_control_awaits(const fs_control_t *control, uint32_t rank)
 {
-    if (meta->shared && meta->state == COLLECT) {
-        return awaits_local(meta, rank);
+    if (control->shared && control->state == COLLECT) {
+        return awaits_local(control, rank);
     }
-    for (uint32_t k = 0; k < meta->n_posted; ++k) {
-        if (!meta->pending[k].ended && meta->pending[k].peer == rank) {
-            return meta->state != IDLE;
+    for (uint32_t k = 0; k < control->n_posted; ++k) {
+        if (!control->pending[k].ended && control->pending[k].peer == rank) {
+            return control->state != IDLE;
         }
     }
     return false;

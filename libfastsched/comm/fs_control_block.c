@@ -14,40 +14,41 @@ static size_t matrix_len(const fs_topo_t *topo)
     return (size_t)fs_topo_n_servers(topo) * fs_topo_n_servers(topo);
 }
 
-static size_t row_len(const fs_board_t *board, bool summary)
+static size_t row_len(const fs_control_block_t *board, bool summary)
 {
-    return FS_WORD_LEN + (summary ? fs_topo_n_servers(board->topo) : 0);
+    return FS_VOTE_LEN + (summary ? fs_topo_n_servers(board->topo) : 0);
 }
 
 static size_t seat_len(const fs_topo_t *topo)
 {
-    return fs_u64_div_up(1 + FS_WORD_LEN + fs_topo_n_servers(topo),
-                         FS_BOARD_LINE) *
-           FS_BOARD_LINE;
+    return fs_u64_div_up(1 + FS_VOTE_LEN + fs_topo_n_servers(topo),
+                         FS_CONTROL_BLOCK_LINE) *
+           FS_CONTROL_BLOCK_LINE;
 }
 
 static size_t board_len(const fs_topo_t *topo, uint32_t server, size_t n_sets)
 {
     size_t n_local = fs_topo_n_local(topo, server);
 
-    return FS_BOARD_LINE + n_local * seat_len(topo) + FS_WORD_LEN +
+    return FS_CONTROL_BLOCK_LINE + n_local * seat_len(topo) + FS_VOTE_LEN +
            matrix_len(topo) + n_sets * 2 * n_local * fs_topo_n_ranks(topo);
 }
 
-size_t fs_board_bytes(const fs_topo_t *topo, uint32_t server)
+size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server)
 {
     return board_len(topo, server, 2) * sizeof(uint64_t);
 }
 
 /* ---- the board ---- */
 
-fs_status_t fs_board_init(fs_board_t *board, const fs_topo_t *topo,
-                          uint32_t server, void *shared)
+fs_status_t fs_control_block_init(fs_control_block_t *board,
+                                  const fs_topo_t *topo, uint32_t server,
+                                  void *shared)
 {
     uint64_t *memory = shared;
 
-    *board =
-        (fs_board_t){.topo = topo, .n_local = fs_topo_n_local(topo, server)};
+    *board = (fs_control_block_t){.topo    = topo,
+                                  .n_local = fs_topo_n_local(topo, server)};
     if (memory == NULL) {
         memory = board->own =
             calloc(board_len(topo, server, 1), sizeof(*memory));
@@ -56,68 +57,70 @@ fs_status_t fs_board_init(fs_board_t *board, const fs_topo_t *topo,
         return FS_ERR_NOMEM;
     }
     board->heard  = (_Atomic uint64_t *)memory;
-    board->seats  = memory + FS_BOARD_LINE;
+    board->seats  = memory + FS_CONTROL_BLOCK_LINE;
     board->result = board->seats + board->n_local * seat_len(topo);
-    board->counts = board->result + FS_WORD_LEN + matrix_len(topo);
+    board->counts = board->result + FS_VOTE_LEN + matrix_len(topo);
     return FS_OK;
 }
 
-void fs_board_fini(fs_board_t *board)
+void fs_control_block_fini(fs_control_block_t *board)
 {
     free(board->own);
 }
 
-void fs_board_turn(fs_board_t *board)
+void fs_control_block_turn(fs_control_block_t *board)
 {
     board->set = board->own == NULL ? !board->set : 0;
 }
 
-uint64_t *fs_board_seat(const fs_board_t *board, uint32_t local)
+uint64_t *fs_control_block_slot(const fs_control_block_t *board, uint32_t local)
 {
     return board->seats + local * seat_len(board->topo);
 }
 
 /* ---- messages ---- */
 
-size_t fs_board_message_len(const fs_board_t *board, bool summary)
+size_t fs_control_block_message_len(const fs_control_block_t *board,
+                                    bool                      summary)
 {
     return row_len(board, summary) +
            (summary ? 2 * (size_t)fs_topo_n_ranks(board->topo) : 0);
 }
 
-void fs_board_pack(const fs_board_t *board, uint32_t local, bool summary,
-                   uint64_t *message)
+void fs_control_block_pack(const fs_control_block_t *board, uint32_t local,
+                           bool summary, uint64_t *message)
 {
     size_t p = fs_topo_n_ranks(board->topo), n = row_len(board, summary);
 
-    memcpy(message, fs_board_row(board, local), n * sizeof(*message));
+    memcpy(message, fs_control_block_row(board, local), n * sizeof(*message));
     if (summary) {
         message += n;
-        memcpy(message, fs_board_sends(board) + local * p,
+        memcpy(message, fs_control_block_sends(board) + local * p,
                p * sizeof(*message));
-        memcpy(message + p, fs_board_receives(board) + local * p,
+        memcpy(message + p, fs_control_block_receives(board) + local * p,
                p * sizeof(*message));
     }
 }
 
-void fs_board_unpack(fs_board_t *board, uint32_t local, bool summary,
-                     const uint64_t *message)
+void fs_control_block_unpack(fs_control_block_t *board, uint32_t local,
+                             bool summary, const uint64_t *message)
 {
     size_t p = fs_topo_n_ranks(board->topo), n = row_len(board, summary);
 
-    memcpy(fs_board_row(board, local), message, n * sizeof(*message));
+    memcpy(fs_control_block_row(board, local), message, n * sizeof(*message));
     if (summary) {
         message += n;
-        memcpy(fs_board_sends(board) + local * p, message,
+        memcpy(fs_control_block_sends(board) + local * p, message,
                p * sizeof(*message));
-        memcpy(fs_board_receives(board) + local * p, message + p,
+        memcpy(fs_control_block_receives(board) + local * p, message + p,
                p * sizeof(*message));
     }
 }
 
-size_t fs_board_result_len(const fs_board_t *board, bool summary)
+size_t fs_control_block_result_len(const fs_control_block_t *board,
+                                   bool                      summary)
 {
-    return FS_WORD_LEN +
-           (summary ? matrix_len(board->topo) + 2 * fs_board_counts_len(board)
-                    : 0);
+    return FS_VOTE_LEN + (summary ? matrix_len(board->topo) +
+                                        2 * fs_control_block_counts_len(board)
+                                  : 0);
 }

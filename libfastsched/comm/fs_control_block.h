@@ -21,100 +21,109 @@
  *     rank may have written already: hence two sets. The same set is written
  *     again only after a whole summary that all have taken part in.
  */
-#ifndef FS_BOARD_H
-#define FS_BOARD_H
+#ifndef FS_CONTROL_BLOCK_H
+#define FS_CONTROL_BLOCK_H
 
 #include "comm/fs_control.h"
 
 #include <stdatomic.h>
 
 enum {
-    FS_WORD_LEN   = sizeof(fs_meta_word_t) / sizeof(uint64_t),
-    FS_BOARD_LINE = 64 / sizeof(uint64_t) /* what ranks write lies apart */
+    FS_VOTE_LEN           = sizeof(fs_vote_t) / sizeof(uint64_t),
+    FS_CONTROL_BLOCK_LINE = 64 /
+                            sizeof(uint64_t) /* what ranks write lies apart */
 };
 
 /* Instead of a round, heard: the leader has failed. */
-#define FS_BOARD_FAILED UINT64_MAX
+#define FS_CONTROL_BLOCK_FAILED UINT64_MAX
 
-typedef struct fs_board {
+typedef struct fs_control_block {
     const fs_topo_t  *topo;
     uint32_t          n_local;
     uint8_t           set; /* of counts, in use */
     _Atomic uint64_t *heard;
     uint64_t         *seats;  /* [n_local x seat_len] */
-    uint64_t         *result; /* [FS_WORD_LEN + N N] */
+    uint64_t         *result; /* [FS_VOTE_LEN + N N] */
     uint64_t         *counts; /* [2 sets], right behind the result */
     uint64_t         *own;    /* NULL: the board is shared */
-} fs_board_t;
+} fs_control_block_t;
 
 /* Bytes of a board that the server's ranks share. */
-size_t fs_board_bytes(const fs_topo_t *topo, uint32_t server);
+size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server);
 
 /* On shared memory, zeroed; NULL: allocate. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_board_init(fs_board_t *board, const fs_topo_t *topo,
-                          uint32_t server, void *shared);
-void        fs_board_fini(fs_board_t *board);
+fs_status_t fs_control_block_init(fs_control_block_t *board,
+                                  const fs_topo_t *topo, uint32_t server,
+                                  void *shared);
+void        fs_control_block_fini(fs_control_block_t *board);
 
 /* A summary begins: take the other set of counts. */
-void fs_board_turn(fs_board_t *board);
+void fs_control_block_turn(fs_control_block_t *board);
 
 /* The row of a local rank as a message, its counts behind it in a summary. */
-size_t fs_board_message_len(const fs_board_t *board, bool summary);
-void   fs_board_pack(const fs_board_t *board, uint32_t local, bool summary,
-                     uint64_t *message);
-void   fs_board_unpack(fs_board_t *board, uint32_t local, bool summary,
-                       const uint64_t *message);
+size_t fs_control_block_message_len(const fs_control_block_t *board,
+                                    bool                      summary);
+void   fs_control_block_pack(const fs_control_block_t *board, uint32_t local,
+                             bool summary, uint64_t *message);
+void   fs_control_block_unpack(fs_control_block_t *board, uint32_t local,
+                               bool summary, const uint64_t *message);
 
 /* The result as a message, from board->result on; the same there. */
-size_t fs_board_result_len(const fs_board_t *board, bool summary);
+size_t fs_control_block_result_len(const fs_control_block_t *board,
+                                   bool                      summary);
 
 /* Sends or receives of all local ranks, n_local x P. */
-static inline size_t fs_board_counts_len(const fs_board_t *board)
+static inline size_t
+fs_control_block_counts_len(const fs_control_block_t *board)
 {
     return (size_t)board->n_local * fs_topo_n_ranks(board->topo);
 }
 
-static inline uint64_t *fs_board_sends(const fs_board_t *board)
+static inline uint64_t *fs_control_block_sends(const fs_control_block_t *board)
 {
-    return board->counts + board->set * 2 * fs_board_counts_len(board);
+    return board->counts + board->set * 2 * fs_control_block_counts_len(board);
 }
 
-static inline uint64_t *fs_board_receives(const fs_board_t *board)
+static inline uint64_t *
+fs_control_block_receives(const fs_control_block_t *board)
 {
-    return fs_board_sends(board) + fs_board_counts_len(board);
+    return fs_control_block_sends(board) + fs_control_block_counts_len(board);
 }
 
 /* A round number and behind it the row. */
-uint64_t *fs_board_seat(const fs_board_t *board, uint32_t local);
+uint64_t *fs_control_block_slot(const fs_control_block_t *board,
+                                uint32_t                  local);
 
-static inline uint64_t *fs_board_row(const fs_board_t *board, uint32_t local)
+static inline uint64_t *fs_control_block_row(const fs_control_block_t *board,
+                                             uint32_t                  local)
 {
-    return fs_board_seat(board, local) + 1;
+    return fs_control_block_slot(board, local) + 1;
 }
 
 /* What was written before is seen by whoever reads the round. */
-static inline void fs_board_write_round(_Atomic uint64_t *at, uint64_t round)
+static inline void fs_control_block_write_round(_Atomic uint64_t *at,
+                                                uint64_t          round)
 {
     atomic_store_explicit(at, round, memory_order_release);
 }
 
-static inline uint64_t fs_board_read_round(_Atomic uint64_t *at)
+static inline uint64_t fs_control_block_read_round(_Atomic uint64_t *at)
 {
     return atomic_load_explicit(at, memory_order_acquire);
 }
 
-static inline void fs_board_say(const fs_board_t *board, uint32_t local,
-                                uint64_t round)
+static inline void fs_control_block_say(const fs_control_block_t *board,
+                                        uint32_t local, uint64_t round)
 {
-    fs_board_write_round((_Atomic uint64_t *)fs_board_seat(board, local),
-                         round);
+    fs_control_block_write_round(
+        (_Atomic uint64_t *)fs_control_block_slot(board, local), round);
 }
 
-static inline bool fs_board_said(const fs_board_t *board, uint32_t local,
-                                 uint64_t round)
+static inline bool fs_control_block_said(const fs_control_block_t *board,
+                                         uint32_t local, uint64_t round)
 {
-    return fs_board_read_round(
-               (_Atomic uint64_t *)fs_board_seat(board, local)) >= round;
+    return fs_control_block_read_round((
+               _Atomic uint64_t *)fs_control_block_slot(board, local)) >= round;
 }
 
 #endif

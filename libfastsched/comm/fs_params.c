@@ -112,7 +112,7 @@ static const row_t rows[] = {
      TEXT,
      AT(nodes),
      0,
-     FS_NODES_MAX - 1,
+     FS_SERVERS_MAX - 1,
      NULL,
      true},
     {{"rate", "0", "0 or a rate such as 50mbit, 100gbit",
@@ -524,10 +524,10 @@ fs_plan_params_t fs_params_plan(const fs_params_t *params)
     bool is_auto = params->algorithm == FS_ALGORITHM_AUTO;
 
     return (fs_plan_params_t){
-        .algorithm       = is_auto ? FS_ALG_HOST : (fs_alg_t)params->algorithm,
-        .force_algorithm = !is_auto,
-        .balance         = FS_BALANCE_MINMOVE,
-        .decompose       = (fs_decompose_t)params->decompose,
+        .algorithm = is_auto ? FS_ALG_NATIVE : (fs_alg_t)params->algorithm,
+        .force_algorithm     = !is_auto,
+        .balance             = FS_BALANCE_MINMOVE,
+        .decompose           = (fs_decompose_t)params->decompose,
         .mtm_threshold_milli = params->mtm_threshold,
         .min_bytes           = params->min_bytes,
         .chunk               = params->chunk,

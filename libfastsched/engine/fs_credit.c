@@ -3,48 +3,48 @@
 
 #include <stdlib.h>
 
-fs_status_t fs_wires_init(fs_wires_t *wires, uint32_t n_ranks)
+fs_status_t fs_credits_init(fs_credits_t *wires, uint32_t n_ranks)
 {
-    *wires      = (fs_wires_t){.n_ranks = n_ranks};
+    *wires      = (fs_credits_t){.n_ranks = n_ranks};
     wires->peer = calloc(n_ranks, sizeof(*wires->peer));
     return wires->peer == NULL ? FS_ERR_NOMEM : FS_OK;
 }
 
-void fs_wires_fini(fs_wires_t *wires)
+void fs_credits_fini(fs_credits_t *wires)
 {
     free(wires->peer);
 }
 
 /* ---- a call ---- */
 
-void fs_wires_begin(fs_wires_t *wires, uint64_t look_ahead)
+void fs_credits_begin(fs_credits_t *wires, uint64_t look_ahead)
 {
     wires->look_ahead    = look_ahead;
     wires->n_unconfirmed = wires->n_senders = 0;
     for (uint32_t r = 0; r < wires->n_ranks; ++r) {
-        fs_wire_t *wire = &wires->peer[r];
+        fs_credit_t *wire = &wires->peer[r];
 
         wire->n_sends = wire->n_recvs = wire->n_recvd = 0;
         wire->awaited_bytes                           = 0;
-        wire->is_mate                                 = false;
+        wire->is_local_peer                           = false;
     }
 }
 
-void fs_wires_add_send(fs_wires_t *wires, uint32_t peer)
+void fs_credits_add_send(fs_credits_t *wires, uint32_t peer)
 {
     wires->n_unconfirmed += wires->peer[peer].n_sends++ == 0;
 }
 
-void fs_wires_add_recv(fs_wires_t *wires, uint32_t peer)
+void fs_credits_add_recv(fs_credits_t *wires, uint32_t peer)
 {
     ++wires->peer[peer].n_recvs;
 }
 
 /* The counts of this call become those of earlier calls. */
-void fs_wires_end(fs_wires_t *wires)
+void fs_credits_end(fs_credits_t *wires)
 {
     for (uint32_t r = 0; r < wires->n_ranks; ++r) {
-        fs_wire_t *wire = &wires->peer[r];
+        fs_credit_t *wire = &wires->peer[r];
 
         wire->sent_before += wire->n_sends > 0 ? wire->n_sends + 1 : 0;
         wire->received_before += wire->n_recvs > 0 ? wire->n_recvs + 1 : 0;
@@ -53,36 +53,36 @@ void fs_wires_end(fs_wires_t *wires)
 
 /* ---- what we may send ---- */
 
-bool fs_wires_is_confirmed(const fs_wires_t *wires, uint32_t peer)
+bool fs_credits_is_confirmed(const fs_credits_t *wires, uint32_t peer)
 {
-    const fs_wire_t *wire = &wires->peer[peer];
+    const fs_credit_t *wire = &wires->peer[peer];
 
     return wire->n_sends == 0 ||
            wire->granted_to_us > wire->sent_before + wire->n_sends;
 }
 
-void fs_wires_granted(fs_wires_t *wires, uint32_t peer, uint64_t count)
+void fs_credits_granted(fs_credits_t *wires, uint32_t peer, uint64_t count)
 {
-    fs_wire_t *wire = &wires->peer[peer];
+    fs_credit_t *wire = &wires->peer[peer];
 
     if (count > wire->granted_to_us) {
-        wires->n_unconfirmed -= !fs_wires_is_confirmed(wires, peer);
+        wires->n_unconfirmed -= !fs_credits_is_confirmed(wires, peer);
         wire->granted_to_us = count;
-        wires->n_unconfirmed += !fs_wires_is_confirmed(wires, peer);
+        wires->n_unconfirmed += !fs_credits_is_confirmed(wires, peer);
     }
 }
 
 /* ---- who sends to us ---- */
 
 /* Who has little left to send is as good as done: the next sender may begin. */
-static bool counts(const fs_wires_t *wires, const fs_wire_t *wire)
+static bool counts(const fs_credits_t *wires, const fs_credit_t *wire)
 {
     return wire->awaited_bytes > wires->look_ahead;
 }
 
-void fs_wires_await(fs_wires_t *wires, uint32_t peer, uint64_t len_bytes)
+void fs_credits_await(fs_credits_t *wires, uint32_t peer, uint64_t len_bytes)
 {
-    fs_wire_t *wire = &wires->peer[peer];
+    fs_credit_t *wire = &wires->peer[peer];
 
     wires->n_senders -= counts(wires, wire);
     wire->awaited_bytes += len_bytes;
@@ -92,9 +92,9 @@ void fs_wires_await(fs_wires_t *wires, uint32_t peer, uint64_t len_bytes)
     }
 }
 
-bool fs_wires_arrived(fs_wires_t *wires, uint32_t peer, uint64_t len_bytes)
+bool fs_credits_arrived(fs_credits_t *wires, uint32_t peer, uint64_t len_bytes)
 {
-    fs_wire_t *wire = &wires->peer[peer];
+    fs_credit_t *wire = &wires->peer[peer];
 
     wires->n_senders -= counts(wires, wire);
     wire->awaited_bytes -= len_bytes;

@@ -57,8 +57,8 @@ void fs_exec_granted(void *arg, uint32_t peer, uint64_t count)
                                                         : exec->lost_peer;
         return;
     }
-    fs_wires_granted(&exec->wires, peer, count);
-    exec->heard_beat |= !exec->wires.peer[peer].is_mate;
+    fs_credits_granted(&exec->wires, peer, count);
+    exec->heard_beat |= !exec->wires.peer[peer].is_local_peer;
     if (exec->trace != NULL) {
         fs_trace_grant(exec->trace, false, peer, count);
     }
@@ -89,7 +89,7 @@ static void fail(fs_exec_t *exec, fs_status_t status)
 /* For the trace: which message of its channel, over all calls on the wire. */
 static uint64_t number_of(const fs_exec_t *exec, const fs_op_t *op)
 {
-    const fs_wire_t *wire = &exec->wires.peer[op->peer];
+    const fs_credit_t *wire = &exec->wires.peer[op->peer];
 
     if (!fs_op_is_wire(op)) {
         return op->seq;
@@ -133,7 +133,7 @@ static void copy_ended(void *arg, uint32_t id, fs_status_t status)
 static bool post(fs_exec_t *exec, uint32_t id)
 {
     const fs_op_t  *op     = &exec->plan->ops[id];
-    fs_places_t    *places = &exec->places;
+    fs_staging_t   *places = &exec->places;
     fs_transport_t *t      = exec->transport;
     fs_xfer_t      *xfer   = &exec->ops[id].xfer;
     uint32_t        key    = fs_key(op->channel, exec->call_seq, op->seq);
@@ -146,21 +146,21 @@ static bool post(fs_exec_t *exec, uint32_t id)
     ++exec->n_in_flight;
     switch ((fs_op_kind_t)op->kind) {
     case FS_OP_COPY:
-        local_begun(exec, id, fs_places_copy(places, op, id));
+        local_begun(exec, id, fs_staging_copy(places, op, id));
         break;
     case FS_OP_REDUCE:
-        local_begun(exec, id, fs_places_reduce(places, op));
+        local_begun(exec, id, fs_staging_reduce(places, op));
         break;
     case FS_OP_SEND:
-        xfer->mem = fs_places_kind(places, &op->src);
+        xfer->mem = fs_staging_kind(places, &op->src);
         status    = t->ops->send(t, op->peer, key,
-                                 fs_places_address(places, &op->src),
+                                 fs_staging_address(places, &op->src),
                                  op->len_bytes, xfer);
         break;
     case FS_OP_RECV:
-        xfer->mem = fs_places_kind(places, &op->dst);
+        xfer->mem = fs_staging_kind(places, &op->dst);
         status    = t->ops->recv(t, op->peer, key,
-                                 fs_places_address(places, &op->dst),
+                                 fs_staging_address(places, &op->dst),
                                  op->len_bytes, xfer);
         break;
     }
@@ -190,8 +190,8 @@ static uint32_t find_wire(const fs_exec_t *exec, fs_op_kind_t kind, uint32_t id)
 /* May the next wire send go out? */
 static bool may_send(const fs_exec_t *exec)
 {
-    const fs_op_t   *op;
-    const fs_wire_t *wire;
+    const fs_op_t     *op;
+    const fs_credit_t *wire;
 
     if (exec->state != FS_EXEC_RUN || exec->next_send == exec->plan->n_ops) {
         return false;
@@ -235,7 +235,7 @@ static void pull_recvs(fs_exec_t *exec)
         if (!post(exec, id)) {
             return;
         }
-        fs_wires_await(&exec->wires, op->peer, op->len_bytes);
+        fs_credits_await(&exec->wires, op->peer, op->len_bytes);
         if (!may_recv(exec) ||
             exec->plan->ops[exec->next_recv].peer != op->peer) {
             grant(exec, op->peer,
@@ -275,15 +275,15 @@ static bool is_counted(const fs_exec_t *exec, const fs_op_t *op)
 static void meet(fs_exec_t *exec, const fs_op_t *op)
 {
     if (fs_op_is_message(op) && !fs_op_is_wire(op)) {
-        exec->wires.peer[op->peer].is_mate = true;
+        exec->wires.peer[op->peer].is_local_peer = true;
     }
     if (!is_counted(exec, op)) {
         return;
     }
     if (op->kind == FS_OP_SEND) {
-        fs_wires_add_send(&exec->wires, op->peer);
+        fs_credits_add_send(&exec->wires, op->peer);
     } else {
-        fs_wires_add_recv(&exec->wires, op->peer);
+        fs_credits_add_recv(&exec->wires, op->peer);
     }
 }
 
@@ -294,7 +294,7 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     if (exec->trace != NULL) {
         fs_trace_run(exec->trace, plan, call);
     }
-    fs_places_start(&exec->places, call);
+    fs_staging_start(&exec->places, call);
     exec->state         = FS_EXEC_RUN;
     exec->status        = FS_OK;
     exec->plan          = plan;
@@ -306,7 +306,7 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     exec->n_sending = exec->n_receiving = 0;
     exec->n_beaten                      = 0;
     exec->culprit                       = FS_NO_OP;
-    fs_wires_begin(&exec->wires, plan->look_ahead);
+    fs_credits_begin(&exec->wires, plan->look_ahead);
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         exec->ops[k] = (fs_exec_op_t){.xfer.done = op_ended,
                                       .exec      = exec,
@@ -327,10 +327,10 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
 /* After a peer's last message of the call: tell it that all have arrived. */
 static void confirm_arrival(fs_exec_t *exec, const fs_op_t *op)
 {
-    const fs_wire_t *wire    = &exec->wires.peer[op->peer];
-    uint64_t         awaited = fs_op_is_wire(op) ? op->len_bytes : 0;
+    const fs_credit_t *wire    = &exec->wires.peer[op->peer];
+    uint64_t           awaited = fs_op_is_wire(op) ? op->len_bytes : 0;
 
-    if (fs_wires_arrived(&exec->wires, op->peer, awaited)) {
+    if (fs_credits_arrived(&exec->wires, op->peer, awaited)) {
         grant(exec, op->peer, wire->received_before + wire->n_recvs + 1);
     }
 }
@@ -387,7 +387,7 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     if (exec->lost_peer != FS_NO_RANK) {
         fail(exec, FS_ERR_PEER);
     }
-    fs_places_end_copies(&exec->places, copy_ended, exec);
+    fs_staging_end_copies(&exec->places, copy_ended, exec);
     /* What ends meanwhile, a chain of copies say, waits for the next turn:
      * the network comes first. */
     n = exec->n_ended;
@@ -398,13 +398,13 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     for (; exec->n_reaped < n; ++exec->n_reaped) {
         post_after(exec, exec->ended[exec->n_reaped]);
     }
-    fs_places_begin_copies(&exec->places, copy_ended, exec);
+    fs_staging_begin_copies(&exec->places, copy_ended, exec);
     if (exec->state == FS_EXEC_RUN) {
         if (exec->n_done < exec->plan->n_ops || exec->wires.n_unconfirmed > 0 ||
             exec->transport->n_grants_out > 0) {
             return FS_INPROGRESS;
         }
-        fs_wires_end(&exec->wires);
+        fs_credits_end(&exec->wires);
     } else if (exec->n_in_flight > 0) {
         return FS_INPROGRESS;
     }
@@ -451,10 +451,10 @@ void fs_exec_beat(fs_exec_t *exec)
     exec->n_beaten   = exec->n_done;
     exec->heard_beat = false;
     for (uint32_t r = 0; r < exec->wires.n_ranks && status == FS_OK; ++r) {
-        const fs_wire_t *wire    = &exec->wires.peer[r];
-        bool             on_wire = wire->n_sends + wire->n_recvs > 0;
+        const fs_credit_t *wire    = &exec->wires.peer[r];
+        bool               on_wire = wire->n_sends + wire->n_recvs > 0;
 
-        if ((wire->is_mate && pass_on) || (on_wire && moved)) {
+        if ((wire->is_local_peer && pass_on) || (on_wire && moved)) {
             status = t->ops->grant(t, r, wire->granted_by_us);
         }
     }
@@ -495,7 +495,7 @@ bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t id)
 
 bool fs_exec_is_confirmed(const fs_exec_t *exec, uint32_t peer)
 {
-    return fs_wires_is_confirmed(&exec->wires, peer);
+    return fs_credits_is_confirmed(&exec->wires, peer);
 }
 
 uint32_t fs_exec_culprit(const fs_exec_t *exec)

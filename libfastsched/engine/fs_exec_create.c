@@ -15,7 +15,7 @@ fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
     if (exec == NULL) {
         return FS_ERR_NOMEM;
     }
-    if (fs_wires_init(&exec->wires, n_ranks) != FS_OK) {
+    if (fs_credits_init(&exec->wires, n_ranks) != FS_OK) {
         free(exec);
         return FS_ERR_NOMEM;
     }
@@ -30,10 +30,10 @@ fs_status_t fs_exec_create(fs_transport_t *transport, uint32_t n_ranks,
 void fs_exec_destroy(fs_exec_t *exec)
 {
     if (exec != NULL) {
-        fs_wires_fini(&exec->wires);
+        fs_credits_fini(&exec->wires);
         free(exec->ops);
         free(exec->ended);
-        fs_places_fini(&exec->places);
+        fs_staging_fini(&exec->places);
         free(exec);
     }
 }
@@ -89,11 +89,11 @@ fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan,
     if (!has_keys_for(exec, plan)) {
         return FS_ERR_OVERFLOW;
     }
-    status = fs_places_reserve(&exec->places, plan, call);
+    status = fs_staging_reserve(&exec->places, plan, call);
     return status == FS_OK ? reserve_ops(exec, plan->n_ops) : status;
 }
 
 bool fs_exec_fits(const fs_exec_t *exec, const fs_call_t *call)
 {
-    return fs_places_fit(&exec->places, call);
+    return fs_staging_fit(&exec->places, call);
 }

@@ -28,7 +28,7 @@ typedef struct fs_exec_op {
 
 struct fs_exec {
     fs_transport_t  *transport;
-    fs_wires_t       wires;
+    fs_credits_t     wires;
     fs_exec_state_t  state;
     fs_status_t      status;
     const fs_plan_t *plan;
@@ -40,7 +40,7 @@ struct fs_exec {
     uint32_t         n_ended;
     uint32_t         n_reaped; /* of these, already followed up */
     uint32_t         max_ops;
-    fs_places_t      places;
+    fs_staging_t     places;
     uint32_t         n_done;
     uint32_t         n_in_flight;
     uint32_t         next_recv;   /* wire receive whose turn it is, or n_ops */

@@ -47,7 +47,7 @@ static char *alloc_staging(fs_pool_kind_t kind, fs_accel_t *accel,
     }
 }
 
-static void free_pool(fs_places_t *places, fs_pool_kind_t kind)
+static void free_pool(fs_staging_t *places, fs_pool_kind_t kind)
 {
     fs_pool_t *pool = &places->pools[kind];
 
@@ -69,7 +69,7 @@ static bool pool_fits(const fs_pool_t *pool, fs_mem_t device,
 }
 
 /* If there is no room for both, the old one goes first. */
-static fs_status_t reserve_pool(fs_places_t *places, fs_pool_kind_t kind,
+static fs_status_t reserve_pool(fs_staging_t *places, fs_pool_kind_t kind,
                                 fs_mem_t device, uint64_t len_bytes)
 {
     char *memory;
@@ -91,7 +91,7 @@ static fs_status_t reserve_pool(fs_places_t *places, fs_pool_kind_t kind,
 }
 
 /* What plans need, the largest of each. */
-static fs_needs_t needs_of(const fs_places_t *places, const fs_plan_t *plan)
+static fs_needs_t needs_of(const fs_staging_t *places, const fs_plan_t *plan)
 {
     fs_needs_t needs = {.staging_bytes = plan->staging_bytes};
 
@@ -107,7 +107,7 @@ static fs_needs_t needs_of(const fs_places_t *places, const fs_plan_t *plan)
         fs_u64_max(needs.n_copies, places->most.n_copies)};
 }
 
-static fs_status_t reserve_batch(fs_places_t *places, uint64_t n)
+static fs_status_t reserve_batch(fs_staging_t *places, uint64_t n)
 {
     fs_segment_t *segments;
     uint32_t     *ids;
@@ -130,7 +130,7 @@ static fs_status_t reserve_batch(fs_places_t *places, uint64_t n)
     return FS_OK;
 }
 
-static void put_copier(fs_places_t *places)
+static void put_copier(fs_staging_t *places)
 {
     if (places->copier != NULL) {
         fs_accel_put_copier(places->accel, places->copier);
@@ -138,14 +138,14 @@ static void put_copier(fs_places_t *places)
     places->copier = NULL;
 }
 
-static bool has_copier(const fs_places_t *places, fs_mem_t device)
+static bool has_copier(const fs_staging_t *places, fs_mem_t device)
 {
     return places->copier != NULL &&
            fs_mem_equal(fs_copier_mem(places->copier), device);
 }
 
 /* Without room for a kernel copies go one by one. */
-static fs_status_t reserve_copies(fs_places_t *places, fs_accel_t *accel,
+static fs_status_t reserve_copies(fs_staging_t *places, fs_accel_t *accel,
                                   const site_t *site, const fs_needs_t *needs)
 {
     fs_status_t status = reserve_batch(places, needs->n_copies);
@@ -164,8 +164,8 @@ static fs_status_t reserve_copies(fs_places_t *places, fs_accel_t *accel,
     return status;
 }
 
-fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
-                              const fs_call_t *call)
+fs_status_t fs_staging_reserve(fs_staging_t *places, const fs_plan_t *plan,
+                               const fs_call_t *call)
 {
     site_t      site   = find_site(call);
     fs_needs_t  needs  = needs_of(places, plan);
@@ -184,7 +184,7 @@ fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
     return status;
 }
 
-bool fs_places_fit(const fs_places_t *places, const fs_call_t *call)
+bool fs_staging_fit(const fs_staging_t *places, const fs_call_t *call)
 {
     site_t site = find_site(call);
 
@@ -196,7 +196,7 @@ bool fs_places_fit(const fs_places_t *places, const fs_call_t *call)
              (places->for_kernel || !site.is_one)));
 }
 
-void fs_places_fini(fs_places_t *places)
+void fs_staging_fini(fs_staging_t *places)
 {
     for (int kind = 0; kind < FS_N_POOLS; ++kind) {
         free_pool(places, (fs_pool_kind_t)kind);
@@ -208,7 +208,7 @@ void fs_places_fini(fs_places_t *places)
 
 /* ---- places ---- */
 
-void fs_places_start(fs_places_t *places, const fs_call_t *call)
+void fs_staging_start(fs_staging_t *places, const fs_call_t *call)
 {
     site_t site = find_site(call);
 
@@ -220,7 +220,7 @@ void fs_places_start(fs_places_t *places, const fs_call_t *call)
     places->n_gathered = places->n_begun = places->n_ended = 0;
 }
 
-char *fs_places_address(const fs_places_t *places, const fs_place_t *place)
+char *fs_staging_address(const fs_staging_t *places, const fs_place_t *place)
 {
     const fs_call_t *call = places->call;
 
@@ -241,7 +241,7 @@ char *fs_places_address(const fs_places_t *places, const fs_place_t *place)
     return NULL;
 }
 
-static fs_mem_t mem_of(const fs_places_t *places, const fs_place_t *place)
+static fs_mem_t mem_of(const fs_staging_t *places, const fs_place_t *place)
 {
     switch ((fs_buffer_t)place->buffer) {
     case FS_BUF_SEND:
@@ -254,7 +254,8 @@ static fs_mem_t mem_of(const fs_places_t *places, const fs_place_t *place)
     return places->staging_mem;
 }
 
-fs_mem_kind_t fs_places_kind(const fs_places_t *places, const fs_place_t *place)
+fs_mem_kind_t fs_staging_kind(const fs_staging_t *places,
+                              const fs_place_t   *place)
 {
     fs_mem_t mem = mem_of(places, place);
 
@@ -263,11 +264,12 @@ fs_mem_kind_t fs_places_kind(const fs_places_t *places, const fs_place_t *place)
 
 /* ---- copies ---- */
 
-fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id)
+fs_status_t fs_staging_copy(fs_staging_t *places, const fs_op_t *op,
+                            uint32_t id)
 {
     const fs_call_t *call = places->call;
-    char            *src  = fs_places_address(places, &op->src);
-    char            *dst  = fs_places_address(places, &op->dst);
+    char            *src  = fs_staging_address(places, &op->src);
+    char            *dst  = fs_staging_address(places, &op->dst);
 
     if (fs_mem_is_device(mem_of(places, &op->src)) ||
         fs_mem_is_device(mem_of(places, &op->dst))) {
@@ -288,11 +290,11 @@ fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id)
     return FS_OK;
 }
 
-fs_status_t fs_places_reduce(const fs_places_t *places, const fs_op_t *op)
+fs_status_t fs_staging_reduce(const fs_staging_t *places, const fs_op_t *op)
 {
     const fs_call_t *call = places->call;
-    const char      *src  = fs_places_address(places, &op->src);
-    char            *dst  = fs_places_address(places, &op->dst);
+    const char      *src  = fs_staging_address(places, &op->src);
+    char            *dst  = fs_staging_address(places, &op->dst);
 
     if (src == NULL || dst == NULL ||
         fs_mem_is_device(mem_of(places, &op->src)) ||
@@ -303,7 +305,7 @@ fs_status_t fs_places_reduce(const fs_places_t *places, const fs_op_t *op)
 }
 
 /* All that has been gathered is the next batch. */
-static fs_status_t begin_batch(fs_places_t *places)
+static fs_status_t begin_batch(fs_staging_t *places)
 {
     uint32_t first = places->n_begun;
 
@@ -313,7 +315,7 @@ static fs_status_t begin_batch(fs_places_t *places)
                            places->n_begun - first, places->on_one_device);
 }
 
-static void end_batch(fs_places_t *places, fs_status_t status,
+static void end_batch(fs_staging_t *places, fs_status_t status,
                       fs_copy_ended_t *ended, void *arg)
 {
     places->copy_ns += fs_now_ns() - places->begun_ns;
@@ -322,8 +324,8 @@ static void end_batch(fs_places_t *places, fs_status_t status,
     }
 }
 
-void fs_places_begin_copies(fs_places_t *places, fs_copy_ended_t *ended,
-                            void *arg)
+void fs_staging_begin_copies(fs_staging_t *places, fs_copy_ended_t *ended,
+                             void *arg)
 {
     if (places->n_ended == places->n_begun &&
         places->n_begun < places->n_gathered && begin_batch(places) != FS_OK) {
@@ -331,8 +333,8 @@ void fs_places_begin_copies(fs_places_t *places, fs_copy_ended_t *ended,
     }
 }
 
-void fs_places_end_copies(fs_places_t *places, fs_copy_ended_t *ended,
-                          void *arg)
+void fs_staging_end_copies(fs_staging_t *places, fs_copy_ended_t *ended,
+                           void *arg)
 {
     if (places->n_ended < places->n_begun) {
         fs_status_t status = fs_copier_test(places->copier);

@@ -8,8 +8,8 @@
  * once; those that touch a device are gathered into batches: what becomes ready
  * while one is running is the next one.
  */
-#ifndef FS_PLACES_H
-#define FS_PLACES_H
+#ifndef FS_STAGING_H
+#define FS_STAGING_H
 
 #include "accel/fs_accel.h"
 #include "fastsched_exec.h"
@@ -35,7 +35,7 @@ typedef struct fs_needs {
     uint64_t n_copies;
 } fs_needs_t;
 
-typedef struct fs_places {
+typedef struct fs_staging {
     const fs_call_t *call; /* in hand */
     const fs_pool_t *pool; /* that it uses */
     fs_mem_t         staging_mem;
@@ -54,45 +54,46 @@ typedef struct fs_places {
     uint32_t      n_ended;
     uint64_t      begun_ns; /* the batch that is under way */
     uint64_t      copy_ns;  /* of all batches, ever */
-} fs_places_t;
+} fs_staging_t;
 
 /* Zeroed places are fine. */
-void fs_places_fini(fs_places_t *places);
+void fs_staging_fini(fs_staging_t *places);
 
 /* Get the memory for plans like this one, and for all reserved before, where the
  * call needs it. FS_OK, FS_ERR_NOMEM; FS_ERR_ACCEL. */
-fs_status_t fs_places_reserve(fs_places_t *places, const fs_plan_t *plan,
-                              const fs_call_t *call);
+fs_status_t fs_staging_reserve(fs_staging_t *places, const fs_plan_t *plan,
+                               const fs_call_t *call);
 
 /* Can the call run every plan that has been reserved? */
-bool fs_places_fit(const fs_places_t *places, const fs_call_t *call);
+bool fs_staging_fit(const fs_staging_t *places, const fs_call_t *call);
 
 /* The call that comes, which is borrowed. */
-void fs_places_start(fs_places_t *places, const fs_call_t *call);
+void fs_staging_start(fs_staging_t *places, const fs_call_t *call);
 
 /* Address of a place in contiguous memory; NULL if the MPI has to pack. */
-char *fs_places_address(const fs_places_t *places, const fs_place_t *place);
+char *fs_staging_address(const fs_staging_t *places, const fs_place_t *place);
 
 /* The memory it is in, as a network is told. */
-fs_mem_kind_t fs_places_kind(const fs_places_t *places,
-                             const fs_place_t  *place);
+fs_mem_kind_t fs_staging_kind(const fs_staging_t *places,
+                              const fs_place_t   *place);
 
 /* Do operation id, a copy. FS_OK and errors; FS_INPROGRESS: it goes into the next
  * batch. */
-fs_status_t fs_places_copy(fs_places_t *places, const fs_op_t *op, uint32_t id);
+fs_status_t fs_staging_copy(fs_staging_t *places, const fs_op_t *op,
+                            uint32_t id);
 
 /* Do a reduction, at once: FS_OK, or what the call's reduce() says;
  * FS_ERR_UNSUPPORTED if a place is on a device or not contiguous. */
-fs_status_t fs_places_reduce(const fs_places_t *places, const fs_op_t *op);
+fs_status_t fs_staging_reduce(const fs_staging_t *places, const fs_op_t *op);
 
 /* Once for each copy of a batch. */
 typedef void fs_copy_ended_t(void *arg, uint32_t id, fs_status_t status);
 
 /* Begin a batch of all that waits, unless one is under way; if it cannot begin, it
  * has ended, with FS_ERR_ACCEL. And see whether one has ended. */
-void fs_places_begin_copies(fs_places_t *places, fs_copy_ended_t *ended,
-                            void *arg);
-void fs_places_end_copies(fs_places_t *places, fs_copy_ended_t *ended,
-                          void *arg);
+void fs_staging_begin_copies(fs_staging_t *places, fs_copy_ended_t *ended,
+                             void *arg);
+void fs_staging_end_copies(fs_staging_t *places, fs_copy_ended_t *ended,
+                           void *arg);
 
 #endif

@@ -70,7 +70,7 @@ typedef struct grant_out {
 typedef struct mpi_net {
     fs_net_t       super;     /* first */
     fs_transport_t transport; /* its only one */
-    fs_host_t      host;
+    fs_native_t    native;
     uint32_t       rank;
     uint32_t       n_ranks;
     uint8_t       *reach;  /* [n_ranks] fs_reach_t */
@@ -90,7 +90,7 @@ static mpi_net_t *net_of(const fs_transport_t *transport)
 
 static fs_status_t test(const mpi_net_t *net, void *request, uint64_t *len_p)
 {
-    return net->host.p2p->test(net->host.ctx, request, len_p);
+    return net->native.p2p->test(net->native.ctx, request, len_p);
 }
 
 /* ---- messages ---- */
@@ -128,7 +128,7 @@ static void unlink_xfer(mpi_net_t *net, fs_xfer_t *xfer)
 }
 
 /* Has the message ended? */
-static bool look_at(mpi_net_t *net, fs_xfer_t *xfer)
+static bool probe_at(mpi_net_t *net, fs_xfer_t *xfer)
 {
     uint64_t    len = xfer->len_bytes;
     fs_status_t status =
@@ -150,7 +150,7 @@ static void note(mpi_net_t *net, fs_xfer_t *xfer, bool receive,
     xfer->in_flight = receive;
     xfer->len_bytes = len_bytes;
     link_xfer(net, xfer);
-    look_at(net, xfer);
+    probe_at(net, xfer);
 }
 
 static fs_status_t mpi_send(fs_transport_t *transport, uint32_t peer,
@@ -163,8 +163,8 @@ static fs_status_t mpi_send(fs_transport_t *transport, uint32_t peer,
     if (net->reach[peer] == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
     }
-    status = net->host.p2p->isend(net->host.ctx, buf, len_bytes, peer,
-                                  make_tag(net, key), &xfer->request);
+    status = net->native.p2p->isend(net->native.ctx, buf, len_bytes, peer,
+                                    make_tag(net, key), &xfer->request);
     if (status == FS_OK) {
         note(net, xfer, false, len_bytes);
     }
@@ -181,8 +181,8 @@ static fs_status_t mpi_recv(fs_transport_t *transport, uint32_t peer,
     if (net->reach[peer] == FS_REACH_NONE) {
         return FS_ERR_UNREACHABLE;
     }
-    status = net->host.p2p->irecv(net->host.ctx, buf, len_bytes, peer,
-                                  make_tag(net, key), &xfer->request);
+    status = net->native.p2p->irecv(net->native.ctx, buf, len_bytes, peer,
+                                    make_tag(net, key), &xfer->request);
     if (status == FS_OK) {
         note(net, xfer, true, 0);
     }
@@ -194,7 +194,7 @@ static void mpi_cancel(fs_transport_t *transport, fs_xfer_t *xfer)
     mpi_net_t *net = net_of(transport);
 
     if (xfer->in_flight) {
-        net->host.p2p->cancel(net->host.ctx, xfer->request);
+        net->native.p2p->cancel(net->native.ctx, xfer->request);
     }
 }
 
@@ -202,8 +202,9 @@ static void mpi_cancel(fs_transport_t *transport, fs_xfer_t *xfer)
 
 static fs_status_t await_grant(mpi_net_t *net, grant_in_t *in)
 {
-    return net->host.p2p->irecv(net->host.ctx, &in->grant, sizeof(in->grant),
-                                FS_ANY_PEER, GRANT_TAG, &in->request);
+    return net->native.p2p->irecv(net->native.ctx, &in->grant,
+                                  sizeof(in->grant), FS_ANY_PEER, GRANT_TAG,
+                                  &in->request);
 }
 
 /* Messages come in order, their ends need not; the executor keeps the largest
@@ -243,9 +244,9 @@ static fs_status_t push_grant(mpi_net_t *net, uint32_t peer)
     fs_status_t  status;
 
     out->grant = (grant_t){out->wanted, net->rank};
-    status     = net->host.p2p->isend(net->host.ctx, &out->grant,
-                                      sizeof(out->grant), peer, GRANT_TAG,
-                                      &out->request);
+    status     = net->native.p2p->isend(net->native.ctx, &out->grant,
+                                        sizeof(out->grant), peer, GRANT_TAG,
+                                        &out->request);
     if (status == FS_OK) {
         out->busy                = true;
         net->busy[net->n_busy++] = peer;
@@ -325,7 +326,7 @@ static unsigned mpi_progress(fs_net_t *super)
         fs_xfer_t *xfer = net->posted;
 
         net->posted = xfer->next;
-        events += look_at(net, xfer);
+        events += probe_at(net, xfer);
     }
     return events;
 }
@@ -354,7 +355,7 @@ static void mpi_destroy(fs_transport_t *transport)
     }
     for (uint32_t k = 0; k < GRANT_RECVS; ++k) {
         if (net->in[k].request != NULL) {
-            net->host.p2p->cancel(net->host.ctx, net->in[k].request);
+            net->native.p2p->cancel(net->native.ctx, net->in[k].request);
         }
     }
     for (uint32_t look = 0; look < FAREWELL_LOOKS && is_busy(net); ++look) {
@@ -368,7 +369,7 @@ static void mpi_destroy(fs_transport_t *transport)
         }
         reap_grants(net);
         if (is_busy(net)) {
-            net->host.progress(net->host.ctx);
+            net->native.progress(net->native.ctx);
         }
     }
 }
@@ -445,11 +446,11 @@ static const fs_net_ops_t net_ops = {
     .destroy  = mpi_free,
 };
 
-fs_status_t fs_mpi_create(const fs_host_t *host, fs_net_t **net_p)
+fs_status_t fs_mpi_create(const fs_native_t *native, fs_net_t **net_p)
 {
     mpi_net_t *net;
 
-    if (host->p2p->n_tags <= CHANNELS) {
+    if (native->p2p->n_tags <= CHANNELS) {
         return FS_ERR_UNSUPPORTED;
     }
     net = calloc(1, sizeof(*net));
@@ -457,14 +458,14 @@ fs_status_t fs_mpi_create(const fs_host_t *host, fs_net_t **net_p)
         return FS_ERR_NOMEM;
     }
     net->super.ops           = &net_ops;
-    net->super.mem_kinds     = host->mem_kinds;
+    net->super.mem_kinds     = native->mem_kinds;
     net->super.rdma          = true; /* as far as we know */
     net->super.local_arrives = true; /* the MPI sees to it */
     net->super.name          = "the MPI";
-    net->host                = *host;
+    net->native              = *native;
     net->transport.ops       = &transport_ops;
     net->transport.net       = &net->super;
-    net->transport.max_seq   = (host->p2p->n_tags - 1) / CHANNELS;
+    net->transport.max_seq   = (native->p2p->n_tags - 1) / CHANNELS;
     pthread_mutex_init(&net->super.lock, NULL);
     *net_p = &net->super;
     return FS_OK;

@@ -12,6 +12,6 @@
  *
  * FS_OK; FS_ERR_UNSUPPORTED (too few tags); FS_ERR_NOMEM
  */
-fs_status_t fs_mpi_create(const fs_host_t *host, fs_net_t **net_p);
+fs_status_t fs_mpi_create(const fs_native_t *native, fs_net_t **net_p);
 
 #endif

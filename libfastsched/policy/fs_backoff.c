@@ -5,8 +5,8 @@
 
 enum { MAX_DOUBLINGS = 20 };
 
-void fs_quiet_note(fs_quiet_t *quiet, uint32_t longest,
-                   const fs_quiet_seen_t *seen)
+void fs_backoff_note(fs_backoff_t *quiet, uint32_t longest,
+                     const fs_backoff_seen_t *seen)
 {
     uint64_t above = fs_u64_min(seen->sent_bytes, UINT64_MAX / 2) * 2;
 
@@ -24,11 +24,11 @@ void fs_quiet_note(fs_quiet_t *quiet, uint32_t longest,
     /* If every rank sends less than min_bytes, so does the average. */
     quiet->usual_bytes =
         fs_u64_max(quiet->usual_bytes, fs_u64_max(above, seen->min_bytes));
-    if (quiet->streak < (uint32_t)FS_QUIET_STREAK << quiet->doublings) {
+    if (quiet->streak < (uint32_t)FS_BACKOFF_STREAK << quiet->doublings) {
         ++quiet->streak;
     }
-    if (quiet->streak == (uint32_t)FS_QUIET_STREAK << quiet->doublings) {
-        quiet->run  = quiet->run == 0 ? FS_QUIET_FIRST : 2 * quiet->run;
+    if (quiet->streak == (uint32_t)FS_BACKOFF_STREAK << quiet->doublings) {
+        quiet->run  = quiet->run == 0 ? FS_BACKOFF_FIRST : 2 * quiet->run;
         quiet->run  = fs_u32_min(quiet->run, longest);
         quiet->left = quiet->run;
     }

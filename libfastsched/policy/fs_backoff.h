@@ -12,16 +12,16 @@
  * to be twice as long: an application whose large calls come at intervals soon
  * has all of them served.
  */
-#ifndef FS_QUIET_H
-#define FS_QUIET_H
+#ifndef FS_BACKOFF_H
+#define FS_BACKOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FS_QUIET_STREAK = 8, FS_QUIET_FIRST = 8 };
+enum { FS_BACKOFF_STREAK = 8, FS_BACKOFF_FIRST = 8 };
 
 /* All zero: nothing seen. */
-typedef struct fs_quiet {
+typedef struct fs_backoff {
     uint32_t left;      /* calls that still go without a summary */
     uint32_t run;       /* how many there were last time */
     uint32_t streak;    /* calls in a row, of those with a summary */
@@ -29,10 +29,10 @@ typedef struct fs_quiet {
     /* This rank's own; missed goes into its next summary. */
     uint64_t usual_bytes; /* more than this is not one of the streak */
     bool     missed;
-} fs_quiet_t;
+} fs_backoff_t;
 
 /* Does this call, in which this rank sends sent_bytes, go without? */
-static inline bool fs_quiet_skips(fs_quiet_t *quiet, uint64_t sent_bytes)
+static inline bool fs_backoff_skips(fs_backoff_t *quiet, uint64_t sent_bytes)
 {
     if (quiet->left == 0) {
         return false;
@@ -43,15 +43,15 @@ static inline bool fs_quiet_skips(fs_quiet_t *quiet, uint64_t sent_bytes)
 }
 
 /* What a summary has shown. */
-typedef struct fs_quiet_seen {
+typedef struct fs_backoff_seen {
     bool     to_host;    /* the call is one of a streak */
     bool     missed;     /* some rank has missed a large one before */
     uint64_t sent_bytes; /* by this rank */
     uint64_t min_bytes;  /* fewer, sent by every rank, are a small call */
-} fs_quiet_seen_t;
+} fs_backoff_seen_t;
 
 /* After each summary. longest: calls in a row without one, at most; 0: none. */
-void fs_quiet_note(fs_quiet_t *quiet, uint32_t longest,
-                   const fs_quiet_seen_t *seen);
+void fs_backoff_note(fs_backoff_t *quiet, uint32_t longest,
+                     const fs_backoff_seen_t *seen);
 
 #endif

@@ -48,8 +48,8 @@ static uint64_t solve(const fs_timed_run_t *s, const fs_timed_run_t *l,
     return (uint64_t)(up < least ? least : up > most ? most : up);
 }
 
-bool fs_calibration_hear(fs_calibration_t *c, const fs_timed_run_t *seen,
-                         uint64_t *alpha)
+bool fs_calibration_update(fs_calibration_t *c, const fs_timed_run_t *seen,
+                           uint64_t *alpha)
 {
     fs_timed_run_t run  = {fs_u64_min(seen->bytes, MOST), seen->rounds,
                            fs_u64_min(seen->ns, MOST)};

@@ -45,7 +45,7 @@ typedef struct fs_calibration {
 /* A schedule of so many bytes per lane in so many rounds took ns on the slowest
  * rank; 0: nobody knows, or there was none. *alpha is what the model uses. True,
  * once: it has been measured, and *alpha is new. */
-bool fs_calibration_hear(fs_calibration_t *c, const fs_timed_run_t *run,
-                         uint64_t *alpha);
+bool fs_calibration_update(fs_calibration_t *c, const fs_timed_run_t *run,
+                           uint64_t *alpha);
 
 #endif

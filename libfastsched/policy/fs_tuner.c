@@ -5,75 +5,75 @@
 
 /* Which calls of a class are looks: early, so that a program that makes twenty
  * calls is helped, and few. The last one is for classes that begin with the
- * rehearsal. */
-static const uint16_t look_at[] = {3, 8, 24};
+ * warm_up. */
+static const uint16_t probe_at[] = {3, 8, 24};
 
-enum { N_LOOKS = sizeof(look_at) / sizeof(look_at[0]), TO_JUDGE = 2 };
+enum { N_PROBES = sizeof(probe_at) / sizeof(probe_at[0]), TO_JUDGE = 2 };
 
 static uint32_t log2_of(uint64_t x)
 {
     return 63 - (uint32_t)__builtin_clzll(x | 1);
 }
 
-uint32_t fs_guard_class(uint64_t inter_bytes, uint64_t mtm_milli)
+uint32_t fs_tuner_class(uint64_t inter_bytes, uint64_t mtm_milli)
 {
-    uint32_t band = fs_u32_min(log2_of(mtm_milli / 1000), FS_GUARD_BANDS - 1);
+    uint32_t band = fs_u32_min(log2_of(mtm_milli / 1000), FS_TUNER_BANDS - 1);
 
-    return log2_of(inter_bytes) * FS_GUARD_BANDS + band;
+    return log2_of(inter_bytes) * FS_TUNER_BANDS + band;
 }
 
-static void enter(fs_guard_t      *guard, fs_guard_class_t *class,
-                  fs_guard_state_t state)
+static void enter(fs_tuner_t      *guard, fs_tuner_class_t *class,
+                  fs_tuner_state_t state)
 {
-    guard->n_gone_back -= class->state == FS_GUARD_STATE_HOST;
-    guard->n_gone_back += state == FS_GUARD_STATE_HOST;
+    guard->n_gone_back -= class->state == FS_TUNER_STATE_NATIVE;
+    guard->n_gone_back += state == FS_TUNER_STATE_NATIVE;
     class->state = (uint8_t)state;
     class->calls = 0;
-    if (state == FS_GUARD_STATE_TRY) {
-        class->n_looks = class->n_judged = class->n_lost = 0;
+    if (state == FS_TUNER_STATE_TRY) {
+        class->n_probes = class->n_judged = class->n_lost = 0;
         class->ours[0] = class->ours[1] = 0;
     }
 }
 
 /* In state TRY, calls counted from 1. */
-static void try_out(fs_guard_t          *guard, fs_guard_class_t *class,
-                    fs_guard_question_t *question)
+static void try_out(fs_tuner_t          *guard, fs_tuner_class_t *class,
+                    fs_tuner_question_t *question)
 {
     question->waiting = true;
-    if (class->calls < look_at[class->n_looks]) {
+    if (class->calls < probe_at[class->n_probes]) {
         return;
     }
-    ++class->n_looks;
-    ++guard->n_looks;
-    question->turn      = FS_GUARD_LOOK;
-    question->rehearsal = !guard->rehearsed;
-    guard->rehearsed    = true;
+    ++class->n_probes;
+    ++guard->n_probes;
+    question->turn    = FS_TUNER_PROBE;
+    question->warm_up = !guard->warmed_up;
+    guard->warmed_up  = true;
 }
 
-fs_guard_question_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
+fs_tuner_question_t fs_tuner_next(fs_tuner_t *guard, uint32_t of_class,
                                   uint64_t bound)
 {
-    fs_guard_class_t *class      = &guard->classes[of_class];
-    fs_guard_question_t question = {FS_GUARD_OURS, of_class, bound, false,
+    fs_tuner_class_t *class      = &guard->classes[of_class];
+    fs_tuner_question_t question = {FS_TUNER_OURS, of_class, bound, false,
                                     false};
 
-    if (class->state != FS_GUARD_STATE_TRY &&
-        class->calls >= FS_GUARD_RECHECK) {
-        enter(guard, class, FS_GUARD_STATE_TRY);
+    if (class->state != FS_TUNER_STATE_TRY &&
+        class->calls >= FS_TUNER_RECHECK) {
+        enter(guard, class, FS_TUNER_STATE_TRY);
     }
     /* Times of looks may have got lost. */
-    if (class->state == FS_GUARD_STATE_TRY && class->n_looks == N_LOOKS) {
-        enter(guard, class, FS_GUARD_STATE_OURS);
+    if (class->state == FS_TUNER_STATE_TRY && class->n_probes == N_PROBES) {
+        enter(guard, class, FS_TUNER_STATE_OURS);
     }
     ++class->calls;
-    switch ((fs_guard_state_t) class->state) {
-    case FS_GUARD_STATE_TRY:
+    switch ((fs_tuner_state_t) class->state) {
+    case FS_TUNER_STATE_TRY:
         try_out(guard, class, &question);
         break;
-    case FS_GUARD_STATE_OURS:
+    case FS_TUNER_STATE_OURS:
         break;
-    case FS_GUARD_STATE_HOST:
-        question.turn = FS_GUARD_HOST;
+    case FS_TUNER_STATE_NATIVE:
+        question.turn = FS_TUNER_NATIVE;
         break;
     }
     return question;
@@ -84,11 +84,11 @@ fs_guard_question_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
 /* a is more than the margin above b. */
 static bool clearly_above(uint64_t a, uint64_t b)
 {
-    return (fs_u128_t)a * 100 > (fs_u128_t)b * (100 + FS_GUARD_MARGIN);
+    return (fs_u128_t)a * 100 > (fs_u128_t)b * (100 + FS_TUNER_MARGIN);
 }
 
 /* One slow call of ours, the first that ever ran say, decides nothing. */
-uint64_t fs_guard_ours(const fs_guard_class_t *class)
+uint64_t fs_tuner_ours(const fs_tuner_class_t *class)
 {
     const uint64_t *ours = class->ours;
 
@@ -97,23 +97,23 @@ uint64_t fs_guard_ours(const fs_guard_class_t *class)
                           : fs_u64_min(ours[0], ours[1]);
 }
 
-static void judge(fs_guard_t *guard, fs_guard_class_t *class, bool rehearsal)
+static void judge(fs_tuner_t *guard, fs_tuner_class_t *class, bool warm_up)
 {
-    uint64_t ours = fs_guard_ours(class);
-    bool     lost = clearly_above(ours, class->host);
+    uint64_t ours = fs_tuner_ours(class);
+    bool     lost = clearly_above(ours, class->native);
 
-    if (ours == 0 || (rehearsal && !lost)) {
+    if (ours == 0 || (warm_up && !lost)) {
         return;
     }
     ++class->n_judged;
     class->n_lost += lost;
     if (class->n_lost == TO_JUDGE) {
-        enter(guard, class, FS_GUARD_STATE_HOST);
-    } else if (clearly_above(class->host, ours)) {
-        enter(guard, class, FS_GUARD_STATE_OURS);
+        enter(guard, class, FS_TUNER_STATE_NATIVE);
+    } else if (clearly_above(class->native, ours)) {
+        enter(guard, class, FS_TUNER_STATE_OURS);
     } else if (class->n_judged == TO_JUDGE) {
-        enter(guard, class, FS_GUARD_STATE_OURS);
-        class->calls = FS_GUARD_RECHECK - FS_GUARD_SOON;
+        enter(guard, class, FS_TUNER_STATE_OURS);
+        class->calls = FS_TUNER_RECHECK - FS_TUNER_SOON;
     }
 }
 
@@ -125,19 +125,19 @@ static uint64_t price(uint64_t ns, uint64_t bound)
     return price > UINT64_MAX ? UINT64_MAX : fs_u64_max((uint64_t)price, 1);
 }
 
-void fs_guard_hear(fs_guard_t *guard, const fs_guard_question_t *question,
-                   uint64_t run_ns, uint64_t extra_ns)
+void fs_tuner_update(fs_tuner_t *guard, const fs_tuner_question_t *question,
+                     uint64_t run_ns, uint64_t extra_ns)
 {
-    fs_guard_class_t *class = &guard->classes[question->of_class];
+    fs_tuner_class_t *class = &guard->classes[question->of_class];
 
     if (!question->waiting || run_ns == 0) {
         return;
     }
-    if (question->turn == FS_GUARD_OURS) {
+    if (question->turn == FS_TUNER_OURS) {
         class->ours[1] = class->ours[0];
         class->ours[0] = price(run_ns + extra_ns, question->bound);
     } else {
-        class->host = price(run_ns, question->bound);
-        judge(guard, class, question->rehearsal);
+        class->native = price(run_ns, question->bound);
+        judge(guard, class, question->warm_up);
     }
 }

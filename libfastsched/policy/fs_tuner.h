@@ -17,80 +17,80 @@
  *
  * A price is time over the lower bound of the call, so that calls of a class
  * compare though their sizes differ. The first look of a communicator is a
- * rehearsal, because an MPI connects its ranks at their first messages: it may
+ * warm_up, because an MPI connects its ranks at their first messages: it may
  * be lost, but proves nothing for us.
  *
  * Pure: times come from outside, maxima over all ranks, so every rank reaches
  * the same verdicts.
  */
-#ifndef FS_GUARD_H
-#define FS_GUARD_H
+#ifndef FS_TUNER_H
+#define FS_TUNER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-    FS_GUARD_BANDS   = 4, /* MTM 1, 2, 4, 8 and more */
-    FS_GUARD_CLASSES = 64 * FS_GUARD_BANDS,
-    FS_GUARD_MARGIN  = 5, /* percent: less is noise */
-    FS_GUARD_RECHECK = 1000,
-    FS_GUARD_SOON    = 50
+    FS_TUNER_BANDS   = 4, /* MTM 1, 2, 4, 8 and more */
+    FS_TUNER_CLASSES = 64 * FS_TUNER_BANDS,
+    FS_TUNER_MARGIN  = 5, /* percent: less is noise */
+    FS_TUNER_RECHECK = 1000,
+    FS_TUNER_SOON    = 50
 };
 
-typedef enum fs_guard_turn {
-    FS_GUARD_OURS,
-    FS_GUARD_LOOK, /* the host's algorithm, to compare */
-    FS_GUARD_HOST  /* the host's algorithm: it is faster */
-} fs_guard_turn_t;
+typedef enum fs_tuner_turn {
+    FS_TUNER_OURS,
+    FS_TUNER_PROBE, /* the host's algorithm, to compare */
+    FS_TUNER_NATIVE /* the host's algorithm: it is faster */
+} fs_tuner_turn_t;
 
-typedef enum fs_guard_state {
-    FS_GUARD_STATE_TRY,
-    FS_GUARD_STATE_OURS,
-    FS_GUARD_STATE_HOST
-} fs_guard_state_t;
+typedef enum fs_tuner_state {
+    FS_TUNER_STATE_TRY,
+    FS_TUNER_STATE_OURS,
+    FS_TUNER_STATE_NATIVE
+} fs_tuner_state_t;
 
-typedef struct fs_guard_class {
-    uint16_t calls;   /* in this state */
-    uint8_t  state;   /* fs_guard_state_t */
-    uint8_t  n_looks; /* begun since TRY, rehearsal included */
+typedef struct fs_tuner_class {
+    uint16_t calls;    /* in this state */
+    uint8_t  state;    /* fs_tuner_state_t */
+    uint8_t  n_probes; /* begun since TRY, warm_up included */
     uint8_t  n_judged;
     uint8_t  n_lost;
     uint64_t ours[2]; /* prices of our last two calls; 0: none */
-    uint64_t host;    /* price in the last look */
-} fs_guard_class_t;
+    uint64_t native;  /* price in the last look */
+} fs_tuner_class_t;
 
 /* What a call's time is to tell. All zero: nothing. */
-typedef struct fs_guard_question {
-    fs_guard_turn_t turn;
+typedef struct fs_tuner_question {
+    fs_tuner_turn_t turn;
     uint32_t        of_class;
     uint64_t        bound;
     bool            waiting; /* for the time */
-    bool            rehearsal;
-} fs_guard_question_t;
+    bool            warm_up;
+} fs_tuner_question_t;
 
 /* All zero: nothing seen. */
-typedef struct fs_guard {
-    fs_guard_class_t classes[FS_GUARD_CLASSES];
-    bool             rehearsed;
+typedef struct fs_tuner {
+    fs_tuner_class_t classes[FS_TUNER_CLASSES];
+    bool             warmed_up;
     /* For people. */
-    uint64_t n_looks;
+    uint64_t n_probes;
     uint32_t n_gone_back; /* classes in HOST */
-} fs_guard_t;
+} fs_tuner_t;
 
 /* The class of a call of so many bytes between servers, 1 or more. */
-uint32_t fs_guard_class(uint64_t inter_bytes, uint64_t mtm_milli);
+uint32_t fs_tuner_class(uint64_t inter_bytes, uint64_t mtm_milli);
 
 /* For people: prices of a class, ours the better of the last two. */
-uint64_t fs_guard_ours(const fs_guard_class_t *class);
+uint64_t fs_tuner_ours(const fs_tuner_class_t *class);
 
 /* Whose turn is it? The call's lower bound, bytes per lane, 1 or more. */
-fs_guard_question_t fs_guard_next(fs_guard_t *guard, uint32_t of_class,
+fs_tuner_question_t fs_tuner_next(fs_tuner_t *guard, uint32_t of_class,
                                   uint64_t bound);
 
 /* What the call of a question took on the slowest rank, without and with all that
  * the host's algorithm would not need (summary). 0: nobody knows. Once for each
  * question, in the order of calls. */
-void fs_guard_hear(fs_guard_t *guard, const fs_guard_question_t *question,
-                   uint64_t run_ns, uint64_t extra_ns);
+void fs_tuner_update(fs_tuner_t *guard, const fs_tuner_question_t *question,
+                     uint64_t run_ns, uint64_t extra_ns);
 
 #endif

@@ -291,7 +291,7 @@ fs_status_t fs_tool_matrix_read(FILE *file, fs_tool_matrix_t *matrix_p,
         status = read_next(&reader);
     }
     if (status == FS_OK) {
-        status = ferror(file) ? FS_ERR_HOST : check_end(&reader);
+        status = ferror(file) ? FS_ERR_NATIVE : check_end(&reader);
     }
     if (status != FS_OK) {
         free(reader.cells);
@@ -324,7 +324,7 @@ void fs_tool_matrix_file(const char *path, const char *name,
     }
     fs_tool_progress_begin("reading the matrix", file_size(file));
     status = fs_tool_matrix_read(file, matrix_p, &error);
-    if (status == FS_ERR_HOST) {
+    if (status == FS_ERR_NATIVE) {
         fs_tool_bad("%s: %s", name, strerror(errno));
     }
     if (status == FS_ERR_INVAL) {

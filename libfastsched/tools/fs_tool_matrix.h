@@ -32,7 +32,7 @@ typedef struct fs_tool_matrix_error {
 } fs_tool_matrix_error_t;
 
 /* Read a file to its end, or to its first mistake if it has none. FS_OK: the
- * caller's. FS_ERR_INVAL: see *error_p; FS_ERR_NOMEM; FS_ERR_HOST: reading
+ * caller's. FS_ERR_INVAL: see *error_p; FS_ERR_NOMEM; FS_ERR_NATIVE: reading
  * failed, see errno. */
 fs_status_t fs_tool_matrix_read(FILE *file, fs_tool_matrix_t *matrix_p,
                                 fs_tool_matrix_error_t *error_p);

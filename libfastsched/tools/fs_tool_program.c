@@ -33,7 +33,7 @@ fs_alg_t fs_tool_program_alg(const fs_tool_traffic_t *traffic,
     if (params->force_algorithm) {
         return params->algorithm;
     }
-    return choice.alg == FS_ALG_HOST ? FS_ALG_STAGED : choice.alg;
+    return choice.alg == FS_ALG_NATIVE ? FS_ALG_STAGED : choice.alg;
 }
 
 void fs_tool_programs_make(const fs_tool_traffic_t *traffic, uint32_t first,

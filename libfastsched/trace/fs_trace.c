@@ -91,7 +91,7 @@ static fs_status_t check_dir(const char *dir, char *why, size_t why_len)
     if ((mkdir(dir, 0777) != 0 && errno != EEXIST) ||
         access(dir, W_OK | X_OK) != 0) {
         snprintf(why, why_len, "no trace: %s: %s", dir, strerror(errno));
-        return FS_ERR_HOST;
+        return FS_ERR_NATIVE;
     }
     return FS_OK;
 }
@@ -505,7 +505,7 @@ fs_status_t fs_trace_write(fs_trace_t *trace, char *why, size_t why_len)
     file = fopen(name, "w");
     if (file == NULL) {
         snprintf(why, why_len, "no trace: %s: %s", name, strerror(errno));
-        return FS_ERR_HOST;
+        return FS_ERR_NATIVE;
     }
     pthread_mutex_lock(&trace->lock);
     fs_trace_print(file, &trace->book);
@@ -514,7 +514,7 @@ fs_status_t fs_trace_write(fs_trace_t *trace, char *why, size_t why_len)
     if (fclose(file) != 0 || failed) {
         snprintf(why, why_len, "the trace is not whole: %s: %s", name,
                  strerror(errno));
-        return FS_ERR_HOST;
+        return FS_ERR_NATIVE;
     }
     return FS_OK;
 }

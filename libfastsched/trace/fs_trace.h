@@ -44,7 +44,7 @@ typedef struct fs_trace_origin {
     size_t           max_events; /* and calls, at most; 0: 2^20 */
 } fs_trace_origin_t;
 
-/* FS_OK; FS_ERR_NOMEM; FS_ERR_HOST: no file can be written there, why says so
+/* FS_OK; FS_ERR_NOMEM; FS_ERR_NATIVE: no file can be written there, why says so
  * in one line. */
 fs_status_t fs_trace_create(const fs_trace_origin_t *origin,
                             fs_trace_t **trace_p, char *why, size_t why_len);

@@ -31,12 +31,12 @@ typedef enum fs_side { FS_SIDE_SEND, FS_SIDE_RECV } fs_side_t;
 /* Where are they? True: on a device or managed, one at least. */
 bool fs_buffers_find(fs_buffers_t *buffers, const fs_wrapper_t *wrapper);
 
-/* What fs_coll_alltoallv() has to know, also on an error: the other ranks wait for
+/* What fs_comm_alltoallv() has to know, also on an error: the other ranks wait for
  * this one's word, which is no. why is one line for people.
  * FS_OK; FS_ERR_UNSUPPORTED (gaps in a datatype on a device, or parameter
  * accel_fallback forbids the way round) */
-fs_status_t fs_buffers_for_coll(const fs_buffers_t *buffers,
-                                fs_wrapper_t *wrapper, const fs_coll_t *coll,
+fs_status_t fs_buffers_for_call(const fs_buffers_t *buffers,
+                                fs_wrapper_t *wrapper, const fs_comm_t *comm,
                                 fs_call_device_t *device, char *why,
                                 size_t why_len);
 

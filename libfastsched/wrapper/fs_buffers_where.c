@@ -92,44 +92,45 @@ fs_status_t fs_buffers_check(const fs_buffers_t *buffers,
 
 /* ---- served by the network ---- */
 
-static const char *net_name(const fs_coll_t *coll)
+static const char *net_name(const fs_comm_t *comm)
 {
-    return coll->net != NULL && coll->net->name != NULL ? coll->net->name
+    return comm->net != NULL && comm->net->name != NULL ? comm->net->name
                                                         : "the network";
 }
 
 /* Rank 0 of the job says what could be faster, once. */
-static void explain(fs_wrapper_t *wrapper, const fs_coll_t *coll, fs_mem_t mem)
+static void explain(fs_wrapper_t *wrapper, const fs_comm_t *comm, fs_mem_t mem)
 {
-    char      text[400];
-    fs_line_t line = {text, sizeof(text), 0};
+    char        text[400];
+    fs_strbuf_t line = {text, sizeof(text), 0};
 
-    if (coll->net == NULL || is_in(coll->net->mem_kinds, mem) ||
+    if (comm->net == NULL || is_in(comm->net->mem_kinds, mem) ||
         (!wrapper->on_world_rank_0 && wrapper->params.verbose == 0) ||
         __atomic_exchange_n(&wrapper->warned, true, __ATOMIC_RELAXED)) {
         return;
     }
-    fs_line_say(&line,
-                "%s takes no %s memory: such buffers go through memory of the "
-                "host",
-                net_name(coll), mem.kind == FS_MEM_CUDA ? "CUDA" : "ROCm");
-    if (coll->net == wrapper->net) {
-        fs_line_say(&line,
-                    mem.kind == FS_MEM_CUDA
-                        ? "; install a UCX that is built with CUDA (pip has "
-                          "libucx-cu12, libucx-cu13), or allow cuda_copy in "
-                          "UCX_TLS"
-                        : "; install a UCX that is built with ROCm, or allow "
-                          "rocm_copy in UCX_TLS");
+    fs_strbuf_add(
+        &line,
+        "%s takes no %s memory: such buffers go through memory of the "
+        "host",
+        net_name(comm), mem.kind == FS_MEM_CUDA ? "CUDA" : "ROCm");
+    if (comm->net == wrapper->net) {
+        fs_strbuf_add(&line,
+                      mem.kind == FS_MEM_CUDA
+                          ? "; install a UCX that is built with CUDA (pip has "
+                            "libucx-cu12, libucx-cu13), or allow cuda_copy in "
+                            "UCX_TLS"
+                          : "; install a UCX that is built with ROCm, or allow "
+                            "rocm_copy in UCX_TLS");
     }
     wrapper->say(text);
 }
 
 /* What the network may be told; managed memory, which any CPU may touch, is the
  * host's for one that does not know it. */
-static fs_mem_t told(const fs_coll_t *coll, fs_mem_t mem)
+static fs_mem_t told(const fs_comm_t *comm, fs_mem_t mem)
 {
-    bool known = coll->net != NULL && is_in(coll->net->mem_kinds, mem);
+    bool known = comm->net != NULL && is_in(comm->net->mem_kinds, mem);
 
     return known || fs_mem_is_device(mem) ? mem
                                           : (fs_mem_t){.kind = FS_MEM_HOST};
@@ -137,18 +138,18 @@ static fs_mem_t told(const fs_coll_t *coll, fs_mem_t mem)
 
 /* One side on a device that the network does not take as it is. */
 static fs_status_t go_round(fs_call_device_t *device, const fs_buffers_t *b,
-                            fs_wrapper_t *wrapper, const fs_coll_t *coll,
+                            fs_wrapper_t *wrapper, const fs_comm_t *comm,
                             fs_side_t side, char *why, size_t why_len)
 {
     fs_mem_t    mem = side == FS_SIDE_SEND ? b->send_mem : b->recv_mem;
     fs_status_t status =
-        fs_buffers_check(b, wrapper, side, net_name(coll), why, why_len);
+        fs_buffers_check(b, wrapper, side, net_name(comm), why, why_len);
 
     if (status == FS_OK) {
         device->staged = true;
-        explain(wrapper, coll, mem);
+        explain(wrapper, comm, mem);
     } else if (is_in(wrapper->mem_kinds, mem)) {
-        device->consent = FS_CONSENT_HOST;
+        device->consent = FS_CONSENT_NATIVE;
         status          = FS_OK;
     } else {
         device->consent = FS_CONSENT_NO;
@@ -156,24 +157,24 @@ static fs_status_t go_round(fs_call_device_t *device, const fs_buffers_t *b,
     return status;
 }
 
-fs_status_t fs_buffers_for_coll(const fs_buffers_t *b, fs_wrapper_t *wrapper,
-                                const fs_coll_t *coll, fs_call_device_t *device,
+fs_status_t fs_buffers_for_call(const fs_buffers_t *b, fs_wrapper_t *wrapper,
+                                const fs_comm_t *comm, fs_call_device_t *device,
                                 char *why, size_t why_len)
 {
     /* The network only moves bytes: nothing may have to be packed. */
     unsigned direct =
-        b->send_contiguous && b->recv_contiguous ? fs_coll_mem_kinds(coll) : 0;
+        b->send_contiguous && b->recv_contiguous ? fs_comm_mem_kinds(comm) : 0;
     fs_status_t status = FS_OK;
 
     *device = (fs_call_device_t){.accel    = wrapper->accel,
-                                 .send_mem = told(coll, b->send_mem),
-                                 .recv_mem = told(coll, b->recv_mem)};
+                                 .send_mem = told(comm, b->send_mem),
+                                 .recv_mem = told(comm, b->recv_mem)};
     if (fs_mem_is_device(b->send_mem) && !is_in(direct, b->send_mem)) {
-        status = go_round(device, b, wrapper, coll, FS_SIDE_SEND, why, why_len);
+        status = go_round(device, b, wrapper, comm, FS_SIDE_SEND, why, why_len);
     }
     if (fs_mem_is_device(b->recv_mem) && !is_in(direct, b->recv_mem) &&
         device->consent == FS_CONSENT_YES) {
-        status = go_round(device, b, wrapper, coll, FS_SIDE_RECV, why, why_len);
+        status = go_round(device, b, wrapper, comm, FS_SIDE_RECV, why, why_len);
     }
     if (device->consent == FS_CONSENT_YES && !wrapper->params.accel_fallback &&
         (fs_buffers_need_bounce(wrapper, b->send_mem) ||

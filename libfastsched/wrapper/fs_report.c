@@ -13,7 +13,7 @@ void fs_report_call(const fs_wrapper_comm_t *comm)
 {
     char line[512];
 
-    fs_coll_describe(comm->coll, comm->name, line, sizeof(line));
+    fs_comm_describe(comm->ours, comm->name, line, sizeof(line));
     comm->wrapper->say(line);
 }
 
@@ -23,7 +23,7 @@ static unsigned long long ull(uint64_t n)
 }
 
 /* A field of the sums of n ranks: least/mean/most. */
-static void say_range(fs_line_t *line, const fs_coll_stats_t *all, uint32_t n,
+static void say_range(fs_strbuf_t *line, const fs_comm_stats_t *all, uint32_t n,
                       size_t field, bool is_time)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -37,86 +37,87 @@ static void say_range(fs_line_t *line, const fs_coll_stats_t *all, uint32_t n,
         sum += (double)value;
     }
     if (is_time) {
-        fs_line_say(line, "%.6f/%.6f/%.6f s", (double)least * 1e-9,
-                    sum / n * 1e-9, (double)most * 1e-9);
+        fs_strbuf_add(line, "%.6f/%.6f/%.6f s", (double)least * 1e-9,
+                      sum / n * 1e-9, (double)most * 1e-9);
     } else {
-        fs_line_say(line, "%llu/%.0f/%llu", ull(least), sum / n, ull(most));
+        fs_strbuf_add(line, "%llu/%.0f/%llu", ull(least), sum / n, ull(most));
     }
 }
 
-static void say_ranges(fs_line_t *line, const fs_coll_stats_t *all, uint32_t n)
+static void say_ranges(fs_strbuf_t *line, const fs_comm_stats_t *all,
+                       uint32_t n)
 {
     static const struct {
         const char *text;
         size_t      field;
         bool        is_time;
     } rows[] = {
-        {"summaries ", offsetof(fs_coll_stats_t, summary_ns), true},
+        {"summaries ", offsetof(fs_comm_stats_t, summary_ns), true},
         {", bytes to other servers in these ",
-         offsetof(fs_coll_stats_t, meta_bytes), false},
-        {"; plans ", offsetof(fs_coll_stats_t, plan_ns), true},
-        {"; runs ", offsetof(fs_coll_stats_t, run_ns), true},
-        {", device copies ", offsetof(fs_coll_stats_t, copy_ns), true},
+         offsetof(fs_comm_stats_t, meta_bytes), false},
+        {"; plans ", offsetof(fs_comm_stats_t, plan_ns), true},
+        {"; runs ", offsetof(fs_comm_stats_t, run_ns), true},
+        {", device copies ", offsetof(fs_comm_stats_t, copy_ns), true},
         {"; bytes moved inside the server ",
-         offsetof(fs_coll_stats_t, moved_bytes), false},
-        {"; peak senders ", offsetof(fs_coll_stats_t, peak_senders), false},
-        {"; messages dropped ", offsetof(fs_coll_stats_t, dropped), false},
-        {"; peak staging ", offsetof(fs_coll_stats_t, peak_staging), false},
+         offsetof(fs_comm_stats_t, moved_bytes), false},
+        {"; peak senders ", offsetof(fs_comm_stats_t, peak_senders), false},
+        {"; messages dropped ", offsetof(fs_comm_stats_t, dropped), false},
+        {"; peak staging ", offsetof(fs_comm_stats_t, peak_staging), false},
     };
 
     for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); ++k) {
-        fs_line_say(line, "%s", rows[k].text);
+        fs_strbuf_add(line, "%s", rows[k].text);
         say_range(line, all, n, rows[k].field, rows[k].is_time);
     }
 }
 
 /* ", N staged", for each algorithm of ours. */
-static void say_algorithm(fs_line_t *line, unsigned alg, unsigned long long n)
+static void say_algorithm(fs_strbuf_t *line, unsigned alg, unsigned long long n)
 {
-    fs_line_say(line, ", %llu %s", n, fs_alg_name((fs_alg_t)alg));
+    fs_strbuf_add(line, ", %llu %s", n, fs_alg_name((fs_alg_t)alg));
 }
 
 /* What all ranks do alike is told as this rank has it. */
-static void say_stats(const fs_wrapper_comm_t *comm, const fs_coll_stats_t *all,
+static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
                       uint32_t n)
 {
-    const fs_coll_stats_t *s = &comm->coll->stats;
+    const fs_comm_stats_t *s = &comm->ours->stats;
     char                   text[1024];
-    fs_line_t              line = {text, sizeof(text), 0};
+    fs_strbuf_t            line = {text, sizeof(text), 0};
 
-    fs_line_say(&line, "stats: %s", comm->name);
+    fs_strbuf_add(&line, "stats: %s", comm->name);
     if (n < comm->n_ranks) {
-        fs_line_say(&line, ", rank %u alone", comm->rank);
+        fs_strbuf_add(&line, ", rank %u alone", comm->rank);
     }
-    fs_line_say(&line, ": %llu calls", ull(s->calls));
-    for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+    fs_strbuf_add(&line, ": %llu calls", ull(s->calls));
+    for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
         say_algorithm(&line, alg, s->calls_by[alg]);
     }
-    fs_line_say(
+    fs_strbuf_add(
         &line,
         ", %llu plans kept from earlier calls, %llu calls without a summary; "
         "guard: %llu looks, %llu classes back to the host; stage cost %llu "
         "bytes; least/mean/most of %u ranks: ",
-        ull(s->cache_hits), ull(s->skipped), ull(s->guard_looks),
-        ull(s->guard_gone_back), ull(s->stage_cost), n);
+        ull(s->cache_hits), ull(s->skipped), ull(s->tuner_probes),
+        ull(s->tuner_gone_back), ull(s->stage_cost), n);
     say_ranges(&line, all, n);
-    fs_line_say(&line, " bytes of %llu",
-                ull(comm->wrapper->params.staging_limit));
+    fs_strbuf_add(&line, " bytes of %llu",
+                  ull(comm->wrapper->params.staging_limit));
     comm->wrapper->say(text);
 }
 
 /* By the MPI, which has all ranks here even if our network has lost some. */
 void fs_report_stats(const fs_wrapper_comm_t *comm, bool together)
 {
-    fs_coll_t       *coll = comm->coll;
-    const fs_host_t *host = &coll->host;
-    fs_coll_stats_t  mine;
+    fs_comm_t         *ours   = comm->ours;
+    const fs_native_t *native = &ours->native;
+    fs_comm_stats_t    mine;
 
-    fs_coll_get_stats(coll, &mine);
-    if (together && host->allgather(host->ctx, &mine, sizeof(mine),
-                                    coll->all_stats) == FS_OK) {
+    fs_comm_get_stats(ours, &mine);
+    if (together && native->allgather(native->ctx, &mine, sizeof(mine),
+                                      ours->all_stats) == FS_OK) {
         if (comm->rank == 0) {
-            say_stats(comm, coll->all_stats, comm->n_ranks);
+            say_stats(comm, ours->all_stats, comm->n_ranks);
         }
         return;
     }
@@ -124,15 +125,15 @@ void fs_report_stats(const fs_wrapper_comm_t *comm, bool together)
 }
 
 /* It decides the same on every rank. */
-void fs_report_guard(const fs_wrapper_comm_t *comm)
+void fs_report_tuner(const fs_wrapper_comm_t *comm)
 {
     char verdict[256], text[512];
 
     for (uint32_t k = 0;
-         fs_coll_describe_guard(comm->coll, k, verdict, sizeof(verdict)); ++k) {
-        fs_line_t line = {text, sizeof(text), 0};
+         fs_comm_describe_tuner(comm->ours, k, verdict, sizeof(verdict)); ++k) {
+        fs_strbuf_t line = {text, sizeof(text), 0};
 
-        fs_line_say(&line, "%s: %s", comm->name, verdict);
+        fs_strbuf_add(&line, "%s: %s", comm->name, verdict);
         comm->wrapper->say(text);
     }
 }
@@ -153,20 +154,20 @@ void fs_wrapper_summary(const fs_wrapper_t *wrapper)
     const char *unused = wrapper->served_by != NULL ? wrapper->served_by
                                                     : why_unused(wrapper);
     char        text[256];
-    fs_line_t   line = {text, sizeof(text), 0};
+    fs_strbuf_t line = {text, sizeof(text), 0};
 
     if (wrapper->params.verbose == 0 || !wrapper->on_world_rank_0) {
         return;
     }
     if (unused != NULL) {
-        fs_line_say(&line, "summary: not used: %s", unused);
+        fs_strbuf_add(&line, "summary: not used: %s", unused);
     } else {
-        fs_line_say(&line, "summary: %llu calls", wrapper->calls);
-        for (unsigned alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+        fs_strbuf_add(&line, "summary: %llu calls", wrapper->calls);
+        for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
             say_algorithm(&line, alg, wrapper->calls_by[alg]);
         }
-        fs_line_say(&line, ", %llu bytes between servers",
-                    wrapper->inter_bytes);
+        fs_strbuf_add(&line, ", %llu bytes between servers",
+                      wrapper->inter_bytes);
     }
     wrapper->say(text);
 }

@@ -11,6 +11,6 @@ void fs_report_call(const fs_wrapper_comm_t *comm);
 void fs_report_stats(const fs_wrapper_comm_t *comm, bool together);
 
 /* What its guard has decided (verbose). */
-void fs_report_guard(const fs_wrapper_comm_t *comm);
+void fs_report_tuner(const fs_wrapper_comm_t *comm);
 
 #endif

@@ -28,11 +28,11 @@ static void add(unsigned long long *counter, unsigned long long n)
 
 static int failed(const serve_t *s, fs_status_t status)
 {
-    char      text[1024];
-    fs_line_t line = {text, sizeof(text), 0};
+    char        text[1024];
+    fs_strbuf_t line = {text, sizeof(text), 0};
 
-    fs_line_say(&line, "%s failed on %s: %s", s->calls->name, s->comm->name,
-                fs_coll_error(s->comm->coll));
+    fs_strbuf_add(&line, "%s failed on %s: %s", s->calls->name, s->comm->name,
+                  fs_comm_error(s->comm->ours));
     s->comm->wrapper->say_last(text);
     return s->calls->raise(s->ctx, status);
 }
@@ -40,11 +40,11 @@ static int failed(const serve_t *s, fs_status_t status)
 /* What concerns the buffers of this rank alone. */
 static void complain(const serve_t *s, const char *why)
 {
-    char      text[512];
-    fs_line_t line = {text, sizeof(text), 0};
+    char        text[512];
+    fs_strbuf_t line = {text, sizeof(text), 0};
 
-    fs_line_say(&line, "%s fails on %s: rank %u: %s", s->calls->name,
-                s->comm->name, s->comm->rank, why);
+    fs_strbuf_add(&line, "%s fails on %s: rank %u: %s", s->calls->name,
+                  s->comm->name, s->comm->rank, why);
     s->comm->wrapper->say_last(text);
 }
 
@@ -81,20 +81,20 @@ static int run_native(const serve_t *s)
 static int leave(const serve_t *s)
 {
     int         rc     = run_native(s);
-    fs_status_t status = fs_coll_host_done(s->comm->coll);
+    fs_status_t status = fs_comm_native_done(s->comm->ours);
 
     return rc != 0 || status == FS_OK ? rc : failed(s, status);
 }
 
 /* ---- by us ---- */
 
-static void count(fs_wrapper_t *wrapper, const fs_coll_t *coll)
+static void count(fs_wrapper_t *wrapper, const fs_comm_t *comm)
 {
-    const fs_outcome_t *outcome = &coll->outcome;
+    const fs_outcome_t *outcome = &comm->outcome;
     fs_alg_t            alg     = outcome->choice.alg;
 
     __atomic_store_n(&wrapper->last_algorithm, (unsigned)alg, __ATOMIC_RELAXED);
-    if (alg != FS_ALG_HOST) {
+    if (alg != FS_ALG_NATIVE) {
         add(&wrapper->calls_by[alg], 1);
         add(&wrapper->inter_bytes, outcome->traffic.inter_bytes);
     }
@@ -104,23 +104,23 @@ static fs_status_t run(const serve_t *s, bool *ran)
 {
     fs_wrapper_comm_t *comm    = s->comm;
     fs_wrapper_t      *wrapper = comm->wrapper;
-    fs_coll_t         *coll    = comm->coll;
+    fs_buffers_t      *buffers = &comm->buffers;
     fs_call_device_t   device  = {.staged = false};
     fs_status_t        status, end;
     char               why[256];
 
     if (s->on_device &&
-        fs_buffers_for_coll(&comm->buffers, wrapper, coll, &device, why,
+        fs_buffers_for_call(buffers, wrapper, comm->ours, &device, why,
                             sizeof(why)) != FS_OK) {
         complain(s, why);
     }
-    if (fs_topo_n_servers(coll->topo) > 1) {
+    if (fs_topo_n_servers(comm->ours->topo) > 1) {
         __atomic_store_n(&wrapper->spans_servers, true, __ATOMIC_RELAXED);
     }
-    fs_buffers_begin(&comm->buffers, s->calls, s->ctx, device);
-    status = fs_coll_alltoallv(coll, &comm->buffers.call, ran);
+    fs_buffers_begin(buffers, s->calls, s->ctx, device);
+    status = fs_comm_alltoallv(comm->ours, &buffers->call, ran);
     /* After a failed exchange the network may still use what is in there. */
-    end = fs_buffers_end(&comm->buffers, *ran,
+    end = fs_buffers_end(buffers, *ran,
                          status == FS_OK || status == FS_ERR_MISMATCH ||
                              status == FS_ERR_UNSUPPORTED);
     return status == FS_OK ? end : status;
@@ -133,13 +133,13 @@ static int try(const serve_t *s)
     bool               ran    = false;
     int                rc     = 0;
 
-    if (!fs_coll_skip(comm->coll, &comm->buffers.counts)) {
+    if (!fs_comm_skip(comm->ours, &comm->buffers.counts)) {
         status = run(s, &ran);
     }
     if (status != FS_OK) {
         return failed(s, status);
     }
-    count(comm->wrapper, comm->coll);
+    count(comm->wrapper, comm->ours);
     if (!ran) {
         rc = leave(s);
     }
@@ -168,9 +168,9 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
     serve_t       s         = {comm, calls, ctx, false};
 
     add(&wrapper->calls, 1);
-    __atomic_store_n(&wrapper->last_algorithm, (unsigned)FS_ALG_HOST,
+    __atomic_store_n(&wrapper->last_algorithm, (unsigned)FS_ALG_NATIVE,
                      __ATOMIC_RELAXED);
-    if (comm->coll == NULL && !has_accel) {
+    if (comm->ours == NULL && !has_accel) {
         return calls->native(ctx, 0, 0);
     }
     if (make_buffers(comm) != FS_OK) {
@@ -178,10 +178,10 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
         return calls->raise(ctx, FS_ERR_NOMEM);
     }
     fs_counts_begin(&comm->buffers.counts,
-                    comm->coll != NULL ? comm->coll->topo : NULL);
+                    comm->ours != NULL ? comm->ours->topo : NULL);
     if (!calls->describe(ctx, &comm->buffers)) {
         return calls->native(ctx, 0, 0);
     }
     s.on_device = has_accel && fs_buffers_find(&comm->buffers, wrapper);
-    return comm->coll != NULL ? try(&s) : run_native(&s);
+    return comm->ours != NULL ? try(&s) : run_native(&s);
 }

@@ -12,22 +12,22 @@
 
 static const char version[] = "version", priority[] = "priority";
 
-void fs_wrapper_word(const fs_wrapper_t *wrapper, const char *version_text,
-                     const char *priority_text, char word[FS_WORD_MAX])
+void fs_wrapper_settings(const fs_wrapper_t *wrapper, const char *version_text,
+                         const char *priority_text, char word[FS_SETTINGS_MAX])
 {
-    fs_line_t   line = {word, FS_WORD_MAX, 0};
+    fs_strbuf_t line = {word, FS_SETTINGS_MAX, 0};
     fs_params_t defaults;
 
     fs_params_init(&defaults);
-    fs_line_say(&line, "%s=%s\n%s=%s\n", version, version_text, priority,
-                priority_text);
+    fs_strbuf_add(&line, "%s=%s\n%s=%s\n", version, version_text, priority,
+                  priority_text);
     for (size_t k = 0; fs_params_info(k) != NULL; ++k) {
         char value[FS_PARAM_TEXT_MAX], usual[FS_PARAM_TEXT_MAX];
 
         fs_params_text(&wrapper->params, k, value);
         fs_params_text(&defaults, k, usual);
         if (strcmp(value, usual) != 0) {
-            fs_line_say(&line, "%s=%s\n", fs_params_info(k)->name, value);
+            fs_strbuf_add(&line, "%s=%s\n", fs_params_info(k)->name, value);
         }
     }
 }
@@ -36,19 +36,19 @@ void fs_wrapper_word(const fs_wrapper_t *wrapper, const char *version_text,
 static void read_value(const char *word, const char *name, const char *usual,
                        char value[FS_PARAM_TEXT_MAX])
 {
-    fs_line_t line = {value, FS_PARAM_TEXT_MAX, 0};
-    size_t    len  = strlen(name);
+    fs_strbuf_t line = {value, FS_PARAM_TEXT_MAX, 0};
+    size_t      len  = strlen(name);
 
     while (*word != '\0') {
         size_t end = strcspn(word, "\n");
 
         if (strncmp(word, name, len) == 0 && word[len] == '=') {
-            fs_line_say(&line, "%.*s", (int)(end - len - 1), word + len + 1);
+            fs_strbuf_add(&line, "%.*s", (int)(end - len - 1), word + len + 1);
             return;
         }
         word += word[end] == '\0' ? end : end + 1;
     }
-    fs_line_say(&line, "%s", usual);
+    fs_strbuf_add(&line, "%s", usual);
 }
 
 static bool differs_in(const char *name, const char *usual, const char *word_a,
@@ -66,9 +66,9 @@ static bool differs_in(const char *name, const char *usual, const char *word_a,
     return true;
 }
 
-void fs_wrapper_explain_words(const char *word_a, uint32_t rank_a,
-                              const char *word_b, uint32_t rank_b, char *why,
-                              size_t why_len)
+void fs_wrapper_explain_settings(const char *word_a, uint32_t rank_a,
+                                 const char *word_b, uint32_t rank_b, char *why,
+                                 size_t why_len)
 {
     static const char *const first[] = {version, priority};
     fs_params_t              defaults;

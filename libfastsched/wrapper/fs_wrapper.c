@@ -61,16 +61,16 @@ void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
                                  bool (*is_known)(const char *entry),
                                  const char *page)
 {
-    char      text[256];
-    fs_line_t line;
+    char        text[256];
+    fs_strbuf_t line;
 
     for (char **entry = environ; *entry != NULL; ++entry) {
         if (strncmp(*entry, prefix, strlen(prefix)) == 0 &&
             !is_known(*entry + strlen(prefix))) {
-            line = (fs_line_t){text, sizeof(text), 0};
-            fs_line_say(&line,
-                        "%.*s is no parameter and has no effect; see man %s",
-                        (int)strcspn(*entry, "="), *entry, page);
+            line = (fs_strbuf_t){text, sizeof(text), 0};
+            fs_strbuf_add(&line,
+                          "%.*s is no parameter and has no effect; see man %s",
+                          (int)strcspn(*entry, "="), *entry, page);
             wrapper->say(text);
         }
     }
@@ -119,14 +119,14 @@ static void warn(void *process, const char *line)
     ((const fs_wrapper_t *)process)->say(line);
 }
 
-fs_host_t fs_wrapper_host(fs_wrapper_t *wrapper, void *ctx)
+fs_native_t fs_wrapper_native(fs_wrapper_t *wrapper, void *ctx)
 {
-    return (fs_host_t){.ctx        = ctx,
-                       .process    = wrapper,
-                       .net        = get_net,
-                       .why_no_net = why_no_net,
-                       .nics       = get_nics,
-                       .warn       = warn};
+    return (fs_native_t){.ctx        = ctx,
+                         .process    = wrapper,
+                         .net        = get_net,
+                         .why_no_net = why_no_net,
+                         .nics       = get_nics,
+                         .warn       = warn};
 }
 
 /* What the MPI says of itself, by the functions that Open MPI and MPICH have for

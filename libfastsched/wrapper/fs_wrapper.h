@@ -87,7 +87,7 @@ void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
                                  bool (*is_known)(const char *entry),
                                  const char *page);
 
-enum { FS_WORD_MAX = 2048 };
+enum { FS_SETTINGS_MAX = 2048 };
 
 /**
  * A word for the other processes of the job: what must be equal on all of them.
@@ -96,13 +96,13 @@ enum { FS_WORD_MAX = 2048 };
  * @param[in] version   Of the wrapper.
  * @param[in] priority  What decides whether the MPI takes it; one line.
  */
-void fs_wrapper_word(const fs_wrapper_t *wrapper, const char *version,
-                     const char *priority, char word[FS_WORD_MAX]);
+void fs_wrapper_settings(const fs_wrapper_t *wrapper, const char *version,
+                         const char *priority, char word[FS_SETTINGS_MAX]);
 
 /** One line for people: what two words that differ disagree about first. */
-void fs_wrapper_explain_words(const char *word_a, uint32_t rank_a,
-                              const char *word_b, uint32_t rank_b, char *why,
-                              size_t why_len);
+void fs_wrapper_explain_settings(const char *word_a, uint32_t rank_a,
+                                 const char *word_b, uint32_t rank_b, char *why,
+                                 size_t why_len);
 
 /** Has the MPI taken both, if it has taken one? */
 bool fs_wrapper_same_priority(const char *word_a, const char *word_b);
@@ -127,10 +127,10 @@ void fs_wrapper_fini(fs_wrapper_t *wrapper);
 void fs_wrapper_summary(const fs_wrapper_t *wrapper);
 
 /**
- * What fs_host_t has to say of the process: its network, its NICs, its warnings.
+ * What fs_native_t has to say of the process: its network, its NICs, its warnings.
  * The wrapper sets the rest.
  */
-fs_host_t fs_wrapper_host(fs_wrapper_t *wrapper, void *ctx);
+fs_native_t fs_wrapper_native(fs_wrapper_t *wrapper, void *ctx);
 
 /* ---- the buffers of a call ---- */
 
@@ -164,13 +164,13 @@ struct fs_wrapper_comm {
     const char        *name; /**< borrowed */
     uint32_t           n_ranks;
     uint32_t           rank;
-    fs_coll_t         *coll; /**< NULL: every call is the MPI's own */
+    fs_comm_t         *ours; /**< NULL: every call is the MPI's own */
     fs_buffers_t       buffers;
     fs_wrapper_comm_t *next; /**< of those whose sums are still to be told */
 };
 
 /**
- * At its first call: fs_coll_create(), and what there is to say about it.
+ * At its first call: fs_comm_create(), and what there is to say about it.
  * Collective; the outcome is the same on every rank.
  *
  * @param[in]  member  Its comm_name is borrowed for life.
@@ -179,7 +179,8 @@ struct fs_wrapper_comm {
  *         "ucx", and the call fails; FS_ERR_NOMEM on some rank
  */
 fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
-                            const fs_host_t *host, const fs_member_t *member);
+                            const fs_native_t *native,
+                            const fs_member_t *member);
 
 /**
  * The end of a communicator; more than once is fine. Tells its sums (parameter
@@ -194,7 +195,7 @@ void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together);
  * The sums of all communicators that are left, in an order that is the same on all
  * ranks. All ranks of the job are here.
  *
- * @param[in] then  Called after each with fs_host_t.ctx, and may close it. NULL:
+ * @param[in] then  Called after each with fs_native_t.ctx, and may close it. NULL:
  *                  nothing to do.
  */
 void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));

@@ -41,11 +41,11 @@ static void farewell(fs_wrapper_comm_t *comm, bool together)
     if (!take_off(comm)) {
         return;
     }
-    if (comm->coll->all_stats != NULL && comm->coll->stats.calls > 0) {
+    if (comm->ours->all_stats != NULL && comm->ours->stats.calls > 0) {
         fs_report_stats(comm, together);
     }
     if (comm->wrapper->params.verbose > 0 && comm->rank == 0) {
-        fs_report_guard(comm);
+        fs_report_tuner(comm);
     }
 }
 
@@ -57,7 +57,7 @@ static fs_wrapper_comm_t *lowest(fs_wrapper_t *wrapper)
 
     pthread_mutex_lock(&wrapper->lock);
     for (fs_wrapper_comm_t *c = wrapper->comms; c != NULL; c = c->next) {
-        lowest = lowest == NULL || c->coll->id < lowest->coll->id ? c : lowest;
+        lowest = lowest == NULL || c->ours->id < lowest->ours->id ? c : lowest;
     }
     pthread_mutex_unlock(&wrapper->lock);
     return lowest;
@@ -68,7 +68,7 @@ void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx))
     fs_wrapper_comm_t *comm;
 
     while ((comm = lowest(wrapper)) != NULL) {
-        void *ctx = comm->coll->host.ctx;
+        void *ctx = comm->ours->native.ctx;
 
         farewell(comm, true);
         if (then != NULL) {
@@ -85,29 +85,31 @@ static fs_status_t fail(fs_wrapper_comm_t *comm, fs_status_t status,
 {
     fs_wrapper_t *wrapper = comm->wrapper;
     char          text[512];
-    fs_line_t     line = {text, sizeof(text), 0};
+    fs_strbuf_t   line = {text, sizeof(text), 0};
 
     wrapper->declined = true;
     if (status == FS_ERR_UNREACHABLE &&
         wrapper->params.transport == FS_TRANSPORT_UCX) {
-        fs_line_say(&line,
-                    "MPI_Alltoallv fails on %s: %s, and parameter transport is "
-                    "\"ucx\"",
-                    comm->name, why);
+        fs_strbuf_add(
+            &line,
+            "MPI_Alltoallv fails on %s: %s, and parameter transport is "
+            "\"ucx\"",
+            comm->name, why);
         wrapper->say_last(text);
         return status;
     }
     if (comm->rank == 0) {
-        fs_line_say(&line, "not used on %s: %s", comm->name, why);
+        fs_strbuf_add(&line, "not used on %s: %s", comm->name, why);
         wrapper->say(text);
     }
     return status == FS_ERR_NOMEM ? status : FS_OK;
 }
 
 fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
-                            const fs_host_t *host, const fs_member_t *member)
+                            const fs_native_t *native,
+                            const fs_member_t *member)
 {
-    fs_host_t   with_accel = *host;
+    fs_native_t with_accel = *native;
     fs_member_t mine       = *member;
     char        why[256]   = "";
     fs_status_t status;
@@ -122,15 +124,15 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
         mine.status =
             fs_buffers_init(&comm->buffers, member->n_ranks, member->rank);
     }
-    status = fs_coll_create(&with_accel, &wrapper->params, &mine, &comm->coll,
+    status = fs_comm_create(&with_accel, &wrapper->params, &mine, &comm->ours,
                             why, sizeof(why));
     if (status != FS_OK) {
-        comm->coll = NULL;
+        comm->ours = NULL;
         return fail(comm, status, why);
     }
-    if (!fs_coll_active(comm->coll)) {
-        fs_coll_destroy(comm->coll);
-        comm->coll = NULL;
+    if (!fs_comm_active(comm->ours)) {
+        fs_comm_destroy(comm->ours);
+        comm->ours = NULL;
         return FS_OK;
     }
     put_on(comm);
@@ -139,10 +141,10 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
 
 void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
 {
-    if (comm->coll != NULL) {
+    if (comm->ours != NULL) {
         farewell(comm, together);
-        fs_coll_destroy(comm->coll);
+        fs_comm_destroy(comm->ours);
     }
-    comm->coll = NULL;
+    comm->ours = NULL;
     fs_buffers_fini(&comm->buffers);
 }

@@ -16,8 +16,8 @@
     }
 
 TAKE(fs_bounds)
-TAKE(fs_coll_alltoallv)
-TAKE(fs_coll_create)
+TAKE(fs_comm_alltoallv)
+TAKE(fs_comm_create)
 TAKE(fs_net_progress)
 TAKE(fs_params_init)
 TAKE(fs_plan_create)

@@ -152,7 +152,7 @@ static void call_smpi(const job_t *job)
 
 /* ---- by libfastsched ---- */
 
-static void call_ours(const job_t *job, fs_coll_t *coll)
+static void call_ours(const job_t *job, fs_comm_t *coll)
 {
     size_t      n     = job->n_ranks;
     void      **block = malloc(2 * n * sizeof(*block));
@@ -163,24 +163,24 @@ static void call_ours(const job_t *job, fs_coll_t *coll)
     bool        ran  = false;
 
     must(fs_counts_init(&counts, job->n_ranks, job->rank), "fs_counts_init");
-    fs_counts_begin(&counts, fs_coll_topo(coll));
+    fs_counts_begin(&counts, fs_comm_topo(coll));
     for (uint32_t r = 0; r < n; ++r) {
         fs_counts_add(&counts, r, common.bytes[job->rank * n + r],
                       common.bytes[r * n + job->rank]);
         block[r]     = common.payload;
         block[n + r] = common.payload;
     }
-    must(fs_coll_alltoallv(coll, &call, &ran), "fs_coll_alltoallv");
+    must(fs_comm_alltoallv(coll, &call, &ran), "fs_comm_alltoallv");
     if (!ran) {
-        give_up("fs_coll_alltoallv", "left to the host");
+        give_up("fs_comm_alltoallv", "left to the host");
     }
     fs_counts_fini(&counts);
     free(block);
 }
 
-static fs_coll_t *make_coll(const job_t *job, smpi_host_t *host)
+static fs_comm_t *make_coll(const job_t *job, smpi_host_t *native)
 {
-    fs_host_t   table  = smpi_host_table(host);
+    fs_native_t table  = smpi_host_table(native);
     fs_member_t member = {.n_ranks      = job->n_ranks,
                           .rank         = job->rank,
                           .server_label = job->rank / job->per_server};
@@ -191,7 +191,7 @@ static fs_coll_t *make_coll(const job_t *job, smpi_host_t *host)
         {"stage_cost", "256k"}, {"calibrate", "0"},    {"guard", "0"},
         {"skip", "0"},          {"watchdog", "0"}};
     fs_params_t params;
-    fs_coll_t  *coll     = NULL;
+    fs_comm_t  *coll     = NULL;
     char        why[WHY] = "";
 
     fs_params_init(&params);
@@ -199,16 +199,16 @@ static fs_coll_t *make_coll(const job_t *job, smpi_host_t *host)
         must(fs_params_set(&params, set[k][0], set[k][1], why, sizeof(why)),
              set[k][0]);
     }
-    if (fs_coll_create(&table, &params, &member, &coll, why, sizeof(why)) !=
+    if (fs_comm_create(&table, &params, &member, &coll, why, sizeof(why)) !=
         FS_OK) {
-        give_up("fs_coll_create", why);
+        give_up("fs_comm_create", why);
     }
     return coll;
 }
 
 /* ---- one pattern ---- */
 
-static void run(const job_t *job, fs_coll_t *coll, const char *pattern)
+static void run(const job_t *job, fs_comm_t *coll, const char *pattern)
 {
     double took_s, slowest_s = 0;
 
@@ -239,8 +239,8 @@ static void run(const job_t *job, fs_coll_t *coll, const char *pattern)
 int main(int argc, char **argv)
 {
     int          rank, size;
-    smpi_host_t *host = NULL;
-    fs_coll_t   *coll = NULL;
+    smpi_host_t *native = NULL;
+    fs_comm_t   *coll   = NULL;
     job_t        job;
 
     MPI_Init(&argc, &argv);
@@ -259,14 +259,14 @@ int main(int argc, char **argv)
                   .window     = argv[5]};
     if (strcmp(job.label, "ours") == 0) {
         host = smpi_host_create(MPI_COMM_WORLD);
-        coll = make_coll(&job, host);
+        coll = make_coll(&job, native);
     }
     for (int k = 6; k < argc; ++k) {
         run(&job, coll, argv[k]);
     }
     if (coll != NULL) {
-        fs_coll_destroy(coll);
-        smpi_host_destroy(host);
+        fs_comm_destroy(coll);
+        smpi_host_destroy(native);
     }
     MPI_Finalize();
     return 0;

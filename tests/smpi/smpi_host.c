@@ -14,9 +14,9 @@
 enum { N_TAGS = 1 << 19 };
 
 typedef struct pending {
-    smpi_host_t *host;
+    smpi_host_t *native;
     MPI_Request  request;
-    uint32_t     at; /* in host->pending, while in flight */
+    uint32_t     at; /* in native->pending, while in flight */
     bool         ended;
     bool         cancelled;
     uint64_t     len_bytes;
@@ -55,7 +55,7 @@ static pending_t *add(smpi_host_t *h)
     if (h->n_pending == h->max_pending) {
         grow(h);
     }
-    p->host                  = h;
+    p->native                = h;
     p->at                    = h->n_pending;
     h->pending[h->n_pending] = p;
     return p;
@@ -63,7 +63,7 @@ static pending_t *add(smpi_host_t *h)
 
 static fs_status_t started(pending_t *p, int rc, void **request_p)
 {
-    smpi_host_t *h = p->host;
+    smpi_host_t *h = p->native;
 
     if (rc != MPI_SUCCESS) {
         free(p);
@@ -172,7 +172,7 @@ static fs_status_t host_allgather(void *ctx, const void *in, size_t len,
     return MPI_Allgather(in, (int)len, MPI_BYTE, out, (int)len, MPI_BYTE,
                          h->comm) == MPI_SUCCESS
                ? FS_OK
-               : FS_ERR_HOST;
+               : FS_ERR_NATIVE;
 }
 
 static fs_status_t host_agree(void *ctx, fs_status_t mine)
@@ -183,7 +183,7 @@ static fs_status_t host_agree(void *ctx, fs_status_t mine)
     return MPI_Allreduce(&in, &worst, 1, MPI_INT, MPI_MIN, h->comm) ==
                    MPI_SUCCESS
                ? (fs_status_t)worst
-               : FS_ERR_HOST;
+               : FS_ERR_NATIVE;
 }
 
 static fs_net_t *host_net(void *ctx)
@@ -192,11 +192,11 @@ static fs_net_t *host_net(void *ctx)
     return NULL;
 }
 
-static const fs_host_p2p_t p2p = {.n_tags = N_TAGS,
-                                  .isend  = host_isend,
-                                  .irecv  = host_irecv,
-                                  .test   = host_test,
-                                  .cancel = host_cancel};
+static const fs_native_p2p_t p2p = {.n_tags = N_TAGS,
+                                    .isend  = host_isend,
+                                    .irecv  = host_irecv,
+                                    .test   = host_test,
+                                    .cancel = host_cancel};
 
 smpi_host_t *smpi_host_create(MPI_Comm comm)
 {
@@ -214,13 +214,13 @@ void smpi_host_destroy(smpi_host_t *h)
     free(h);
 }
 
-fs_host_t smpi_host_table(smpi_host_t *h)
+fs_native_t smpi_host_table(smpi_host_t *h)
 {
-    return (fs_host_t){.ctx       = h,
-                       .process   = h,
-                       .allgather = host_allgather,
-                       .agree     = host_agree,
-                       .progress  = host_progress,
-                       .net       = host_net,
-                       .p2p       = &p2p};
+    return (fs_native_t){.ctx       = h,
+                         .process   = h,
+                         .allgather = host_allgather,
+                         .agree     = host_agree,
+                         .progress  = host_progress,
+                         .net       = host_net,
+                         .p2p       = &p2p};
 }

@@ -11,8 +11,8 @@ typedef struct smpi_host smpi_host_t;
 
 /* On a duplicate of comm, whose tags are all ours. Collective. */
 smpi_host_t *smpi_host_create(MPI_Comm comm);
-void         smpi_host_destroy(smpi_host_t *host);
+void         smpi_host_destroy(smpi_host_t *native);
 
-fs_host_t smpi_host_table(smpi_host_t *host);
+fs_native_t smpi_host_table(smpi_host_t *native);
 
 #endif

@@ -47,7 +47,7 @@ struct fs_fake {
     pthread_mutex_t   lock;
     pthread_barrier_t barrier;
     fs_rng_t          rng;
-    fs_host_p2p_t     p2p;
+    fs_native_p2p_t   p2p;
     uint32_t          n_ranks;
     rank_ctx_t       *ranks;
     op_t            **ops;  /* [n_ranks] of receivers */
@@ -315,11 +315,11 @@ fs_fake_t *fs_fake_create(uint32_t n_ranks, uint32_t n_tags, uint64_t seed)
     pthread_barrier_init(&fake->barrier, NULL, n_ranks);
     fs_rng_init(&fake->rng, seed);
     fake->n_ranks = n_ranks;
-    fake->p2p     = (fs_host_p2p_t){.n_tags = n_tags,
-                                    .isend  = fake_isend,
-                                    .irecv  = fake_irecv,
-                                    .test   = fake_test,
-                                    .cancel = fake_cancel};
+    fake->p2p     = (fs_native_p2p_t){.n_tags = n_tags,
+                                      .isend  = fake_isend,
+                                      .irecv  = fake_irecv,
+                                      .test   = fake_test,
+                                      .cancel = fake_cancel};
     fake->ranks   = fs_test_alloc(n_ranks, sizeof(*fake->ranks));
     fake->ops     = fs_test_alloc(n_ranks, sizeof(*fake->ops));
     fake->last    = fs_test_alloc(n_ranks, sizeof(*fake->last));
@@ -349,13 +349,13 @@ void fs_fake_destroy(fs_fake_t *fake)
     free(fake);
 }
 
-fs_host_t fs_fake_host(fs_fake_t *fake, uint32_t rank)
+fs_native_t fs_fake_host(fs_fake_t *fake, uint32_t rank)
 {
-    return (fs_host_t){.ctx       = &fake->ranks[rank],
-                       .allgather = fake_allgather,
-                       .agree     = fake_agree,
-                       .progress  = fake_progress,
-                       .p2p       = &fake->p2p};
+    return (fs_native_t){.ctx       = &fake->ranks[rank],
+                         .allgather = fake_allgather,
+                         .agree     = fake_agree,
+                         .progress  = fake_progress,
+                         .p2p       = &fake->p2p};
 }
 
 void fs_fake_cut(fs_fake_t *fake, uint32_t rank, uint32_t n)

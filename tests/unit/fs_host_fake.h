@@ -22,7 +22,7 @@ void       fs_fake_destroy(fs_fake_t *fake);
 
 /* The host of one rank: no net, nobody to warn. Its ctx is the fake's; no two
  * threads may use it at once. */
-fs_host_t fs_fake_host(fs_fake_t *fake, uint32_t rank);
+fs_native_t fs_fake_host(fs_fake_t *fake, uint32_t rank);
 
 /* Wait for all ranks. */
 void fs_fake_barrier(fs_fake_t *fake);

@@ -140,11 +140,11 @@ START_TEST(memory_of_a_pool_is_managed_for_the_network)
 {
     int (*retain)(void **, int), (*push)(void *);
     int (*alloc)(uint64_t *, size_t, void *);
-    void       *context;
-    uint64_t    address;
-    fs_call_t   call   = {.counts = NULL};
-    fs_places_t places = {.call = &call};
-    fs_place_t  place  = {.buffer = FS_BUF_SEND};
+    void        *context;
+    uint64_t     address;
+    fs_call_t    call   = {.counts = NULL};
+    fs_staging_t places = {.call = &call};
+    fs_place_t   place  = {.buffer = FS_BUF_SEND};
 
     load(&drivers[0]);
     *(void **)&retain = call_of("cuDevicePrimaryCtxRetain");
@@ -158,7 +158,7 @@ START_TEST(memory_of_a_pool_is_managed_for_the_network)
     ck_assert_int_eq(call.device.send_mem.kind, FS_MEM_CUDA);
     ck_assert_int_eq(call.device.send_mem.device, 1);
     ck_assert(!call.device.send_mem.foreign);
-    ck_assert_int_eq(fs_places_kind(&places, &place), FS_MEM_CUDA_MANAGED);
+    ck_assert_int_eq(fs_staging_kind(&places, &place), FS_MEM_CUDA_MANAGED);
     unload();
 }
 END_TEST
@@ -499,19 +499,19 @@ static void warn(const char *line)
 /* A communicator with nothing but a network. */
 typedef struct turn {
     fs_net_t         net;
-    fs_coll_t        coll;
+    fs_comm_t        comm;
     fs_call_device_t device;
 } turn_t;
 
 static fs_status_t take_turn(turn_t *turn, fixture_t *f)
 {
     turn->net.name          = "UCX 0.0";
-    turn->coll.net          = &turn->net;
-    turn->coll.params       = wrapper.params;
+    turn->comm.net          = &turn->net;
+    turn->comm.params       = wrapper.params;
     wrapper.say             = warn;
     wrapper.on_world_rank_0 = true;
     ck_assert(find(f));
-    return fs_buffers_for_coll(&f->buffers, &wrapper, &turn->coll,
+    return fs_buffers_for_call(&f->buffers, &wrapper, &turn->comm,
                                &turn->device, f->why, sizeof(f->why));
 }
 
@@ -593,11 +593,11 @@ START_TEST(what_is_for_the_mpi_alone)
     ck_assert_ptr_nonnull(strstr(f.why, "not contiguous"));
     wrapper.mem_kinds = 1u << FS_MEM_CUDA;
     ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
-    ck_assert_int_eq(turn.device.consent, FS_CONSENT_HOST);
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_NATIVE);
     f.buffers.recv_contiguous     = true;
     wrapper.params.accel_fallback = 0;
     ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
-    ck_assert_int_eq(turn.device.consent, FS_CONSENT_HOST);
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_NATIVE);
     wrapper.mem_kinds = 0;
     ck_assert_int_eq(take_turn(&turn, &f), FS_ERR_UNSUPPORTED);
     ck_assert_int_eq(turn.device.consent, FS_CONSENT_NO);

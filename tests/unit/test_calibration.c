@@ -20,8 +20,8 @@ static void set_up(void)
 
 static bool run(uint64_t bytes, uint64_t rounds, uint64_t ns)
 {
-    return fs_calibration_hear(&c, &(fs_timed_run_t){bytes, rounds, ns},
-                               &alpha);
+    return fs_calibration_update(&c, &(fs_timed_run_t){bytes, rounds, ns},
+                                 &alpha);
 }
 
 /* As the model has it: a byte takes 2 ns. */

@@ -468,7 +468,7 @@ START_TEST(prop_late_rank)
 END_TEST
 
 /* The victim reports the error; nobody crashes. Others may wait for ever: that
- * is fs_coll's to end. */
+ * is fs_comm's to end. */
 static void run_with_fault(uint64_t seed, const fs_loop_faults_t *faults,
                            uint32_t victim, fs_status_t expected)
 {
@@ -669,14 +669,14 @@ static fs_status_t broken_pack(void *ctx, uint32_t block, uint64_t offset,
                                uint64_t len_bytes, void *dst)
 {
     (void)ctx, (void)block, (void)offset, (void)len_bytes, (void)dst;
-    return FS_ERR_HOST;
+    return FS_ERR_NATIVE;
 }
 
 static fs_status_t broken_unpack(void *ctx, uint32_t block, uint64_t offset,
                                  uint64_t len_bytes, const void *src)
 {
     (void)ctx, (void)block, (void)offset, (void)len_bytes, (void)src;
-    return FS_ERR_HOST;
+    return FS_ERR_NATIVE;
 }
 
 static bool has_copy(const fs_plan_t *plan, fs_buffer_t src, fs_buffer_t dst)
@@ -712,7 +712,7 @@ START_TEST(failing_datatype_engine_is_an_error)
     for (uint32_t k = 0; k < 3000 * play.tc.n_ranks; ++k) {
         turn(&play, k % play.tc.n_ranks);
     }
-    ck_assert_int_eq(fs_exec_error(a->exec), must_fail ? FS_ERR_HOST : FS_OK);
+    ck_assert_int_eq(fs_exec_error(a->exec), must_fail ? FS_ERR_NATIVE : FS_OK);
     end_call(&play);
     play_fini(&play);
 }

@@ -3,14 +3,14 @@
 #include "net/fs_transport.h"
 #include "fs_test_util.h"
 
-static unsigned n_looks, n_events;
+static unsigned n_probes, n_events;
 
 static unsigned look(fs_net_t *net)
 {
     unsigned events = n_events;
 
     (void)net;
-    ++n_looks;
+    ++n_probes;
     n_events = 0;
     return events;
 }
@@ -21,11 +21,11 @@ static fs_net_t net = {.ops = &ops, .lock = PTHREAD_MUTEX_INITIALIZER};
 /* Looks in so many turns of the MPI's progress engine. */
 static unsigned looks_in(unsigned n_turns)
 {
-    n_looks = 0;
+    n_probes = 0;
     for (unsigned k = 0; k < n_turns; ++k) {
         fs_net_progress(&net);
     }
-    return n_looks;
+    return n_probes;
 }
 
 START_TEST(idle_is_cheap)

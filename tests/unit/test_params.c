@@ -271,7 +271,7 @@ END_TEST
 
 START_TEST(texts_are_kept)
 {
-    static char longest[FS_NODES_MAX];
+    static char longest[FS_SERVERS_MAX];
     fs_params_t params, short_one;
 
     memset(longest, '1', sizeof(longest) - 1);
@@ -416,7 +416,7 @@ static const struct {
 
 static void check_refused(const char *name, const char *value)
 {
-    static char why[2 * FS_NODES_MAX], line[2 * FS_NODES_MAX];
+    static char why[2 * FS_SERVERS_MAX], line[2 * FS_SERVERS_MAX];
     fs_params_t params, before;
 
     fs_params_init(&params);
@@ -440,9 +440,9 @@ END_TEST
 /* One character more than there is room for: refused, not cut off. */
 START_TEST(too_long_a_text)
 {
-    static char text[FS_NODES_MAX + 1];
+    static char text[FS_SERVERS_MAX + 1];
 
-    memset(text, '1', FS_NODES_MAX);
+    memset(text, '1', FS_SERVERS_MAX);
     check_refused("nodes", text);
 }
 END_TEST
@@ -629,7 +629,7 @@ START_TEST(plan_params)
     ck_assert(!fs_params_plan(&params).force_algorithm);
     set(&params, "algorithm", "off");
     plan = fs_params_plan(&params);
-    ck_assert(plan.force_algorithm && plan.algorithm == FS_ALG_HOST);
+    ck_assert(plan.force_algorithm && plan.algorithm == FS_ALG_NATIVE);
     set(&params, "algorithm", "staged");
     set(&params, "mtm_threshold", "3.125");
     set(&params, "min_bytes", "11");
@@ -656,7 +656,7 @@ START_TEST(words_are_names)
     fs_params_t params;
 
     fs_params_init(&params);
-    for (uint32_t alg = FS_ALG_HOST + 1; alg < FS_N_ALGS; ++alg) {
+    for (uint32_t alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
         set(&params, "algorithm", fs_alg_name(alg));
         ck_assert(fs_params_plan(&params).force_algorithm);
         ck_assert_int_eq(fs_params_plan(&params).algorithm, alg);

@@ -454,7 +454,7 @@ START_TEST(unknown_algorithms_are_refused)
     fs_plan_t     *plan;
 
     fs_test_case_init(&tc, 34);
-    tc.params.algorithm = FS_ALG_HOST;
+    tc.params.algorithm = FS_ALG_NATIVE;
     ck_assert_int_eq(fs_test_plan(&tc, 0, true, true, &plan), FS_ERR_INVAL);
     tc.params.algorithm = (fs_alg_t)77;
     ck_assert_int_eq(fs_test_plan(&tc, 0, true, true, &plan), FS_ERR_INVAL);
@@ -518,7 +518,7 @@ static uint32_t n_peers(const fs_topo_t *topo, const fs_plan_params_t *params,
     return n;
 }
 
-enum { AUTO = FS_ALG_HOST, MTM = 2200 };
+enum { AUTO = FS_ALG_NATIVE, MTM = 2200 };
 
 static const struct {
     uint32_t n_large, size, n_single, max_lanes;

@@ -124,12 +124,12 @@ START_TEST(failing_operation_is_an_error)
     bench_t b;
 
     bench_init(&b);
-    b.answer = FS_ERR_HOST;
+    b.answer = FS_ERR_NATIVE;
     fs_program_reduce(&b.program, fs_in_send(0, 0), fs_in_recv(0, 0), BYTES);
     fs_program_reduce(&b.program, fs_in_send(0, 0), fs_in_recv(0, 0), BYTES);
     fs_program_after(&b.program, 1, 0);
     begin(&b);
-    ck_assert_int_eq(run(&b), FS_ERR_HOST);
+    ck_assert_int_eq(run(&b), FS_ERR_NATIVE);
     ck_assert_uint_eq(b.n_asked, 1);
     ck_assert_uint_eq(fs_exec_culprit(b.exec), 0);
     bench_fini(&b);

@@ -2,7 +2,7 @@
 /* Requests: several in one queue, and on two communicators at once; who waits for
  * one of them serves all. A thread per rank, every byte checked. */
 #include "coll/fs_request.h"
-#include "fs_test_host.h"
+#include "fs_test_native.h"
 #include "fs_test_util.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ typedef struct op {
 
 typedef struct rank {
     fs_test_seat_t seat;
-    fs_coll_t     *a, *b; /* two communicators of all */
+    fs_comm_t     *a, *b; /* two communicators of all */
     op_t           ops[N_REQUESTS];
 } rank_t;
 
@@ -89,11 +89,11 @@ static void free_op(op_t *op)
     fs_counts_fini(&op->counts);
 }
 
-static op_t *post(rank_t *me, fs_coll_t *coll, uint32_t number, uint32_t seed)
+static op_t *post(rank_t *me, fs_comm_t *comm, uint32_t number, uint32_t seed)
 {
     op_t *op = make_op(me, number, seed);
 
-    fs_request_init(&op->request, coll, &fs_alltoallv, &op->call);
+    fs_request_init(&op->request, comm, &fs_alltoallv, &op->call);
     fs_request_post(&op->request, FS_STEP_BEGIN);
     return op;
 }
@@ -114,14 +114,14 @@ static void wait_for(rank_t *me, op_t *op)
     free_op(op);
 }
 
-static fs_coll_t *make_coll(rank_t *me)
+static fs_comm_t *make_comm(rank_t *me)
 {
-    fs_host_t   host   = fs_test_host(&me->seat);
+    fs_native_t native = fs_test_native(&me->seat);
     fs_member_t member = {.n_ranks      = N_RANKS,
                           .rank         = me->seat.rank,
                           .server_label = server_of[me->seat.rank]};
     fs_params_t params;
-    fs_coll_t  *coll;
+    fs_comm_t  *comm;
     char        why[256];
 
     fs_params_init(&params);
@@ -129,21 +129,21 @@ static fs_coll_t *make_coll(rank_t *me)
     params.min_bytes = 0;
     params.chunk     = 1000;
     ck_assert_int_eq(
-        fs_coll_create(&host, &params, &member, &coll, why, sizeof(why)),
+        fs_comm_create(&native, &params, &member, &comm, why, sizeof(why)),
         FS_OK);
-    return coll;
+    return comm;
 }
 
 static void *live(void *arg)
 {
     rank_t *me = arg;
 
-    me->a = make_coll(me);
-    me->b = make_coll(me);
+    me->a = make_comm(me);
+    me->b = make_comm(me);
     scene(me);
     fs_test_barrier(&me->seat);
-    fs_coll_destroy(me->a);
-    fs_coll_destroy(me->b);
+    fs_comm_destroy(me->a);
+    fs_comm_destroy(me->b);
     return NULL;
 }
 
@@ -293,7 +293,7 @@ static void fail_all(rank_t *me)
         ck_assert_int_ne(fs_request_wait(&ops[k]->request), FS_OK);
     }
     ck_assert(me->a->dead);
-    ck_assert_str_ne(fs_coll_error(me->a), "");
+    ck_assert_str_ne(fs_comm_error(me->a), "");
 }
 
 /* Who stands in the queue of a lost communicator ends with an error as well. */

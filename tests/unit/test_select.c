@@ -29,24 +29,24 @@ typedef struct ask {
 
 static const ask_t asks[] = {
     /* One server: whatever else is true. */
-    {"one server", 1, 0, 0, false, FS_ALG_HOST, MIN_BYTES, MTM, FS_ALG_HOST,
+    {"one server", 1, 0, 0, false, FS_ALG_NATIVE, MIN_BYTES, MTM, FS_ALG_NATIVE,
      false, "one server"},
     {"one server, forced staged", 1, 0, 0, true, FS_ALG_STAGED, 0, MTM,
-     FS_ALG_HOST, false, "one server"},
-    {"one server, forced host", 1, 0, 0, true, FS_ALG_HOST, 0, MTM, FS_ALG_HOST,
-     false, "one server"},
+     FS_ALG_NATIVE, false, "one server"},
+    {"one server, forced host", 1, 0, 0, true, FS_ALG_NATIVE, 0, MTM,
+     FS_ALG_NATIVE, false, "one server"},
     /* Nothing to send: also when told to stage. */
-    {"nothing, auto", 2, 0, 0, false, FS_ALG_HOST, 0, MTM, FS_ALG_HOST, false,
-     "no bytes between servers"},
-    {"nothing, forced staged", 2, 0, 0, true, FS_ALG_STAGED, 0, MTM,
-     FS_ALG_HOST, false, "no bytes between servers"},
-    {"nothing, forced host", 2, 0, 0, true, FS_ALG_HOST, 0, MTM, FS_ALG_HOST,
+    {"nothing, auto", 2, 0, 0, false, FS_ALG_NATIVE, 0, MTM, FS_ALG_NATIVE,
      false, "no bytes between servers"},
+    {"nothing, forced staged", 2, 0, 0, true, FS_ALG_STAGED, 0, MTM,
+     FS_ALG_NATIVE, false, "no bytes between servers"},
+    {"nothing, forced host", 2, 0, 0, true, FS_ALG_NATIVE, 0, MTM,
+     FS_ALG_NATIVE, false, "no bytes between servers"},
     /* Told so: before size and skew. */
-    {"forced host, large and skewed", 2, 400000, 400000, true, FS_ALG_HOST,
-     MIN_BYTES, MTM, FS_ALG_HOST, true, "forced by parameter"},
-    {"forced host, large and balanced", 2, 400000, 100000, true, FS_ALG_HOST,
-     MIN_BYTES, MTM, FS_ALG_HOST, false, "forced by parameter"},
+    {"forced host, large and skewed", 2, 400000, 400000, true, FS_ALG_NATIVE,
+     MIN_BYTES, MTM, FS_ALG_NATIVE, true, "forced by parameter"},
+    {"forced host, large and balanced", 2, 400000, 100000, true, FS_ALG_NATIVE,
+     MIN_BYTES, MTM, FS_ALG_NATIVE, false, "forced by parameter"},
     {"forced staged, one byte", 2, 1, 1, true, FS_ALG_STAGED, MIN_BYTES, MTM,
      FS_ALG_STAGED, true, "forced by parameter"},
     {"forced staged, small, balanced", 2, 4, 1, true, FS_ALG_STAGED, MIN_BYTES,
@@ -56,44 +56,44 @@ static const ask_t asks[] = {
     {"forced direct, skewed", 2, 400000, 400000, true, FS_ALG_DIRECT, MIN_BYTES,
      MTM, FS_ALG_DIRECT, true, "forced by parameter"},
     {"forced direct, one server", 1, 0, 0, true, FS_ALG_DIRECT, 0, MTM,
-     FS_ALG_HOST, false, "one server"},
+     FS_ALG_NATIVE, false, "one server"},
     /* An algorithm without force is not looked at. */
     {"pipe2d but not forced", 2, 400000, 100000, false, FS_ALG_PIPE2D,
      MIN_BYTES, MTM, FS_ALG_STAGED, false, CHEAPER},
     {"staged but not forced, small", 2, 4, 1, false, FS_ALG_STAGED, MIN_BYTES,
-     MTM, FS_ALG_HOST, false, "below min_bytes"},
-    {"host but not forced, large", 2, 400000, 100000, false, FS_ALG_HOST,
+     MTM, FS_ALG_NATIVE, false, "below min_bytes"},
+    {"host but not forced, large", 2, 400000, 100000, false, FS_ALG_NATIVE,
      MIN_BYTES, MTM, FS_ALG_STAGED, false, CHEAPER},
     /* The size: an average of min_bytes is enough. */
-    {"a byte short", 2, 4 * MIN_BYTES - 1, 1000, false, FS_ALG_HOST, MIN_BYTES,
-     MTM, FS_ALG_HOST, false, "below min_bytes"},
-    {"just enough", 2, 4 * MIN_BYTES, 1000, false, FS_ALG_HOST, MIN_BYTES, MTM,
-     FS_ALG_STAGED, false, CHEAPER},
-    {"a byte more", 2, 4 * MIN_BYTES + 1, 1000, false, FS_ALG_HOST, MIN_BYTES,
+    {"a byte short", 2, 4 * MIN_BYTES - 1, 1000, false, FS_ALG_NATIVE,
+     MIN_BYTES, MTM, FS_ALG_NATIVE, false, "below min_bytes"},
+    {"just enough", 2, 4 * MIN_BYTES, 1000, false, FS_ALG_NATIVE, MIN_BYTES,
      MTM, FS_ALG_STAGED, false, CHEAPER},
-    {"min_bytes 0, one byte", 2, 1, 0, false, FS_ALG_HOST, 0, MTM,
+    {"a byte more", 2, 4 * MIN_BYTES + 1, 1000, false, FS_ALG_NATIVE, MIN_BYTES,
+     MTM, FS_ALG_STAGED, false, CHEAPER},
+    {"min_bytes 0, one byte", 2, 1, 0, false, FS_ALG_NATIVE, 0, MTM,
      FS_ALG_STAGED, false, CHEAPER},
-    {"small and skewed", 2, 3999, 3999, false, FS_ALG_HOST, MIN_BYTES, MTM,
-     FS_ALG_HOST, true, "below min_bytes"},
+    {"small and skewed", 2, 3999, 3999, false, FS_ALG_NATIVE, MIN_BYTES, MTM,
+     FS_ALG_NATIVE, true, "below min_bytes"},
     /* 4 ranks times this is 2^64: must not wrap to 0. */
-    {"min_bytes past 64 bits", 2, BIG, 0, false, FS_ALG_HOST, BIG, MTM,
-     FS_ALG_HOST, false, "below min_bytes"},
-    {"largest min_bytes", 2, BIG, 0, false, FS_ALG_HOST, UINT64_MAX, MTM,
-     FS_ALG_HOST, false, "below min_bytes"},
-    {"largest traffic", 2, BIG, BIG / 4, false, FS_ALG_HOST, BIG / 4, MTM,
+    {"min_bytes past 64 bits", 2, BIG, 0, false, FS_ALG_NATIVE, BIG, MTM,
+     FS_ALG_NATIVE, false, "below min_bytes"},
+    {"largest min_bytes", 2, BIG, 0, false, FS_ALG_NATIVE, UINT64_MAX, MTM,
+     FS_ALG_NATIVE, false, "below min_bytes"},
+    {"largest traffic", 2, BIG, BIG / 4, false, FS_ALG_NATIVE, BIG / 4, MTM,
      FS_ALG_STAGED, false, CHEAPER},
     /* The skew: 4 ranks, 4000 bytes, so max_inter is the ratio itself. */
-    {"just below the threshold", 2, 4000, 2199, false, FS_ALG_HOST, 0, MTM,
+    {"just below the threshold", 2, 4000, 2199, false, FS_ALG_NATIVE, 0, MTM,
      FS_ALG_STAGED, false, CHEAPER},
-    {"at the threshold", 2, 4000, 2200, false, FS_ALG_HOST, 0, MTM,
+    {"at the threshold", 2, 4000, 2200, false, FS_ALG_NATIVE, 0, MTM,
      FS_ALG_STAGED, true, "skewed"},
-    {"above the threshold", 2, 4000, 2201, false, FS_ALG_HOST, 0, MTM,
+    {"above the threshold", 2, 4000, 2201, false, FS_ALG_NATIVE, 0, MTM,
      FS_ALG_STAGED, true, "skewed"},
-    {"rounded down to just below", 2, 40000, 21999, false, FS_ALG_HOST, 0, MTM,
-     FS_ALG_STAGED, false, CHEAPER},
-    {"lowest threshold", 2, 4000, 1000, false, FS_ALG_HOST, 0, 1000,
+    {"rounded down to just below", 2, 40000, 21999, false, FS_ALG_NATIVE, 0,
+     MTM, FS_ALG_STAGED, false, CHEAPER},
+    {"lowest threshold", 2, 4000, 1000, false, FS_ALG_NATIVE, 0, 1000,
      FS_ALG_STAGED, true, "skewed"},
-    {"highest threshold", 2, 4000, 4000, false, FS_ALG_HOST, 0, 1000000,
+    {"highest threshold", 2, 4000, 4000, false, FS_ALG_NATIVE, 0, 1000000,
      FS_ALG_STAGED, false, CHEAPER},
 };
 #define N_ASKS ((int)(sizeof(asks) / sizeof(asks[0])))
@@ -211,7 +211,7 @@ static void can_be(const fs_topo_t *topo, fs_plan_params_t params,
     char     can[FS_ALG_DIRECT + 2] = "", *end = can;
     fs_alg_t alg;
 
-    for (alg = FS_ALG_HOST; alg <= FS_ALG_DIRECT; ++alg) {
+    for (alg = FS_ALG_NATIVE; alg <= FS_ALG_DIRECT; ++alg) {
         if (fs_select_can(topo, &params, alg)) {
             *end++ = fs_alg_name(alg)[0];
         }
@@ -237,7 +237,7 @@ START_TEST(what_can_be_chosen)
 
     ck_assert_int_eq(fs_topo_create(2, two, 0, &topo), FS_OK);
     can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "hs");
-    can_be(topo, told(FS_ALG_HOST), "h");
+    can_be(topo, told(FS_ALG_NATIVE), "h");
     can_be(topo, told(FS_ALG_STAGED), "hs");
     can_be(topo, told(FS_ALG_PIPE2D), "hp");
     can_be(topo, told(FS_ALG_DIRECT), "hd");
@@ -259,7 +259,7 @@ END_TEST
 
 START_TEST(names)
 {
-    ck_assert_str_eq(fs_alg_name(FS_ALG_HOST), "host");
+    ck_assert_str_eq(fs_alg_name(FS_ALG_NATIVE), "host");
     ck_assert_str_eq(fs_alg_name(FS_ALG_STAGED), "staged");
     ck_assert_str_eq(fs_alg_name(FS_ALG_PIPE2D), "pipe2d");
     ck_assert_str_eq(fs_alg_name(FS_ALG_DIRECT), "direct");

@@ -301,19 +301,19 @@ END_TEST
 /* The bill adds up and the wheel is what it says, for every n there can be. */
 static void check_wheel(uint32_t n_ranks)
 {
-    fs_arena_t      arena = {0};
-    fs_wheel_bill_t bill;
-    fs_wheel_t      wheel;
-    uint32_t        n_idle = 0;
+    fs_arena_t         arena = {0};
+    fs_steady_counts_t bill;
+    fs_steady_t        wheel;
+    uint32_t           n_idle = 0;
 
-    fs_wheel_bill(n_ranks, &bill);
-    MUST(fs_wheel_init(&wheel, &bill, &arena) == FS_OK);
+    fs_steady_counts(n_ranks, &bill);
+    MUST(fs_steady_init(&wheel, &bill, &arena) == FS_OK);
     MUST(wheel.n_places == n_ranks - 1);
     MUST(wheel.oldest <= log2_up(n_ranks) + 1);
     MUST(wheel.side[0].gets == FS_WHEEL_BORN && wheel.partner[0] == 0);
     for (uint32_t p = 1; p < wheel.n_places; ++p) {
-        uint32_t               q    = wheel.partner[p];
-        const fs_wheel_side_t *mine = &wheel.side[p], *other = &wheel.side[q];
+        uint32_t                q    = wheel.partner[p];
+        const fs_steady_side_t *mine = &wheel.side[p], *other = &wheel.side[q];
 
         MUST(wheel.partner[q] == p);
         if (p == q) {

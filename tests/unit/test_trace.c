@@ -196,7 +196,7 @@ START_TEST(a_directory_that_cannot_be_made)
     ck_assert_int_eq(fs_topo_create(1, &server, 0, &topo), FS_OK);
     origin.topo = topo;
     ck_assert_int_eq(fs_trace_create(&origin, &trace, why, sizeof(why)),
-                     FS_ERR_HOST);
+                     FS_ERR_NATIVE);
     ck_assert_str_eq(why, "no trace: /dev/null/traces: Not a directory");
     ck_assert_ptr_null(trace);
     fs_topo_destroy(topo);
@@ -213,7 +213,7 @@ START_TEST(a_directory_that_went_away)
     call(&pair, 1, 1);
     ck_assert_int_eq(rmdir(dir), 0);
     ck_assert_int_eq(fs_trace_write(pair.trace[0], why, sizeof(why)),
-                     FS_ERR_HOST);
+                     FS_ERR_NATIVE);
     ck_assert_ptr_nonnull(strstr(why, "a--b--c-abc-rank0.json: No such file"));
     for (uint32_t r = 0; r < 2; ++r) {
         fs_trace_destroy(pair.trace[r]);

@@ -30,7 +30,7 @@ static void ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
 }
 
 static fs_fake_t      *fake;
-static fs_host_t       host[2];
+static fs_native_t     native[2];
 static fs_net_t       *net[2];
 static fs_transport_t *end[2];
 static uint64_t        granted[2][2]; /* [who has heard][of whom] */
@@ -53,8 +53,8 @@ static void open_two(uint32_t n_tags)
     for (uint32_t r = 0; r < 2; ++r) {
         fs_net_group_t group = {.n_ranks = 2, .rank = r, .reach = reach[r]};
 
-        host[r] = fs_fake_host(fake, r);
-        ck_assert_int_eq(fs_mpi_create(&host[r], &net[r]), FS_OK);
+        native[r] = fs_fake_host(fake, r);
+        ck_assert_int_eq(fs_mpi_create(&native[r], &net[r]), FS_OK);
         ck_assert_int_eq(net[r]->ops->connect(net[r], &group, &end[r], &failed),
                          FS_OK);
         end[r]->granted     = heard;
@@ -80,7 +80,7 @@ static void turn(void)
 {
     for (uint32_t r = 0; r < 2; ++r) {
         net[r]->ops->progress(net[r]);
-        host[r].progress(host[r].ctx);
+        native[r].progress(native[r].ctx);
     }
 }
 
@@ -268,9 +268,9 @@ END_TEST
 
 START_TEST(tags_are_needed)
 {
-    fs_fake_t *poor = fs_fake_create(1, 8, 1);
-    fs_host_t  its  = fs_fake_host(poor, 0);
-    fs_net_t  *none = NULL;
+    fs_fake_t  *poor = fs_fake_create(1, 8, 1);
+    fs_native_t its  = fs_fake_host(poor, 0);
+    fs_net_t   *none = NULL;
 
     ck_assert_int_eq(fs_mpi_create(&its, &none), FS_ERR_UNSUPPORTED);
     ck_assert_ptr_null(none);
@@ -281,17 +281,17 @@ END_TEST
 /* ---- whole calls ---- */
 
 typedef struct rank {
-    fs_host_t      host;
-    uint32_t       rank;
-    fs_params_t    params;
-    uint32_t       n_calls;
-    bool           no_net;
-    fs_host_p2p_t  p2p; /* the fake's, and open */
-    bool           cannot_open;
-    uint32_t       n_opened;
-    uint64_t       counts[N_RANKS][N_RANKS];
-    unsigned char *send[N_RANKS];
-    unsigned char *recv[N_RANKS];
+    fs_native_t     native;
+    uint32_t        rank;
+    fs_params_t     params;
+    uint32_t        n_calls;
+    bool            no_net;
+    fs_native_p2p_t p2p; /* the fake's, and open */
+    bool            cannot_open;
+    uint32_t        n_opened;
+    uint64_t        counts[N_RANKS][N_RANKS];
+    unsigned char  *send[N_RANKS];
+    unsigned char  *recv[N_RANKS];
     /* What came out. */
     fs_status_t created;
     fs_status_t called;
@@ -333,7 +333,7 @@ static void check_blocks(rank_t *me, uint32_t call)
     }
 }
 
-static void call_once(rank_t *me, fs_coll_t *coll, uint32_t number)
+static void call_once(rank_t *me, fs_comm_t *comm, uint32_t number)
 {
     uint64_t    recv_bytes[N_RANKS];
     fs_counts_t counts;
@@ -345,10 +345,10 @@ static void call_once(rank_t *me, fs_coll_t *coll, uint32_t number)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         recv_bytes[r] = me->counts[r][me->rank];
     }
-    counts = fs_test_call_counts(fs_coll_topo(coll), me->rank, me->counts[me->rank],
-                            recv_bytes);
+    counts = fs_test_call_counts(fs_comm_topo(comm), me->rank,
+                                 me->counts[me->rank], recv_bytes);
     make_blocks(me, number);
-    me->called = fs_coll_alltoallv(coll, &call, &ran);
+    me->called = fs_comm_alltoallv(comm, &call, &ran);
     fs_counts_fini(&counts);
     me->n_ran += ran;
     if (me->called == FS_OK && ran) {
@@ -368,14 +368,14 @@ static void *live(void *arg)
                           .rank         = me->rank,
                           .server_label = me->rank % 3,
                           .comm_name    = "COMM"};
-    fs_coll_t  *coll   = NULL;
+    fs_comm_t  *comm   = NULL;
 
-    me->created = fs_coll_create(&me->host, &me->params, &member, &coll,
+    me->created = fs_comm_create(&me->native, &me->params, &member, &comm,
                                  me->why, sizeof(me->why));
     for (uint32_t k = 0; me->created == FS_OK && k < me->n_calls; ++k) {
-        call_once(me, coll, k);
+        call_once(me, comm, k);
     }
-    fs_coll_destroy(coll);
+    fs_comm_destroy(comm);
     return NULL;
 }
 
@@ -395,7 +395,7 @@ static void live_all(void)
 static rank_t *who(const void *ctx)
 {
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        if (ranks[r].host.ctx == ctx) {
+        if (ranks[r].native.ctx == ctx) {
             return &ranks[r];
         }
     }
@@ -415,7 +415,7 @@ static fs_status_t open_messages(void *ctx)
 
     ++me->n_opened;
     fs_fake_barrier(fake); /* a collective operation */
-    return me->cannot_open ? FS_ERR_HOST : FS_OK;
+    return me->cannot_open ? FS_ERR_NATIVE : FS_OK;
 }
 
 static void keep_warning(void *ctx, const char *line)
@@ -431,15 +431,15 @@ static void gather_all(uint32_t n_tags, uint64_t seed)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         rank_t *me = &ranks[r];
 
-        me->rank      = r;
-        me->host      = fs_fake_host(fake, r);
-        me->host.process = me->host.ctx;
-        me->host.net     = loop_net;
-        me->host.warn = keep_warning;
-        me->p2p       = *me->host.p2p;
-        me->p2p.open  = open_messages;
-        me->host.p2p  = &me->p2p;
-        me->n_calls   = 1;
+        me->rank           = r;
+        me->native         = fs_fake_host(fake, r);
+        me->native.process = me->native.ctx;
+        me->native.net     = loop_net;
+        me->native.warn    = keep_warning;
+        me->p2p            = *me->native.p2p;
+        me->p2p.open       = open_messages;
+        me->native.p2p     = &me->p2p;
+        me->n_calls        = 1;
         fs_params_init(&me->params);
         me->params.transport = FS_TRANSPORT_MPI;
         me->params.algorithm = FS_ALG_STAGED;

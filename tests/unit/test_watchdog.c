@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When the watchdog barks; what fs_coll does then is in test_coll.c. */
+/* When the watchdog barks; what fs_comm does then is in test_comm.c. */
 #include "coll/fs_watchdog.h"
 #include "fs_test_util.h"
 

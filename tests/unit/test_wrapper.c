@@ -112,25 +112,25 @@ END_TEST
 
 START_TEST(no_network_is_tried_once)
 {
-    fs_host_t host = fs_wrapper_host(&wrapper, NULL);
+    fs_native_t native = fs_wrapper_native(&wrapper, NULL);
 
-    ck_assert_ptr_null(host.net(host.process));
-    ck_assert_ptr_null(host.net(host.process));
+    ck_assert_ptr_null(native.net(native.process));
+    ck_assert_ptr_null(native.net(native.process));
     ck_assert_uint_eq(n_created, 1);
-    ck_assert_str_eq(host.why_no_net(host.process),
+    ck_assert_str_eq(native.why_no_net(native.process),
                      "there is no network today");
-    host.warn(host.process, "mind the gap");
+    native.warn(native.process, "mind the gap");
     ck_assert_str_eq(said, "mind the gap");
 }
 END_TEST
 
 START_TEST(memory_is_asked_for_again)
 {
-    fs_host_t host = fs_wrapper_host(&wrapper, NULL);
+    fs_native_t native = fs_wrapper_native(&wrapper, NULL);
 
     wrapper.create_net = no_memory;
-    ck_assert_ptr_null(host.net(host.process));
-    ck_assert_ptr_null(host.net(host.process));
+    ck_assert_ptr_null(native.net(native.process));
+    ck_assert_ptr_null(native.net(native.process));
     ck_assert_uint_eq(n_created, 2);
 }
 END_TEST
@@ -207,22 +207,22 @@ static const char *explain(const char *a, const char *b)
 {
     static char why[256];
 
-    fs_wrapper_explain_words(a, 4, b, 7, why, sizeof(why));
+    fs_wrapper_explain_settings(a, 4, b, 7, why, sizeof(why));
     return why;
 }
 
 START_TEST(words_name_the_first_difference)
 {
-    char usual[FS_WORD_MAX], low[FS_WORD_MAX], odd[FS_WORD_MAX],
-        old[FS_WORD_MAX];
+    char usual[FS_SETTINGS_MAX], low[FS_SETTINGS_MAX], odd[FS_SETTINGS_MAX],
+        old[FS_SETTINGS_MAX];
 
-    fs_wrapper_word(&wrapper, "1.0", "90", usual);
+    fs_wrapper_settings(&wrapper, "1.0", "90", usual);
     ck_assert_str_eq(usual, "version=1.0\npriority=90\n");
-    fs_wrapper_word(&wrapper, "0.9", "90", old);
-    fs_wrapper_word(&wrapper, "1.0", "20", low);
+    fs_wrapper_settings(&wrapper, "0.9", "90", old);
+    fs_wrapper_settings(&wrapper, "1.0", "20", low);
     wrapper.params.chunk = 1 << 20;
     wrapper.params.rate  = 1; /* may differ */
-    fs_wrapper_word(&wrapper, "1.0", "90", odd);
+    fs_wrapper_settings(&wrapper, "1.0", "90", odd);
     ck_assert_str_eq(odd, "version=1.0\npriority=90\nchunk=1m\n");
     ck_assert_str_eq(explain(usual, odd),
                      "chunk is \"64k\" on rank 4 and \"1m\" on rank 7");
@@ -240,12 +240,12 @@ END_TEST
 /* Also where a text of the user's is longer than what a word takes of it. */
 START_TEST(every_value_makes_another_word)
 {
-    char a[FS_WORD_MAX], b[FS_WORD_MAX];
+    char a[FS_SETTINGS_MAX], b[FS_SETTINGS_MAX];
 
-    memset(wrapper.params.nodes, '1', FS_NODES_MAX - 1);
-    fs_wrapper_word(&wrapper, "1.0", "90", a);
-    wrapper.params.nodes[FS_NODES_MAX - 2] = '2';
-    fs_wrapper_word(&wrapper, "1.0", "90", b);
+    memset(wrapper.params.nodes, '1', FS_SERVERS_MAX - 1);
+    fs_wrapper_settings(&wrapper, "1.0", "90", a);
+    wrapper.params.nodes[FS_SERVERS_MAX - 2] = '2';
+    fs_wrapper_settings(&wrapper, "1.0", "90", b);
     ck_assert_str_ne(a, b);
     ck_assert_ptr_nonnull(strstr(explain(a, b), "nodes is \"11111"));
 }
@@ -264,7 +264,7 @@ static fs_status_t pack_capitals(void *ctx, uint32_t block, uint64_t offset,
     (void)ctx;
     ck_assert_uint_eq(offset, 0);
     memset(dst, 'A' + (int)block, len_bytes);
-    return block == 2 && len_bytes > 3 ? FS_ERR_HOST : FS_OK;
+    return block == 2 && len_bytes > 3 ? FS_ERR_NATIVE : FS_OK;
 }
 
 static fs_status_t unpack_capitals(void *ctx, uint32_t block, uint64_t offset,
@@ -333,7 +333,7 @@ START_TEST(who_cannot_pack_says_so)
 
     describe(&buffers, 4);
     buffers.send_whole = true;
-    ck_assert_int_eq(prepare(&buffers), FS_ERR_HOST);
+    ck_assert_int_eq(prepare(&buffers), FS_ERR_NATIVE);
     fs_buffers_fini(&buffers);
 }
 END_TEST

@@ -37,22 +37,22 @@
 
 #include "base/fs_assert.h"
 
-static fs_wheel_side_t side(uint32_t young, uint32_t old, uint32_t gets)
+static fs_steady_side_t side(uint32_t young, uint32_t old, uint32_t gets)
 {
-    return (fs_wheel_side_t){{young, old}, gets};
+    return (fs_steady_side_t){{young, old}, gets};
 }
 
-static void add(fs_wheel_bill_t *bill, uint32_t count, fs_wheel_side_t a,
-                fs_wheel_side_t b)
+static void add(fs_steady_counts_t *bill, uint32_t count, fs_steady_side_t a,
+                fs_steady_side_t b)
 {
     fs_assert(bill->n_rules < FS_WHEEL_MAX_RULES);
-    bill->rules[bill->n_rules++] = (fs_wheel_rule_t){count, false, a, b};
+    bill->rules[bill->n_rules++] = (fs_steady_rule_t){count, false, a, b};
 }
 
-static void add_alone(fs_wheel_bill_t *bill, fs_wheel_side_t a)
+static void add_alone(fs_steady_counts_t *bill, fs_steady_side_t a)
 {
     fs_assert(bill->n_rules < FS_WHEEL_MAX_RULES);
-    bill->rules[bill->n_rules++] = (fs_wheel_rule_t){1, true, a, a};
+    bill->rules[bill->n_rules++] = (fs_steady_rule_t){1, true, a, a};
 }
 
 /* ---- single ---- */
@@ -69,7 +69,7 @@ static bool idle_age(uint32_t n_ranks, uint32_t k, uint32_t *age_p)
     return true;
 }
 
-static void bill_single(uint32_t k, uint32_t idle, fs_wheel_bill_t *bill)
+static void bill_single(uint32_t k, uint32_t idle, fs_steady_counts_t *bill)
 {
     uint32_t n_have = 1;
 
@@ -174,7 +174,7 @@ static bool find_counts(uint32_t k, uint32_t n_above, counts_t *counts)
 }
 
 /* The young of one age below g. */
-static void add_young(fs_wheel_bill_t *bill, uint32_t k, uint32_t age,
+static void add_young(fs_steady_counts_t *bill, uint32_t k, uint32_t age,
                       const uint32_t full[2], const uint32_t meet[2])
 {
     add(bill, full[0], side(age, k + 1, k), side(k, k + 1, age));
@@ -183,7 +183,7 @@ static void add_young(fs_wheel_bill_t *bill, uint32_t k, uint32_t age,
     add(bill, meet[1], side(age, k, k + 1), side(k - 1, k + 1, age));
 }
 
-static void bill_double(uint32_t k, uint32_t n_above, fs_wheel_bill_t *bill)
+static void bill_double(uint32_t k, uint32_t n_above, fs_steady_counts_t *bill)
 {
     uint32_t g = k - 1;
     counts_t counts;
@@ -212,7 +212,7 @@ static void bill_double(uint32_t k, uint32_t n_above, fs_wheel_bill_t *bill)
     }
 }
 
-void fs_wheel_bill(uint32_t n_ranks, fs_wheel_bill_t *bill)
+void fs_steady_counts(uint32_t n_ranks, fs_steady_counts_t *bill)
 {
     uint32_t k = fs_log2_up(n_ranks), idle;
 

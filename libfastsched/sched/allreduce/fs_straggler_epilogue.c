@@ -225,11 +225,11 @@ static bool survey(round_t *round)
 }
 
 /* What u sends to its partner. */
-static fs_rest_send_t send_of(const fs_rest_t *rest, const round_t *round,
-                              uint32_t u)
+static fs_epilogue_send_t send_of(const fs_epilogue_t *rest,
+                                  const round_t *round, uint32_t u)
 {
-    uint32_t       v    = round->partner[u], k;
-    fs_rest_send_t send = {FS_REST_NONE, FS_REST_NONE};
+    uint32_t           v    = round->partner[u], k;
+    fs_epilogue_send_t send = {FS_REST_NONE, FS_REST_NONE};
 
     if (v == FS_REST_NONE || !has_for(round, u, v)) {
         return send;
@@ -241,7 +241,7 @@ static fs_rest_send_t send_of(const fs_rest_t *rest, const round_t *round,
     return send;
 }
 
-static void deliver(fs_rest_t *rest, const fs_rest_send_t *send)
+static void deliver(fs_epilogue_t *rest, const fs_epilogue_send_t *send)
 {
     for (uint32_t u = 0; u < rest->n; ++u) {
         uint32_t v = send[u].dst;
@@ -257,8 +257,8 @@ static void deliver(fs_rest_t *rest, const fs_rest_send_t *send)
     }
 }
 
-static bool make_round(fs_rest_t *rest, uint32_t left, uint32_t start,
-                       fs_rest_send_t *send)
+static bool make_round(fs_epilogue_t *rest, uint32_t left, uint32_t start,
+                       fs_epilogue_send_t *send)
 {
     round_t round = {.n       = rest->n,
                      .left    = left,
@@ -282,7 +282,7 @@ static bool make_round(fs_rest_t *rest, uint32_t left, uint32_t start,
 
 /* ---- tries ---- */
 
-static bool try_once(fs_rest_t *rest, uint32_t n_rounds, fs_rng_t *rng)
+static bool try_once(fs_epilogue_t *rest, uint32_t n_rounds, fs_rng_t *rng)
 {
     memcpy(rest->live_now, rest->live, rest->n * sizeof(rest->live[0]));
     memcpy(rest->old_now, rest->old, rest->n * sizeof(rest->old[0]));
@@ -302,7 +302,7 @@ static bool try_once(fs_rest_t *rest, uint32_t n_rounds, fs_rng_t *rng)
     return true;
 }
 
-bool fs_rest_find(fs_rest_t *rest, uint32_t n_rounds)
+bool fs_epilogue_find(fs_epilogue_t *rest, uint32_t n_rounds)
 {
     fs_rng_t rng;
 
@@ -315,8 +315,8 @@ bool fs_rest_find(fs_rest_t *rest, uint32_t n_rounds)
     return false;
 }
 
-fs_status_t fs_rest_init(fs_rest_t *rest, uint32_t n_ranks, uint32_t max_rounds,
-                         fs_arena_t *arena)
+fs_status_t fs_epilogue_init(fs_epilogue_t *rest, uint32_t n_ranks,
+                             uint32_t max_rounds, fs_arena_t *arena)
 {
     uint32_t **arrays[] = {&rest->live, &rest->old, &rest->live_now,
                            &rest->old_now, &rest->partner};

@@ -36,7 +36,8 @@ static uint32_t rank_of(const fs_straggler_t *schedule, uint32_t index)
 /* What index x sends in a round: what its partner's place is to get. Before the
  * first chunks are old enough, nothing. */
 static void send_from_place(fs_straggler_build_t *build,
-                            const fs_wheel_t *wheel, uint32_t round, uint32_t x)
+                            const fs_steady_t *wheel, uint32_t round,
+                            uint32_t x)
 {
     const fs_straggler_t *schedule = build->schedule;
     uint32_t              n        = wheel->n_places;
@@ -67,7 +68,7 @@ static void meet_straggler(fs_straggler_build_t *build, uint32_t round,
     }
 }
 
-static void turn(fs_straggler_build_t *build, const fs_wheel_t *wheel,
+static void turn(fs_straggler_build_t *build, const fs_steady_t *wheel,
                  uint32_t n_rounds)
 {
     const fs_straggler_t *schedule = build->schedule;
@@ -92,7 +93,7 @@ static void turn(fs_straggler_build_t *build, const fs_wheel_t *wheel,
 
 /* Bits of the live chunks that a side lacks when the wheel has gone on for more
  * rounds. Ages up to more are the youngest chunk. */
-static uint32_t bits_lacked(const fs_wheel_t *wheel, uint32_t place,
+static uint32_t bits_lacked(const fs_steady_t *wheel, uint32_t place,
                             uint32_t more)
 {
     uint32_t n_live = fs_u32_min(wheel->oldest - more, wheel->n_places);
@@ -111,8 +112,8 @@ static uint32_t bits_lacked(const fs_wheel_t *wheel, uint32_t place,
 /* What everybody lacks when the wheel has made a turn and gone on for more
  * rounds: live chunks, and, if there is an idle place, what expired when they
  * were there. */
-static void what_is_lacked(const fs_wheel_t *wheel, uint32_t more,
-                           fs_rest_t *rest)
+static void what_is_lacked(const fs_steady_t *wheel, uint32_t more,
+                           fs_epilogue_t *rest)
 {
     uint32_t n = wheel->n_places;
 
@@ -135,13 +136,13 @@ static void what_is_lacked(const fs_wheel_t *wheel, uint32_t more,
 }
 
 static void say_rest(fs_straggler_build_t *build, uint32_t n_rounds,
-                     const fs_rest_send_t *send)
+                     const fs_epilogue_send_t *send)
 {
     const fs_straggler_t *schedule = build->schedule;
 
     for (uint32_t round = 0; round < n_rounds; ++round) {
         for (uint32_t rank = 0; rank < schedule->n_ranks; ++rank) {
-            const fs_rest_send_t *s = &send[index_of(schedule, rank)];
+            const fs_epilogue_send_t *s = &send[index_of(schedule, rank)];
 
             if (s->dst != FS_REST_NONE) {
                 fs_straggler_say(
@@ -156,14 +157,14 @@ static void say_rest(fs_straggler_build_t *build, uint32_t n_rounds,
 
 /* Let the wheel go on for as many of n_rounds as possible, and find the others.
  * False: not found. */
-static bool finish(fs_straggler_build_t *build, const fs_wheel_t *wheel,
-                   fs_rest_t *rest, uint32_t n_rounds)
+static bool finish(fs_straggler_build_t *build, const fs_steady_t *wheel,
+                   fs_epilogue_t *rest, uint32_t n_rounds)
 {
     uint32_t most = fs_u32_min(wheel->n_more, n_rounds);
 
     for (uint32_t more = most + 1; more-- > 0;) {
         what_is_lacked(wheel, more, rest);
-        if (fs_rest_find(rest, n_rounds - more)) {
+        if (fs_epilogue_find(rest, n_rounds - more)) {
             turn(build, wheel, wheel->n_places + more);
             say_rest(build, n_rounds - more, rest->send);
             return true;
@@ -174,21 +175,21 @@ static bool finish(fs_straggler_build_t *build, const fs_wheel_t *wheel,
 
 static fs_status_t make_late(fs_straggler_build_t *build)
 {
-    uint32_t        n_ranks = build->schedule->n_ranks;
-    uint32_t        n_rounds;
-    fs_wheel_bill_t bill;
-    fs_wheel_t      wheel;
-    fs_rest_t       rest;
-    fs_status_t     status;
+    uint32_t           n_ranks = build->schedule->n_ranks;
+    uint32_t           n_rounds;
+    fs_steady_counts_t bill;
+    fs_steady_t        wheel;
+    fs_epilogue_t      rest;
+    fs_status_t        status;
 
-    fs_wheel_bill(n_ranks, &bill);
-    status = fs_wheel_init(&wheel, &bill, &build->arena);
+    fs_steady_counts(n_ranks, &bill);
+    status = fs_steady_init(&wheel, &bill, &build->arena);
     if (status != FS_OK) {
         return status;
     }
     n_rounds = fs_straggler_min_rounds(n_ranks) - wheel.n_places;
     do {
-        status = fs_rest_init(&rest, n_ranks, n_rounds, &build->arena);
+        status = fs_epilogue_init(&rest, n_ranks, n_rounds, &build->arena);
     } while (status == FS_OK && !finish(build, &wheel, &rest, n_rounds++));
     return status;
 }

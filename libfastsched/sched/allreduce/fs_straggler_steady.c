@@ -7,28 +7,28 @@
 /* A side as a number: ages fit in four bits each. */
 enum { N_HAVINGS = FS_WHEEL_AGES * FS_WHEEL_AGES, N_SIDES = N_HAVINGS * 16 };
 
-static uint32_t having_of(fs_wheel_side_t side)
+static uint32_t having_of(fs_steady_side_t side)
 {
     return side.has[0] * FS_WHEEL_AGES + side.has[1];
 }
 
-static uint32_t number_of(fs_wheel_side_t side)
+static uint32_t number_of(fs_steady_side_t side)
 {
     return having_of(side) * FS_WHEEL_AGES + side.gets;
 }
 
-static fs_wheel_side_t side_of(uint32_t number)
+static fs_steady_side_t side_of(uint32_t number)
 {
-    return (fs_wheel_side_t){
+    return (fs_steady_side_t){
         {number / N_HAVINGS, number / FS_WHEEL_AGES % FS_WHEEL_AGES},
         number % FS_WHEEL_AGES};
 }
 
 /* Everything is a round older, and the oldest no longer alive. */
-static fs_wheel_side_t a_round_later(fs_wheel_side_t side, uint32_t oldest)
+static fs_steady_side_t a_round_later(fs_steady_side_t side, uint32_t oldest)
 {
-    uint32_t        ages[3] = {side.has[0], side.has[1], side.gets + 1};
-    fs_wheel_side_t next    = {{0, 0}, 0};
+    uint32_t         ages[3] = {side.has[0], side.has[1], side.gets + 1};
+    fs_steady_side_t next    = {{0, 0}, 0};
 
     ages[0] += ages[0] > 0;
     ages[1] += ages[1] > 0;
@@ -93,10 +93,10 @@ static void walk_all(walk_t *walk, uint32_t first)
     }
 }
 
-static void count_sides(walk_t *walk, const fs_wheel_bill_t *bill)
+static void count_sides(walk_t *walk, const fs_steady_counts_t *bill)
 {
     for (uint32_t k = 0; k < bill->n_rules; ++k) {
-        const fs_wheel_rule_t *rule = &bill->rules[k];
+        const fs_steady_rule_t *rule = &bill->rules[k];
 
         walk->left[number_of(rule->a)] += rule->count;
         if (!rule->alone) {
@@ -107,7 +107,7 @@ static void count_sides(walk_t *walk, const fs_wheel_bill_t *bill)
 
 /* A rank comes from place p + 1 to place p, so the path, whose last step comes
  * first, has the places in order; place 0 is where it starts. */
-static fs_status_t lay_out(fs_wheel_t *wheel, const fs_wheel_bill_t *bill,
+static fs_status_t lay_out(fs_steady_t *wheel, const fs_steady_counts_t *bill,
                            fs_arena_t *arena)
 {
     walk_t *walk = fs_arena_calloc(arena, 1, sizeof(*walk));
@@ -139,7 +139,7 @@ typedef struct lists {
     uint32_t *next;          /* [n_places] likewise */
 } lists_t;
 
-static uint32_t take(lists_t *lists, fs_wheel_side_t side)
+static uint32_t take(lists_t *lists, fs_steady_side_t side)
 {
     uint32_t *head  = &lists->head[number_of(side)];
     uint32_t  place = *head - 1;
@@ -149,7 +149,7 @@ static uint32_t take(lists_t *lists, fs_wheel_side_t side)
     return place;
 }
 
-static fs_status_t pair_up(fs_wheel_t *wheel, const fs_wheel_bill_t *bill,
+static fs_status_t pair_up(fs_steady_t *wheel, const fs_steady_counts_t *bill,
                            fs_arena_t *arena)
 {
     lists_t *lists = fs_arena_calloc(arena, 1, sizeof(*lists));
@@ -169,7 +169,7 @@ static fs_status_t pair_up(fs_wheel_t *wheel, const fs_wheel_bill_t *bill,
         wheel->partner[place] = place;
     }
     for (uint32_t k = 0; k < bill->n_rules; ++k) {
-        const fs_wheel_rule_t *rule = &bill->rules[k];
+        const fs_steady_rule_t *rule = &bill->rules[k];
 
         for (uint32_t i = 0; i < rule->count && !rule->alone; ++i) {
             uint32_t a = take(lists, rule->a), b = take(lists, rule->b);
@@ -181,8 +181,8 @@ static fs_status_t pair_up(fs_wheel_t *wheel, const fs_wheel_bill_t *bill,
     return FS_OK;
 }
 
-fs_status_t fs_wheel_init(fs_wheel_t *wheel, const fs_wheel_bill_t *bill,
-                          fs_arena_t *arena)
+fs_status_t fs_steady_init(fs_steady_t *wheel, const fs_steady_counts_t *bill,
+                           fs_arena_t *arena)
 {
     fs_status_t status;
 

@@ -28,8 +28,8 @@
  * a closed walk (Euler's) from having to having that makes each exchange on the
  * bill once.
  */
-#ifndef FS_STRAGGLER_WHEEL_H
-#define FS_STRAGGLER_WHEEL_H
+#ifndef FS_STRAGGLER_STEADY_H
+#define FS_STRAGGLER_STEADY_H
 
 #include "base/fs_arena.h"
 #include "sched/allreduce/fs_straggler.h"
@@ -42,41 +42,41 @@ enum {
 };
 
 /* What a rank has, and what it gets. */
-typedef struct fs_wheel_side {
+typedef struct fs_steady_side {
     uint32_t has[2]; /* ages of its live chunks, ascending; 0: none */
     uint32_t gets;   /* an age, FS_WHEEL_BORN or FS_WHEEL_NOTHING */
-} fs_wheel_side_t;
+} fs_steady_side_t;
 
 /* An exchange that is made count times in every round. */
-typedef struct fs_wheel_rule {
-    uint32_t        count;
-    bool            alone; /* of the straggler, or nobody's: b is not used */
-    fs_wheel_side_t a;
-    fs_wheel_side_t b;
-} fs_wheel_rule_t;
+typedef struct fs_steady_rule {
+    uint32_t         count;
+    bool             alone; /* of the straggler, or nobody's: b is not used */
+    fs_steady_side_t a;
+    fs_steady_side_t b;
+} fs_steady_rule_t;
 
-typedef struct fs_wheel_bill {
-    uint32_t        n_places; /* n_ranks - 1 */
-    uint32_t        oldest;   /* age; a chunk has arrived everywhere after it */
-    uint32_t        n_more;   /* rounds the wheel can go on after a turn without
+typedef struct fs_steady_counts {
+    uint32_t         n_places; /* n_ranks - 1 */
+    uint32_t         oldest; /* age; a chunk has arrived everywhere after it */
+    uint32_t         n_more; /* rounds the wheel can go on after a turn without
                                  anybody receiving what it has */
-    uint32_t        n_rules;
-    fs_wheel_rule_t rules[FS_WHEEL_MAX_RULES]; /* [0] is the straggler's */
-} fs_wheel_bill_t;
+    uint32_t         n_rules;
+    fs_steady_rule_t rules[FS_WHEEL_MAX_RULES]; /* [0] is the straggler's */
+} fs_steady_counts_t;
 
-typedef struct fs_wheel {
-    uint32_t         n_places;
-    uint32_t         oldest;
-    uint32_t         n_more;
-    fs_wheel_side_t *side;    /* [n_places] */
-    uint32_t        *partner; /* [n_places] place; its own: it has none */
-} fs_wheel_t;
+typedef struct fs_steady {
+    uint32_t          n_places;
+    uint32_t          oldest;
+    uint32_t          n_more;
+    fs_steady_side_t *side;    /* [n_places] */
+    uint32_t         *partner; /* [n_places] place; its own: it has none */
+} fs_steady_t;
 
 /* The bill for 2 to FS_STRAGGLER_MAX_RANKS ranks. */
-void fs_wheel_bill(uint32_t n_ranks, fs_wheel_bill_t *bill);
+void fs_steady_counts(uint32_t n_ranks, fs_steady_counts_t *bill);
 
 /* Make the wheel. FS_OK, FS_ERR_NOMEM. O(n_places). */
-fs_status_t fs_wheel_init(fs_wheel_t *wheel, const fs_wheel_bill_t *bill,
-                          fs_arena_t *arena);
+fs_status_t fs_steady_init(fs_steady_t *wheel, const fs_steady_counts_t *bill,
+                           fs_arena_t *arena);
 
 #endif

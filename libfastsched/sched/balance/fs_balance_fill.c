@@ -13,20 +13,20 @@ void fs_balance_lanes_of(uint32_t n_lanes, const uint32_t *proxy,
     }
 }
 
-fs_status_t fs_deal_init(fs_deal_t *deal, const fs_tile_t *tile, uint64_t total,
+fs_status_t fs_fill_init(fs_fill_t *deal, const fs_tile_t *tile, uint64_t total,
                          uint64_t longest, fs_arena_t *arena)
 {
     size_t blocks = (size_t)tile->n_src * tile->n_dst;
     size_t lanes  = tile->n_lanes;
 
-    *deal = (fs_deal_t){
+    *deal = (fs_fill_t){
         .tile     = tile,
         .done     = fs_arena_calloc(arena, blocks, sizeof(*deal->done)),
         .room     = fs_arena_calloc(arena, lanes, sizeof(*deal->room)),
         .spare    = longest * lanes - total,
         .src_lane = fs_arena_calloc(arena, tile->n_src, sizeof(uint32_t)),
         .dst_lane = fs_arena_calloc(arena, tile->n_dst, sizeof(uint32_t)),
-        /* A fs_deal_put() ends a block or closes a lane. */
+        /* A fs_fill_put() ends a block or closes a lane. */
         .extents =
             fs_arena_calloc(arena, blocks + lanes, sizeof(*deal->extents)),
     };
@@ -56,7 +56,7 @@ uint64_t fs_balance_split(uint64_t block_bytes, uint64_t begin, uint64_t room,
     return room - over;
 }
 
-void fs_deal_put(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane)
+void fs_fill_put(fs_fill_t *deal, uint32_t i, uint32_t j, uint32_t lane)
 {
     size_t   block = (size_t)i * deal->tile->n_dst + j;
     uint64_t rest  = deal->tile->bytes[block] - deal->done[block];
@@ -77,7 +77,7 @@ void fs_deal_put(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane)
     deal->room[lane] = room - len;
 }
 
-uint32_t fs_deal_by_moves(const fs_tile_t *tile, const fs_extent_t *s)
+uint32_t fs_fill_by_moves(const fs_tile_t *tile, const fs_extent_t *s)
 {
     bool gather = s->src_local != tile->src_proxy[s->dst_lane];
     bool redist = s->dst_local != tile->dst_proxy[s->dst_lane];
@@ -86,7 +86,7 @@ uint32_t fs_deal_by_moves(const fs_tile_t *tile, const fs_extent_t *s)
 }
 
 /* Counting sort by lane and turn. */
-fs_status_t fs_deal_finish(const fs_deal_t *deal, fs_deal_turn_t *turn,
+fs_status_t fs_fill_finish(const fs_fill_t *deal, fs_fill_turn_t *turn,
                            uint32_t n_turns, fs_arena_t *arena,
                            fs_streams_t *streams)
 {

@@ -147,8 +147,8 @@ static uint32_t find_proxies(const server_t *s, uint32_t *proxy)
     return n;
 }
 
-fs_status_t fs_rails_choose(fs_topo_t *topo, const fs_nic_list_t *list,
-                            bool set_lanes, uint32_t *choice)
+fs_status_t fs_nic_map_choose(fs_topo_t *topo, const fs_nic_list_t *list,
+                              bool set_lanes, uint32_t *choice)
 {
     uint32_t *work = malloc(3 * (size_t)topo->n_ranks * sizeof(*work));
 

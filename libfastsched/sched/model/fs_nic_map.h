@@ -4,8 +4,8 @@
  * each NIC in use, so one per rank where there are enough NICs, fewer where
  * ranks must share them. Pure, so every rank decides alike for all.
  */
-#ifndef FS_RAILS_H
-#define FS_RAILS_H
+#ifndef FS_NIC_MAP_H
+#define FS_NIC_MAP_H
 
 #include "fastsched.h"
 
@@ -31,7 +31,7 @@ typedef struct fs_nic_list {
  * list: [n_ranks]. choice: [n_ranks], out, index into the rank's own list;
  * FS_NO_NIC where it is empty. FS_OK, FS_ERR_NOMEM.
  */
-fs_status_t fs_rails_choose(fs_topo_t *topo, const fs_nic_list_t *list,
-                            bool set_lanes, uint32_t *choice);
+fs_status_t fs_nic_map_choose(fs_topo_t *topo, const fs_nic_list_t *list,
+                              bool set_lanes, uint32_t *choice);
 
 #endif

@@ -30,12 +30,12 @@ static uint32_t common_width(const fs_topo_t *topo)
     return uneven && lanes / width > FS_MAX_UNEVEN_NODES ? 0 : width;
 }
 
-fs_status_t fs_nodes_init(fs_nodes_t *nodes, const fs_topo_t *topo,
+fs_status_t fs_ports_init(fs_ports_t *nodes, const fs_topo_t *topo,
                           fs_arena_t *arena)
 {
     uint32_t n = topo->n_servers, next = 0;
 
-    *nodes       = fs_nodes_one_each(topo);
+    *nodes       = fs_ports_one_each(topo);
     nodes->width = common_width(topo);
     if (nodes->width == 0) {
         return FS_OK;
@@ -53,31 +53,31 @@ fs_status_t fs_nodes_init(fs_nodes_t *nodes, const fs_topo_t *topo,
     return FS_OK;
 }
 
-uint32_t fs_nodes_pairs(const fs_nodes_t *nodes, uint32_t u, uint32_t w)
+uint32_t fs_ports_pairs(const fs_ports_t *nodes, uint32_t u, uint32_t w)
 {
-    uint32_t a = fs_nodes_of(nodes, u), b = fs_nodes_of(nodes, w);
+    uint32_t a = fs_ports_of(nodes, u), b = fs_ports_of(nodes, w);
 
     return a == b ? a : a / gcd(a, b) * b;
 }
 
-fs_tile_lanes_t fs_nodes_lanes(const fs_nodes_t *nodes, const fs_topo_t *topo,
+fs_tile_lanes_t fs_ports_lanes(const fs_ports_t *nodes, const fs_topo_t *topo,
                                uint32_t u, uint32_t w)
 {
-    uint32_t pairs = fs_nodes_pairs(nodes, u, w);
+    uint32_t pairs = fs_ports_pairs(nodes, u, w);
     uint32_t width = nodes->width == 0 ? fs_topo_tile_lanes(topo, u, w)
                                        : nodes->width;
 
     return (fs_tile_lanes_t){.n      = pairs * width,
                              .width  = width,
-                             .shared = pairs > fs_nodes_of(nodes, u) ||
-                                       pairs > fs_nodes_of(nodes, w)};
+                             .shared = pairs > fs_ports_of(nodes, u) ||
+                                       pairs > fs_ports_of(nodes, w)};
 }
 
-uint32_t *fs_nodes_proxies(const fs_nodes_t *nodes, const fs_topo_t *topo,
+uint32_t *fs_ports_proxies(const fs_ports_t *nodes, const fs_topo_t *topo,
                            uint32_t server, const fs_tile_lanes_t *lanes,
                            fs_arena_t *arena)
 {
-    uint32_t  own   = fs_nodes_of(nodes, server) * lanes->width;
+    uint32_t  own   = fs_ports_of(nodes, server) * lanes->width;
     uint32_t *proxy = fs_arena_alloc(arena, lanes->n, sizeof(*proxy));
 
     for (uint32_t lane = 0; proxy != NULL && lane < lanes->n; ++lane) {
@@ -86,23 +86,23 @@ uint32_t *fs_nodes_proxies(const fs_nodes_t *nodes, const fs_topo_t *topo,
     return proxy;
 }
 
-uint32_t fs_nodes_pair(const fs_nodes_t *nodes, uint32_t u, uint32_t w,
+uint32_t fs_ports_pair(const fs_ports_t *nodes, uint32_t u, uint32_t w,
                        uint32_t a, uint32_t b)
 {
-    uint32_t n = fs_nodes_pairs(nodes, u, w), k = a;
+    uint32_t n = fs_ports_pairs(nodes, u, w), k = a;
 
-    while (k < n && k % fs_nodes_of(nodes, w) != b) {
-        k += fs_nodes_of(nodes, u);
+    while (k < n && k % fs_ports_of(nodes, w) != b) {
+        k += fs_ports_of(nodes, u);
     }
     return k < n ? k : n;
 }
 
-bool fs_nodes_use_all_lanes(const fs_topo_t *topo)
+bool fs_ports_use_all_lanes(const fs_topo_t *topo)
 {
     return common_width(topo) > 0;
 }
 
-bool fs_nodes_talk(const fs_topo_t *topo, uint32_t u, uint32_t w, uint32_t a,
+bool fs_ports_talk(const fs_topo_t *topo, uint32_t u, uint32_t w, uint32_t a,
                    uint32_t b)
 {
     uint32_t width = common_width(topo), d;

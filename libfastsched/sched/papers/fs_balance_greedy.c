@@ -32,7 +32,7 @@ static int larger_first(const void *a, const void *b)
     return x->j < y->j ? -1 : x->j > y->j;
 }
 
-static uint32_t emptiest_lane(const fs_deal_t *deal)
+static uint32_t emptiest_lane(const fs_fill_t *deal)
 {
     uint32_t best = 0;
 
@@ -44,16 +44,16 @@ static uint32_t emptiest_lane(const fs_deal_t *deal)
     return best;
 }
 
-static void deal_block(fs_deal_t *deal, const block_t *b)
+static void deal_block(fs_fill_t *deal, const block_t *b)
 {
     uint64_t *done   = &deal->done[(size_t)b->i * deal->tile->n_dst + b->j];
     uint32_t  prefer = deal->dst_lane[b->j];
 
     while (*done != b->bytes) {
         if (prefer != FS_NO_LANE && deal->room[prefer] >= b->bytes - *done) {
-            fs_deal_put(deal, b->i, b->j, prefer);
+            fs_fill_put(deal, b->i, b->j, prefer);
         } else {
-            fs_deal_put(deal, b->i, b->j, emptiest_lane(deal));
+            fs_fill_put(deal, b->i, b->j, emptiest_lane(deal));
         }
     }
 }
@@ -66,8 +66,8 @@ static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
     uint64_t longest =
         fs_balance_longest(FS_BALANCE_GREEDY, total, tile->n_lanes);
     block_t    *blocks = fs_arena_calloc(arena, n, sizeof(*blocks));
-    fs_deal_t   deal;
-    fs_status_t status = fs_deal_init(&deal, tile, total, longest, arena);
+    fs_fill_t   deal;
+    fs_status_t status = fs_fill_init(&deal, tile, total, longest, arena);
 
     (void)viewer;
     if (status != FS_OK || blocks == NULL) {
@@ -82,7 +82,7 @@ static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
     for (b = 0; b < n; ++b) {
         deal_block(&deal, &blocks[b]);
     }
-    return fs_deal_finish(&deal, fs_deal_by_moves, FS_DEAL_MOVES, arena,
+    return fs_fill_finish(&deal, fs_fill_by_moves, FS_DEAL_MOVES, arena,
                           streams);
 }
 

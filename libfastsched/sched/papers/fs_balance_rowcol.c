@@ -93,7 +93,7 @@ static void give(rowcol_t *rc, piece_t *piece, uint32_t *open_p)
     rc->room[*open_p] -= piece->len_bytes;
 }
 
-static void balance_columns(rowcol_t *rc, const fs_deal_t *rows)
+static void balance_columns(rowcol_t *rc, const fs_fill_t *rows)
 {
     uint32_t open = 0, n;
 
@@ -204,7 +204,7 @@ static fs_status_t write_streams(rowcol_t *rc, const fs_schedule_t *schedule,
     return FS_OK;
 }
 
-static fs_status_t balance(rowcol_t *rc, const fs_deal_t *rows,
+static fs_status_t balance(rowcol_t *rc, const fs_fill_t *rows,
                            uint64_t capacity, fs_arena_t *arena)
 {
     uint32_t lanes = rc->tile->n_lanes;
@@ -230,12 +230,12 @@ static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
     uint64_t capacity = fs_balance_capacity(total, tile->n_lanes);
     rowcol_t rc = {.tile = tile, .spare = capacity * tile->n_lanes - total};
     fs_schedule_t *schedule = NULL;
-    fs_deal_t      rows;
-    fs_status_t    status = fs_deal_init(&rows, tile, total, capacity, arena);
+    fs_fill_t      rows;
+    fs_status_t    status = fs_fill_init(&rows, tile, total, capacity, arena);
 
     (void)viewer;
     if (status == FS_OK) {
-        fs_deal_rows(&rows);
+        fs_fill_rows(&rows);
         status = balance(&rc, &rows, capacity, arena);
     }
     if (status == FS_OK) {

@@ -5,16 +5,16 @@
 #include "base/fs_assert.h"
 
 /* Row i from column j on, once around. */
-static void keep_row(fs_deal_t *deal, uint32_t i, uint32_t j, uint32_t lane)
+static void keep_row(fs_fill_t *deal, uint32_t i, uint32_t j, uint32_t lane)
 {
     for (uint32_t n = 0; n < deal->tile->n_dst; ++n) {
-        fs_deal_put(deal, i, j, lane);
+        fs_fill_put(deal, i, j, lane);
         j = j + 1 == deal->tile->n_dst ? 0 : j + 1;
     }
 }
 
 /* What is left of row i to lanes with room; none below *open_p has any. */
-static void give_row(fs_deal_t *deal, uint32_t i, uint32_t *open_p)
+static void give_row(fs_fill_t *deal, uint32_t i, uint32_t *open_p)
 {
     const fs_tile_t *tile = deal->tile;
 
@@ -26,13 +26,13 @@ static void give_row(fs_deal_t *deal, uint32_t i, uint32_t *open_p)
             if (deal->room[*open_p] == 0) {
                 ++*open_p;
             } else {
-                fs_deal_put(deal, i, j, *open_p);
+                fs_fill_put(deal, i, j, *open_p);
             }
         }
     }
 }
 
-void fs_deal_rows(fs_deal_t *deal)
+void fs_fill_rows(fs_fill_t *deal)
 {
     const fs_tile_t *tile = deal->tile;
     uint32_t         open = 0;

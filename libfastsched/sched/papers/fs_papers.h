@@ -29,6 +29,6 @@ FS_PAPERS_DECOMPOSE_MAP(X)
  * what its lane takes, from the block of its peer on; the rest goes to lanes
  * whose own rank has too little, in order. A rank that serves no lane keeps
  * nothing. */
-void fs_deal_rows(fs_deal_t *deal);
+void fs_fill_rows(fs_fill_t *deal);
 
 #endif

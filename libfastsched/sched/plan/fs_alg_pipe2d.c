@@ -235,7 +235,7 @@ static fs_status_t emit_phase(pipe2d_t *p, fs_emit_t *em, bool direct)
                               fs_u64_max(received, 1), 0};
         now += fs_u64_max(1, fs_u64_max(sent, received));
     }
-    fs_flow_run(em, timelines, 2, NULL);
+    fs_interleave_run(em, timelines, 2, NULL);
     return FS_OK;
 }
 

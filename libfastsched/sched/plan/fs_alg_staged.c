@@ -56,7 +56,7 @@ typedef struct staged {
     fs_tiles_t               tiles;
     fs_balance_t             balance;
     uint32_t                 server;
-    fs_nodes_t               nodes;
+    fs_ports_t               nodes;
     uint32_t                 n_own;    /* nodes of this server */
     uint32_t                *home;     /* [n_nodes] server of a node */
     uint64_t                *per_lane; /* [n_nodes x n_nodes] */
@@ -88,15 +88,15 @@ static void fill_plain(staged_t *st)
 /* All pairs of nodes of a tile carry as much. */
 static void fill_tile(staged_t *st, uint32_t u, uint32_t w)
 {
-    const fs_nodes_t *nodes = &st->nodes;
+    const fs_ports_t *nodes = &st->nodes;
     size_t            n     = nodes->n_nodes;
     uint64_t bytes = st->request->traffic->bytes[u * st->topo->n_servers + w];
-    uint32_t pairs = fs_nodes_pairs(nodes, u, w);
-    uint64_t share = div_up(bytes, fs_nodes_lanes(nodes, st->topo, u, w).n);
+    uint32_t pairs = fs_ports_pairs(nodes, u, w);
+    uint64_t share = div_up(bytes, fs_ports_lanes(nodes, st->topo, u, w).n);
 
     for (uint32_t k = 0; k < pairs; ++k) {
-        uint32_t a = fs_nodes_first(nodes, u) + k % fs_nodes_of(nodes, u);
-        uint32_t b = fs_nodes_first(nodes, w) + k % fs_nodes_of(nodes, w);
+        uint32_t a = fs_ports_first(nodes, u) + k % fs_ports_of(nodes, u);
+        uint32_t b = fs_ports_first(nodes, w) + k % fs_ports_of(nodes, w);
 
         st->per_lane[a * n + b] = share;
     }
@@ -134,7 +134,7 @@ static fs_status_t make_schedule(staged_t *st)
     }
     return fs_schedule_create(
         params->decompose, params->stage_cost, (uint32_t)n, st->per_lane,
-        st->n_own == 1 ? fs_nodes_first(&st->nodes, st->server)
+        st->n_own == 1 ? fs_ports_first(&st->nodes, st->server)
                        : FS_ALL_SERVERS,
         &st->schedule);
 }
@@ -184,7 +184,7 @@ static fs_status_t open_route(void *ctx, const fs_slice_t *slice, bool outgoing)
 {
     staged_t   *st      = ctx;
     route_t    *route   = (route_t *)slice->stream;
-    uint32_t    n_pairs = fs_nodes_pairs(&st->nodes, st->server, route->other);
+    uint32_t    n_pairs = fs_ports_pairs(&st->nodes, st->server, route->other);
     cut_tile_t *tile =
         &st->cut[outgoing ? route->other : st->topo->n_servers + route->other];
     fs_viewer_t viewer = {fs_topo_local(st->topo, st->request->rank), outgoing};
@@ -219,10 +219,10 @@ static route_t *find_route(staged_t *st, bool outgoing, uint32_t own,
     route_t *route = &st->routes[(size_t)timeline * st->nodes.n_nodes + other];
 
     route->other = w;
-    other -= fs_nodes_first(&st->nodes, w);
+    other -= fs_ports_first(&st->nodes, w);
     route->pair = outgoing
-                      ? fs_nodes_pair(&st->nodes, st->server, w, own, other)
-                      : fs_nodes_pair(&st->nodes, w, st->server, other, own);
+                      ? fs_ports_pair(&st->nodes, st->server, w, own, other)
+                      : fs_ports_pair(&st->nodes, w, st->server, other, own);
     return route;
 }
 
@@ -231,7 +231,7 @@ static fs_timeline_t *timeline_of(const staged_t      *st,
                                   const fs_transfer_t *transfer, bool outgoing)
 {
     uint32_t node = outgoing ? transfer->src : transfer->dst;
-    uint32_t own  = node - fs_nodes_first(&st->nodes, st->server);
+    uint32_t own  = node - fs_ports_first(&st->nodes, st->server);
 
     return own >= st->n_own ? NULL
                             : &st->timelines[outgoing ? own : st->n_own + own];
@@ -245,7 +245,7 @@ static void add_slice(staged_t *st, const fs_transfer_t *transfer,
     uint32_t node  = outgoing ? transfer->src : transfer->dst;
     uint64_t all   = st->per_lane[transfer->src * n + transfer->dst];
     route_t *route = find_route(st, outgoing,
-                                node - fs_nodes_first(&st->nodes, st->server),
+                                node - fs_ports_first(&st->nodes, st->server),
                                 outgoing ? transfer->dst : transfer->src);
 
     route->sliced += transfer->bytes;
@@ -319,7 +319,7 @@ static fs_status_t emit(staged_t *st, fs_program_t *program, fs_plan_t *plan)
         fs_emit_init(&em, st->request, program, plan, &st->arena);
 
     if (status == FS_OK) {
-        fs_flow_run(&em, st->timelines, 2 * st->n_own, &opener);
+        fs_interleave_run(&em, st->timelines, 2 * st->n_own, &opener);
         fs_emit_intra(&em, FS_NO_OP);
         plan->decompose      = st->schedule->decompose;
         plan->n_stages       = st->schedule->n_stages;
@@ -351,15 +351,15 @@ static fs_status_t find_nodes(staged_t *st)
 {
     uint32_t u = 0;
 
-    st->nodes = fs_nodes_one_each(st->topo);
+    st->nodes = fs_ports_one_each(st->topo);
     if (!permutes_lanes(st->request->params) &&
-        fs_nodes_init(&st->nodes, st->topo, &st->arena) != FS_OK) {
+        fs_ports_init(&st->nodes, st->topo, &st->arena) != FS_OK) {
         return FS_ERR_NOMEM;
     }
-    st->n_own = fs_nodes_of(&st->nodes, st->server);
+    st->n_own = fs_ports_of(&st->nodes, st->server);
     st->home = fs_arena_alloc(&st->arena, st->nodes.n_nodes, sizeof(*st->home));
     for (uint32_t k = 0; st->home != NULL && k < st->nodes.n_nodes; ++k) {
-        u += k == fs_nodes_first(&st->nodes, u + 1);
+        u += k == fs_ports_first(&st->nodes, u + 1);
         st->home[k] = u;
     }
     return st->home == NULL ? FS_ERR_NOMEM : FS_OK;
@@ -379,7 +379,7 @@ static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
     if (permutes_lanes(params)) {
         return fs_u32_max(a, b) < fs_topo_tile_lanes(topo, u, w);
     }
-    return fs_nodes_talk(topo, u, w, a, b);
+    return fs_ports_talk(topo, u, w, a, b);
 }
 
 static fs_status_t build(const fs_plan_request_t *request,
@@ -442,7 +442,7 @@ fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
         status = make_schedule(&st);
     }
     if (status == FS_OK) {
-        own = fs_nodes_first(&st.nodes, st.server) +
+        own = fs_ports_first(&st.nodes, st.server) +
               (st.nodes.width == 0 ? 0 : lane / st.nodes.width);
         keep_node(&st, lane == FS_NO_LANE ? UINT32_MAX : own, st.schedule);
         *schedule_p = st.schedule;

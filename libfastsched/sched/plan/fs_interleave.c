@@ -113,8 +113,8 @@ static reader_t *next_reader(reader_t *readers, uint32_t n)
     return next;
 }
 
-void fs_flow_run(fs_emit_t *em, const fs_timeline_t *timelines,
-                 uint32_t n_timelines, const fs_opener_t *opener)
+void fs_interleave_run(fs_emit_t *em, const fs_timeline_t *timelines,
+                       uint32_t n_timelines, const fs_opener_t *opener)
 {
     reader_t *readers =
         fs_arena_alloc(em->arena, n_timelines, sizeof(*readers));

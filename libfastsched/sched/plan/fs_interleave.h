@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a server sends and receives, in the order of time. */
-#ifndef FS_FLOW_H
-#define FS_FLOW_H
+#ifndef FS_INTERLEAVE_H
+#define FS_INTERLEAVE_H
 
 #include "sched/plan/fs_emit.h"
 
@@ -33,7 +33,7 @@ typedef struct fs_opener {
 
 /* Emit what leaves this server and what comes. opener may be NULL: all streams
  * are there. A failure shows in the program's status. */
-void fs_flow_run(fs_emit_t *em, const fs_timeline_t *timelines,
-                 uint32_t n_timelines, const fs_opener_t *opener);
+void fs_interleave_run(fs_emit_t *em, const fs_timeline_t *timelines,
+                       uint32_t n_timelines, const fs_opener_t *opener);
 
 #endif

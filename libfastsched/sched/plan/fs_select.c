@@ -113,7 +113,7 @@ static answer_t staged_is_cheaper(const call_t *call)
     fs_u128_t        n     = topo->n_servers;
     fs_u128_t        staged, pipe2d;
 
-    if (fs_nodes_use_all_lanes(topo)) {
+    if (fs_ports_use_all_lanes(topo)) {
         return YES;
     }
     if (call->traffic == NULL) {
@@ -133,10 +133,10 @@ static answer_t always(const call_t *call)
 }
 
 static const row_t rows[] = {
-    {one_server, FS_ALG_HOST, "one server"},
-    {nothing_between_servers, FS_ALG_HOST, "no bytes between servers"},
-    {told, FS_ALG_HOST, "forced by parameter"},
-    {small, FS_ALG_HOST, "below min_bytes"},
+    {one_server, FS_ALG_NATIVE, "one server"},
+    {nothing_between_servers, FS_ALG_NATIVE, "no bytes between servers"},
+    {told, FS_ALG_NATIVE, "forced by parameter"},
+    {small, FS_ALG_NATIVE, "below min_bytes"},
     {skewed, FS_ALG_STAGED, "skewed"},
     {staged_is_cheaper, FS_ALG_STAGED, "lightly skewed, staged is cheaper"},
     {always, FS_ALG_PIPE2D, "lightly skewed"},

@@ -55,11 +55,11 @@ void *__wrap_realloc(void *p, size_t n)
 /* ---- a host whose own allocations do not fail ---- */
 
 typedef struct rank {
-    fs_host_t host; /* the fake's */
-    uint32_t  rank;
-    uint32_t  fail_at;
-    bool      and_all;
-    bool      check;
+    fs_native_t native; /* the fake's */
+    uint32_t    rank;
+    uint32_t    fail_at;
+    bool        and_all;
+    bool        check;
     /* What came out. */
     uint32_t    n_allocs;
     fs_status_t created;
@@ -67,28 +67,28 @@ typedef struct rank {
     bool        ran[N_CALLS];
 } rank_t;
 
-#define WITH_MEMORY(_call)       \
-    do {                         \
-        fs_status_t status;      \
-                                 \
-        paused = true;           \
-        status = me->host._call; \
-        paused = false;          \
-        return status;           \
+#define WITH_MEMORY(_call)         \
+    do {                           \
+        fs_status_t status;        \
+                                   \
+        paused = true;             \
+        status = me->native._call; \
+        paused = false;            \
+        return status;             \
     } while (0)
 
 static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 {
     rank_t *me = ctx;
 
-    WITH_MEMORY(allgather(me->host.ctx, in, len, out));
+    WITH_MEMORY(allgather(me->native.ctx, in, len, out));
 }
 
 static fs_status_t agree(void *ctx, fs_status_t mine)
 {
     rank_t *me = ctx;
 
-    WITH_MEMORY(agree(me->host.ctx, mine));
+    WITH_MEMORY(agree(me->native.ctx, mine));
 }
 
 static void progress(void *ctx)
@@ -96,7 +96,7 @@ static void progress(void *ctx)
     rank_t *me = ctx;
 
     paused = true;
-    me->host.progress(me->host.ctx);
+    me->native.progress(me->native.ctx);
     paused = false;
 }
 
@@ -105,7 +105,8 @@ static fs_status_t isend(void *ctx, const void *buf, uint64_t len_bytes,
 {
     rank_t *me = ctx;
 
-    WITH_MEMORY(p2p->isend(me->host.ctx, buf, len_bytes, peer, tag, request_p));
+    WITH_MEMORY(
+        p2p->isend(me->native.ctx, buf, len_bytes, peer, tag, request_p));
 }
 
 static fs_status_t irecv(void *ctx, void *buf, uint64_t len_bytes,
@@ -113,14 +114,15 @@ static fs_status_t irecv(void *ctx, void *buf, uint64_t len_bytes,
 {
     rank_t *me = ctx;
 
-    WITH_MEMORY(p2p->irecv(me->host.ctx, buf, len_bytes, peer, tag, request_p));
+    WITH_MEMORY(
+        p2p->irecv(me->native.ctx, buf, len_bytes, peer, tag, request_p));
 }
 
 static fs_status_t test(void *ctx, void *request, uint64_t *len_p)
 {
     rank_t *me = ctx;
 
-    WITH_MEMORY(p2p->test(me->host.ctx, request, len_p));
+    WITH_MEMORY(p2p->test(me->native.ctx, request, len_p));
 }
 
 static void cancel(void *ctx, void *request)
@@ -128,15 +130,15 @@ static void cancel(void *ctx, void *request)
     rank_t *me = ctx;
 
     paused = true;
-    me->host.p2p->cancel(me->host.ctx, request);
+    me->native.p2p->cancel(me->native.ctx, request);
     paused = false;
 }
 
-static const fs_host_p2p_t p2p = {.n_tags = N_TAGS,
-                                  .isend  = isend,
-                                  .irecv  = irecv,
-                                  .test   = test,
-                                  .cancel = cancel};
+static const fs_native_p2p_t p2p = {.n_tags = N_TAGS,
+                                    .isend  = isend,
+                                    .irecv  = irecv,
+                                    .test   = test,
+                                    .cancel = cancel};
 
 /* ---- a rank ---- */
 
@@ -156,7 +158,7 @@ typedef struct buffers {
     unsigned char recv[N_RANKS][LONG];
 } buffers_t;
 
-static void call_once(rank_t *me, fs_coll_t *coll, uint32_t number,
+static void call_once(rank_t *me, fs_comm_t *comm, uint32_t number,
                       buffers_t *b)
 {
     uint64_t    send_bytes[N_RANKS], recv_bytes[N_RANKS], row[N_RANKS];
@@ -167,10 +169,9 @@ static void call_once(rank_t *me, fs_coll_t *coll, uint32_t number,
                           .row        = row};
     const void *from[N_RANKS];
     void       *to[N_RANKS];
-    fs_call_t   call = {
-          .counts = &counts, .send_block = from, .recv_block = to};
+    fs_call_t call = {.counts = &counts, .send_block = from, .recv_block = to};
 
-    fs_counts_begin(&counts, fs_coll_topo(coll));
+    fs_counts_begin(&counts, fs_comm_topo(comm));
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         fs_counts_add(&counts, r, bytes_of(me->rank, r, number),
                       bytes_of(r, me->rank, number));
@@ -181,7 +182,7 @@ static void call_once(rank_t *me, fs_coll_t *coll, uint32_t number,
         }
     }
     memset(b->recv, 0xee, sizeof(b->recv));
-    me->called[number] = fs_coll_alltoallv(coll, &call, &me->ran[number]);
+    me->called[number] = fs_comm_alltoallv(comm, &call, &me->ran[number]);
     for (uint32_t r = 0; r < N_RANKS && me->ran[number]; ++r) {
         for (uint64_t k = 0; k < recv_bytes[r]; ++k) {
             MUST(b->recv[r][k] == byte_of(r, me->rank, k));
@@ -206,7 +207,7 @@ static void settle(rank_t *me)
 
 static void live_in(rank_t *me, const fs_params_t *params, buffers_t *b)
 {
-    const fs_host_t   host   = {.ctx       = me,
+    const fs_native_t native = {.ctx       = me,
                                 .allgather = allgather,
                                 .agree     = agree,
                                 .progress  = progress,
@@ -214,16 +215,16 @@ static void live_in(rank_t *me, const fs_params_t *params, buffers_t *b)
     const fs_member_t member = {
         .n_ranks = N_RANKS, .rank = me->rank, .server_label = me->rank >= 3};
     char       why[256];
-    fs_coll_t *coll;
+    fs_comm_t *comm;
 
     me->created =
-        fs_coll_create(&host, params, &member, &coll, why, sizeof(why));
+        fs_comm_create(&native, params, &member, &comm, why, sizeof(why));
     for (uint32_t k = 0; me->created == FS_OK && k < N_CALLS; ++k) {
-        call_once(me, coll, k, b);
+        call_once(me, comm, k, b);
     }
     if (me->created == FS_OK) {
         settle(me);
-        fs_coll_destroy(coll);
+        fs_comm_destroy(comm);
     }
 }
 
@@ -278,7 +279,7 @@ static bool fail_once(uint32_t victim, uint32_t n, bool all, bool check)
     n_arrived = 0;
     memset(ranks, 0, sizeof(ranks));
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ranks[r] = (rank_t){.host    = fs_fake_host(fake, r),
+        ranks[r] = (rank_t){.native  = fs_fake_host(fake, r),
                             .rank    = r,
                             .fail_at = r == victim ? n : 0,
                             .and_all = all,

@@ -23,8 +23,8 @@ void fs_test_world_init(fs_test_world_t *world, uint32_t n_ranks,
                         uint64_t seed);
 void fs_test_world_fini(fs_test_world_t *world);
 
-/* For fs_coll_create(). seat is borrowed. */
-fs_host_t fs_test_host(fs_test_seat_t *seat);
+/* For fs_comm_create(). seat is borrowed. */
+fs_native_t fs_test_native(fs_test_seat_t *seat);
 
 /* Collective. */
 void fs_test_barrier(fs_test_seat_t *seat);

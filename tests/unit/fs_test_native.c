@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fs_test_host.h"
+#include "fs_test_native.h"
 
 #include "fs_test_util.h"
 
@@ -75,15 +75,15 @@ static fs_nics_t *nics(void *ctx)
     return ((fs_test_seat_t *)ctx)->nics;
 }
 
-fs_host_t fs_test_host(fs_test_seat_t *seat)
+fs_native_t fs_test_native(fs_test_seat_t *seat)
 {
-    return (fs_host_t){.ctx       = seat,
-                       .process   = seat,
-                       .allgather = allgather,
-                       .agree     = agree,
-                       .progress  = progress,
-                       .net       = net,
-                       .nics      = nics};
+    return (fs_native_t){.ctx       = seat,
+                         .process   = seat,
+                         .allgather = allgather,
+                         .agree     = agree,
+                         .progress  = progress,
+                         .net       = net,
+                         .nics      = nics};
 }
 
 void fs_test_live_all(fs_test_world_t *world, void *(*live)(void *),

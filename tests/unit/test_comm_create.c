@@ -2,7 +2,7 @@
 /* What ranks agree on when a communicator begins. */
 #include "comm/fs_comm.h"
 #include "net/fs_nics.h"
-#include "fs_test_host.h"
+#include "fs_test_native.h"
 #include "fs_test_util.h"
 #include "sched/model/fs_topo.h"
 
@@ -88,15 +88,15 @@ static void move_apart(void)
 }
 
 /* A call that goes to the host: the summary is all there is. */
-static void call_once(rank_t *me, fs_coll_t *coll)
+static void call_once(rank_t *me, fs_comm_t *comm)
 {
     uint64_t    zeros[N_RANKS] = {0};
     fs_counts_t counts =
-        fs_test_call_counts(coll->topo, me->seat.rank, zeros, zeros);
+        fs_test_call_counts(comm->topo, me->seat.rank, zeros, zeros);
     fs_call_t call = {.counts = &counts};
     bool      ran;
 
-    me->called = fs_coll_alltoallv(coll, &call, &ran);
+    me->called = fs_comm_alltoallv(comm, &call, &ran);
     ck_assert(!ran);
     fs_counts_fini(&counts);
 }
@@ -104,33 +104,33 @@ static void call_once(rank_t *me, fs_coll_t *coll)
 static void *live(void *arg)
 {
     rank_t     *me     = arg;
-    fs_host_t   host   = fs_test_host(&me->seat);
+    fs_native_t native = fs_test_native(&me->seat);
     fs_member_t member = {.n_ranks      = N_RANKS,
                           .rank         = me->seat.rank,
                           .server_label = server_of[me->seat.rank]};
-    fs_coll_t  *coll;
+    fs_comm_t  *comm;
 
     if (me->apart) {
         move_apart();
     }
-    me->created = fs_coll_create(&host, &me->params, &member, &coll, me->why,
+    me->created = fs_comm_create(&native, &me->params, &member, &comm, me->why,
                                  sizeof(me->why));
     if (me->created != FS_OK) {
         return NULL;
     }
-    me->lane = fs_topo_lane(coll->topo, me->seat.rank);
+    me->lane = fs_topo_lane(comm->topo, me->seat.rank);
     for (uint32_t u = 0; u < N_SERVERS; ++u) {
-        me->n_lanes[u] = fs_topo_n_lanes(coll->topo, u);
+        me->n_lanes[u] = fs_topo_n_lanes(comm->topo, u);
     }
-    me->n_peers = fs_loop_n_wire_peers(coll->transport);
+    me->n_peers = fs_loop_n_wire_peers(comm->transport);
     fs_test_barrier(&me->seat);
     if (me->seat.rank == 0) {
         n_alive = count_maps(&n_named);
     }
     fs_test_barrier(&me->seat);
-    call_once(me, coll);
+    call_once(me, comm);
     fs_test_barrier(&me->seat);
-    fs_coll_destroy(coll);
+    fs_comm_destroy(comm);
     return NULL;
 }
 

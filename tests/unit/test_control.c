@@ -14,8 +14,8 @@ enum { MAX_TURNS = 5000000 };
 typedef struct actor {
     fs_net_t       *net;
     fs_transport_t *transport;
-    fs_meta_t      *meta;
-    fs_meta_word_t  word; /* what it says */
+    fs_control_t   *control;
+    fs_vote_t       word; /* what it says */
 } actor_t;
 
 typedef struct round_table {
@@ -32,7 +32,7 @@ static void share(table_t *table)
 
     table->shared = fs_test_alloc(n, sizeof(*table->shared));
     for (uint32_t u = 0; u < n; ++u) {
-        size_t bytes = fs_meta_shared_bytes(table->tc.topo, u);
+        size_t bytes = fs_control_shared_bytes(table->tc.topo, u);
 
         table->shared[u] = bytes > 0 && fs_rng_below(&table->tc.rng, 3) > 0
                                ? fs_test_alloc(bytes, 1)
@@ -55,9 +55,9 @@ static void table_init(table_t *table, uint64_t seed)
         a->net       = fs_loop_net(table->loop, r);
         a->transport = fs_loop_transport(table->loop, r, 0);
         ck_assert_int_eq(
-            fs_meta_create(table->tc.topo, r, a->transport,
-                           table->shared[fs_topo_server(table->tc.topo, r)],
-                           &a->meta),
+            fs_control_create(table->tc.topo, r, a->transport,
+                              table->shared[fs_topo_server(table->tc.topo, r)],
+                              &a->control),
             FS_OK);
     }
 }
@@ -68,7 +68,7 @@ static void table_fini(table_t *table)
         actor_t *a = &table->actors[r];
 
         a->transport->ops->destroy(a->transport);
-        fs_meta_destroy(a->meta);
+        fs_control_destroy(a->control);
     }
     for (uint32_t u = 0; u < fs_topo_n_servers(table->tc.topo); ++u) {
         free(table->shared[u]);
@@ -98,7 +98,7 @@ static void finish(table_t *table)
         if (!busy[r]) {
             continue;
         }
-        status = fs_meta_progress(a->meta);
+        status = fs_control_progress(a->control);
         if (status != FS_OK && status != FS_INPROGRESS) {
             ck_abort_msg("rank %u: %s", r, fs_strerror(status));
         }
@@ -108,11 +108,11 @@ static void finish(table_t *table)
     free(busy);
 }
 
-static fs_meta_word_t random_word(table_t *table)
+static fs_vote_t random_word(table_t *table)
 {
     fs_rng_t *rng = &table->tc.rng;
 
-    return (fs_meta_word_t){
+    return (fs_vote_t){
         .flags     = fs_rng_below(rng, 4) == 0,
         .max_inter = fs_rng_below(rng, 1000),
         .max_ns    = fs_rng_below(rng, 1000),
@@ -121,10 +121,10 @@ static fs_meta_word_t random_word(table_t *table)
 
 static void check_words(const table_t *table)
 {
-    fs_meta_word_t want = {0};
+    fs_vote_t want = {0};
 
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
-        const fs_meta_word_t *said = &table->actors[r].word;
+        const fs_vote_t *said = &table->actors[r].word;
 
         want.flags |= said->flags;
         want.max_inter = said->max_inter > want.max_inter ? said->max_inter
@@ -134,7 +134,7 @@ static void check_words(const table_t *table)
         want.sum[1] += said->sum[1];
     }
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
-        const fs_meta_word_t *heard = fs_meta_word(table->actors[r].meta);
+        const fs_vote_t *heard = fs_control_vote(table->actors[r].control);
 
         ck_assert_mem_eq(heard, &want, sizeof(want));
     }
@@ -142,19 +142,21 @@ static void check_words(const table_t *table)
 
 static void check_matrix(const table_t *table, uint32_t rank)
 {
-    const fs_test_case_t *tc   = &table->tc;
-    const fs_meta_t      *meta = table->actors[rank].meta;
-    uint32_t              n    = fs_topo_n_servers(tc->topo);
+    const fs_test_case_t *tc      = &table->tc;
+    const fs_control_t   *control = table->actors[rank].control;
+    uint32_t              n       = fs_topo_n_servers(tc->topo);
     uint32_t  local = fs_topo_n_local(tc->topo, fs_topo_server(tc->topo, rank));
     size_t    cells = (size_t)local * tc->n_ranks;
     uint64_t *send  = fs_test_alloc(2 * cells, 8);
     uint64_t *recv  = send + cells;
 
     fs_test_local_rows(tc->topo, tc->counts, rank, send, recv);
-    ck_assert_mem_eq(fs_meta_matrix(meta), tc->traffic.bytes,
+    ck_assert_mem_eq(fs_control_matrix(control), tc->traffic.bytes,
                      (size_t)n * n * sizeof(uint64_t));
-    ck_assert_mem_eq(fs_meta_local_send(meta), send, cells * sizeof(*send));
-    ck_assert_mem_eq(fs_meta_local_recv(meta), recv, cells * sizeof(*recv));
+    ck_assert_mem_eq(fs_control_local_send(control), send,
+                     cells * sizeof(*send));
+    ck_assert_mem_eq(fs_control_local_recv(control), recv,
+                     cells * sizeof(*recv));
     free(send);
 }
 
@@ -165,7 +167,7 @@ static void start_summary(table_t *table, uint32_t rank, const uint64_t *send,
     actor_t    *a      = &table->actors[rank];
     fs_counts_t counts = fs_test_call_counts(table->tc.topo, rank, send, recv);
 
-    MUST(fs_meta_start_summary(a->meta, &a->word, &counts) == FS_OK);
+    MUST(fs_control_start_summary(a->control, &a->word, &counts) == FS_OK);
     fs_counts_fini(&counts);
 }
 
@@ -197,7 +199,7 @@ static void agree_round(table_t *table)
         actor_t *a = &table->actors[r];
 
         a->word = random_word(table);
-        ck_assert_int_eq(fs_meta_start_agree(a->meta, &a->word), FS_OK);
+        ck_assert_int_eq(fs_control_start_agree(a->control, &a->word), FS_OK);
     }
     finish(table);
     check_words(table);
@@ -231,9 +233,9 @@ START_TEST(wire_bytes_are_n_by_n)
     n = fs_topo_n_servers(table.tc.topo);
     summary_round(&table);
     for (uint32_t r = 0; r < table.tc.n_ranks; ++r) {
-        sent += fs_meta_wire_bytes(table.actors[r].meta);
+        sent += fs_control_wire_bytes(table.actors[r].control);
     }
-    ck_assert_uint_eq(sent, n * (n - 1) * (sizeof(fs_meta_word_t) + 8 * n));
+    ck_assert_uint_eq(sent, n * (n - 1) * (sizeof(fs_vote_t) + 8 * n));
     table_fini(&table);
 }
 END_TEST
@@ -249,14 +251,14 @@ START_TEST(short_message_is_an_error)
     ck_assert_uint_gt(table.tc.n_ranks, 1);
     fs_loop_set_faults(table.loop, &faults);
     for (uint32_t r = 0; r < table.tc.n_ranks; ++r) {
-        fs_meta_start_agree(table.actors[r].meta, &table.actors[r].word);
+        fs_control_start_agree(table.actors[r].control, &table.actors[r].word);
     }
     for (uint32_t k = 0; k < MAX_TURNS && status == FS_INPROGRESS; ++k) {
         actor_t *a = &table.actors[k % table.tc.n_ranks];
 
         a->net->ops->progress(a->net);
-        (void)fs_meta_progress(a->meta);
-        status = fs_meta_progress(table.actors[0].meta);
+        (void)fs_control_progress(a->control);
+        status = fs_control_progress(table.actors[0].control);
     }
     ck_assert_int_eq(status, FS_ERR_TRUNCATE);
     table_fini(&table);
@@ -275,20 +277,21 @@ START_TEST(prop_rounds_overlap)
     n = n_left = table.tc.n_ranks;
     round      = fs_test_alloc(n, sizeof(*round));
     for (uint32_t k = 0; n_left > 0; ++k) {
-        uint32_t       r    = (uint32_t)fs_rng_below(&table.tc.rng, n);
-        actor_t       *a    = &table.actors[r];
-        fs_meta_word_t word = {.max_inter = round[r] + 1};
+        uint32_t  r    = (uint32_t)fs_rng_below(&table.tc.rng, n);
+        actor_t  *a    = &table.actors[r];
+        fs_vote_t word = {.max_inter = round[r] + 1};
 
         MUST(k < MAX_TURNS);
         a->net->ops->progress(a->net);
-        if (round[r] > ROUNDS || fs_meta_progress(a->meta) != FS_OK) {
+        if (round[r] > ROUNDS || fs_control_progress(a->control) != FS_OK) {
             continue;
         }
-        MUST(round[r] == 0 || fs_meta_word(a->meta)->max_inter == round[r]);
+        MUST(round[r] == 0 ||
+             fs_control_vote(a->control)->max_inter == round[r]);
         if (round[r]++ == ROUNDS) {
             --n_left;
         } else {
-            ck_assert_int_eq(fs_meta_start_agree(a->meta, &word), FS_OK);
+            ck_assert_int_eq(fs_control_start_agree(a->control, &word), FS_OK);
         }
     }
     ck_assert_uint_eq(fs_loop_take_seen(table.loop).twins, 0);
@@ -313,7 +316,7 @@ static void start_numbered(table_t *table, uint32_t r, uint32_t summary)
         send[k] = bytes_of(summary, r, k);
         recv[k] = bytes_of(summary, k, r);
     }
-    table->actors[r].word = (fs_meta_word_t){.max_inter = summary};
+    table->actors[r].word = (fs_vote_t){.max_inter = summary};
     start_summary(table, r, send, recv);
     free(send);
 }
@@ -321,10 +324,10 @@ static void start_numbered(table_t *table, uint32_t r, uint32_t summary)
 /* All that a rank has heard is of this summary. */
 static void check_numbered(const table_t *table, uint32_t r, uint32_t summary)
 {
-    const fs_topo_t *topo   = table->tc.topo;
-    const fs_meta_t *meta   = table->actors[r].meta;
-    uint32_t         server = fs_topo_server(topo, r), n = table->tc.n_ranks;
-    uint64_t         cell = 0;
+    const fs_topo_t    *topo    = table->tc.topo;
+    const fs_control_t *control = table->actors[r].control;
+    uint32_t            server = fs_topo_server(topo, r), n = table->tc.n_ranks;
+    uint64_t            cell = 0;
 
     for (uint32_t i = 0; i < fs_topo_n_local(topo, server); ++i) {
         uint32_t peer = fs_topo_rank(topo, server, i);
@@ -332,8 +335,10 @@ static void check_numbered(const table_t *table, uint32_t r, uint32_t summary)
         for (uint32_t k = 0; k < n; ++k) {
             size_t at = (size_t)i * n + k;
 
-            MUST(fs_meta_local_send(meta)[at] == bytes_of(summary, peer, k));
-            MUST(fs_meta_local_recv(meta)[at] == bytes_of(summary, k, peer));
+            MUST(fs_control_local_send(control)[at] ==
+                 bytes_of(summary, peer, k));
+            MUST(fs_control_local_recv(control)[at] ==
+                 bytes_of(summary, k, peer));
         }
     }
     for (uint32_t k = 0; k < n * n; ++k) {
@@ -342,7 +347,7 @@ static void check_numbered(const table_t *table, uint32_t r, uint32_t summary)
             cell += bytes_of(summary, k / n, k % n);
         }
     }
-    MUST(fs_meta_matrix(meta)[server * fs_topo_n_servers(topo)] == cell);
+    MUST(fs_control_matrix(control)[server * fs_topo_n_servers(topo)] == cell);
 }
 
 /* A rank reads its results as late as it may, just before it starts the next
@@ -357,17 +362,17 @@ START_TEST(prop_late_readers_see_their_round)
     n = n_left = table.tc.n_ranks;
     round      = fs_test_alloc(n, sizeof(*round));
     for (uint32_t k = 0; n_left > 0; ++k) {
-        uint32_t       r    = (uint32_t)fs_rng_below(&table.tc.rng, n);
-        actor_t       *a    = &table.actors[r];
-        fs_meta_word_t word = {.max_inter = round[r] / 3};
+        uint32_t  r    = (uint32_t)fs_rng_below(&table.tc.rng, n);
+        actor_t  *a    = &table.actors[r];
+        fs_vote_t word = {.max_inter = round[r] / 3};
 
         MUST(k < MAX_TURNS);
         a->net->ops->progress(a->net);
-        if (round[r] > ROUNDS || fs_meta_progress(a->meta) != FS_OK) {
+        if (round[r] > ROUNDS || fs_control_progress(a->control) != FS_OK) {
             continue;
         }
         if (round[r] > 0) {
-            MUST(fs_meta_word(a->meta)->max_inter == (round[r] - 1) / 3);
+            MUST(fs_control_vote(a->control)->max_inter == (round[r] - 1) / 3);
             check_numbered(&table, r, (round[r] - 1) / 3);
         }
         if (round[r] == ROUNDS) {
@@ -375,7 +380,7 @@ START_TEST(prop_late_readers_see_their_round)
         } else if (round[r] % 3 == 0) { /* a summary, then two of words */
             start_numbered(&table, r, round[r] / 3);
         } else {
-            MUST(fs_meta_start_agree(a->meta, &word) == FS_OK);
+            MUST(fs_control_start_agree(a->control, &word) == FS_OK);
         }
         ++round[r];
     }
@@ -418,37 +423,39 @@ START_TEST(waits_for_the_late_rank)
     server = fs_topo_server(topo, late);
     for (uint32_t r = 0; r < n; ++r) {
         if (r != late) {
-            fs_meta_start_agree(table.actors[r].meta, &table.actors[r].word);
+            fs_control_start_agree(table.actors[r].control,
+                                   &table.actors[r].word);
         }
     }
     for (uint32_t k = 0; k < 200 * n; ++k) {
         actor_t *a = &table.actors[fs_rng_below(&table.tc.rng, n)];
 
         a->net->ops->progress(a->net);
-        (void)fs_meta_progress(a->meta);
+        (void)fs_control_progress(a->control);
     }
     for (uint32_t r = 0; r < n; ++r) {
-        const fs_meta_t *meta   = table.actors[r].meta;
-        uint32_t         u      = fs_topo_server(topo, r);
-        bool             leader = r == fs_meta_leader(topo, u);
+        const fs_control_t *control = table.actors[r].control;
+        uint32_t            u       = fs_topo_server(topo, r);
+        bool                leader  = r == fs_control_leader(topo, u);
         bool knows = leader || (u == server && table.shared[u] != NULL);
 
-        ck_assert(!fs_meta_awaits(meta, r));
+        ck_assert(!fs_control_awaits(control, r));
         if (r == late) {
             continue;
         }
         if (u != server) { /* through leaders */
-            ck_assert(fs_meta_awaits(
-                meta, fs_meta_leader(topo, leader ? server : u)));
+            ck_assert(fs_control_awaits(
+                control, fs_control_leader(topo, leader ? server : u)));
         } else {
-            ck_assert_int_eq(fs_meta_awaits(meta, late),
-                             knows || late == fs_meta_leader(topo, u));
+            ck_assert_int_eq(fs_control_awaits(control, late),
+                             knows || late == fs_control_leader(topo, u));
         }
     }
-    fs_meta_start_agree(table.actors[late].meta, &table.actors[late].word);
+    fs_control_start_agree(table.actors[late].control,
+                           &table.actors[late].word);
     finish(&table);
     for (uint32_t r = 0; r < n * n; ++r) {
-        ck_assert(!fs_meta_awaits(table.actors[r / n].meta, r % n));
+        ck_assert(!fs_control_awaits(table.actors[r / n].control, r % n));
     }
     table_fini(&table);
 }
@@ -466,19 +473,19 @@ START_TEST(leader_tells_of_its_failure)
     while (table.shared[u] == NULL) {
         ck_assert_uint_lt(++u, fs_topo_n_servers(table.tc.topo));
     }
-    faults.fail_rank = fs_meta_leader(table.tc.topo, u);
+    faults.fail_rank = fs_control_leader(table.tc.topo, u);
     r = fs_topo_rank(table.tc.topo, u, fs_topo_n_local(table.tc.topo, u) - 1);
     ck_assert_uint_ne(r, faults.fail_rank);
     fs_loop_set_faults(table.loop, &faults);
     for (uint32_t k = 0; k < table.tc.n_ranks; ++k) {
-        fs_meta_start_agree(table.actors[k].meta, &table.actors[k].word);
+        fs_control_start_agree(table.actors[k].control, &table.actors[k].word);
     }
     for (uint32_t k = 0; k < MAX_TURNS && status == FS_INPROGRESS; ++k) {
         actor_t *a = &table.actors[k % table.tc.n_ranks];
 
         a->net->ops->progress(a->net);
-        (void)fs_meta_progress(a->meta);
-        status = fs_meta_progress(table.actors[r].meta);
+        (void)fs_control_progress(a->control);
+        status = fs_control_progress(table.actors[r].control);
     }
     ck_assert_int_eq(status, FS_ERR_TRANSPORT);
     table_fini(&table);
@@ -505,11 +512,12 @@ START_TEST(large_counts_do_not_wrap)
     }
     ck_assert_uint_gt(fs_topo_n_local(table.tc.topo, far), 1);
     for (uint32_t r = 0; r < n; ++r) {
-        table.actors[r].word = (fs_meta_word_t){0};
+        table.actors[r].word = (fs_vote_t){0};
         start_summary(&table, r, table.tc.counts + (size_t)r * n, zero);
     }
     finish(&table);
-    ck_assert_uint_eq(fs_meta_matrix(table.actors[0].meta)[far], UINT64_MAX);
+    ck_assert_uint_eq(fs_control_matrix(table.actors[0].control)[far],
+                      UINT64_MAX);
     free(zero);
     table_fini(&table);
 }

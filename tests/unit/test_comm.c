@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fs_coll_*: a thread per rank, whole calls from the top, and every way in
+/* fs_comm_*: a thread per rank, whole calls from the top, and every way in
  * which the ranks must decline, or fail, together. */
 #include "comm/fs_comm.h"
 #include "fs_test_device.h"
@@ -18,14 +18,14 @@
 enum { N_RANKS = 6, WHY = 256, MAX_CALLS = 200 };
 
 /* The host MPI: a barrier and a board on which all write. */
-typedef struct host {
+typedef struct world {
     pthread_barrier_t barrier;
     char             *board;
     fs_loop_t        *loop;
-} host_t;
+} world_t;
 
 typedef struct rank {
-    host_t      *host;
+    world_t      *world;
     uint32_t     rank;
     bool         no_net;
     fs_params_t  params;
@@ -42,7 +42,7 @@ typedef struct rank {
     unsigned char *recv[N_RANKS];
     void          *send_device[N_RANKS]; /* where they are, or NULL */
     void          *recv_device[N_RANKS];
-    fs_coll_t     *coll;
+    fs_comm_t     *comm;
     /* What came out. */
     fs_status_t     created;
     fs_status_t     called;
@@ -53,22 +53,22 @@ typedef struct rank {
     int             n_warnings;
     fs_alg_t        alg;
     fs_alg_t        algs[MAX_CALLS]; /* of each call */
-    fs_coll_stats_t stats;
+    fs_comm_stats_t stats;
 } rank_t;
 
 static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 {
     rank_t *me = ctx;
 
-    if (pthread_barrier_wait(&me->host->barrier) ==
+    if (pthread_barrier_wait(&me->world->barrier) ==
         PTHREAD_BARRIER_SERIAL_THREAD) {
-        free(me->host->board);
-        me->host->board = malloc(len * N_RANKS + 1);
+        free(me->world->board);
+        me->world->board = malloc(len * N_RANKS + 1);
     }
-    pthread_barrier_wait(&me->host->barrier);
-    memcpy(me->host->board + len * me->rank, in, len);
-    pthread_barrier_wait(&me->host->barrier);
-    memcpy(out, me->host->board, len * N_RANKS);
+    pthread_barrier_wait(&me->world->barrier);
+    memcpy(me->world->board + len * me->rank, in, len);
+    pthread_barrier_wait(&me->world->barrier);
+    memcpy(out, me->world->board, len * N_RANKS);
     return FS_OK;
 }
 
@@ -93,7 +93,7 @@ static fs_net_t *net(void *ctx)
 {
     rank_t *me = ctx;
 
-    return me->no_net ? NULL : fs_loop_net(me->host->loop, me->rank);
+    return me->no_net ? NULL : fs_loop_net(me->world->loop, me->rank);
 }
 
 static fs_status_t prepare(void *ctx)
@@ -208,7 +208,7 @@ static void call_once(rank_t *me)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         recv_bytes[r] = me->counts[r][me->rank];
     }
-    counts = fs_test_call_counts(fs_coll_topo(me->coll), me->rank,
+    counts = fs_test_call_counts(fs_comm_topo(me->comm), me->rank,
                                  me->counts[me->rank], recv_bytes);
     if (!me->packs) {
         call.send_block = (const void *const *)me->send;
@@ -218,21 +218,21 @@ static void call_once(rank_t *me)
         put_on_device(me, &call);
     }
     me->ran = false;
-    if (fs_coll_skip(me->coll, &counts)) {
+    if (fs_comm_skip(me->comm, &counts)) {
         me->called = FS_OK;
     } else {
-        me->called = fs_coll_alltoallv(me->coll, &call, &me->ran);
+        me->called = fs_comm_alltoallv(me->comm, &call, &me->ran);
     }
     if (me->called == FS_OK && !me->ran) {
         host_alltoallv(me);
-        me->called = fs_coll_host_done(me->coll);
+        me->called = fs_comm_native_done(me->comm);
     }
     fs_counts_fini(&counts);
-    me->alg = fs_coll_last_alg(me->coll);
-    fs_coll_describe(me->coll, "COMM", me->line, sizeof(me->line));
-    fs_coll_get_stats(me->coll, &me->stats);
+    me->alg = fs_comm_last_alg(me->comm);
+    fs_comm_describe(me->comm, "COMM", me->line, sizeof(me->line));
+    fs_comm_get_stats(me->comm, &me->stats);
     if (me->called != FS_OK) {
-        snprintf(me->why, sizeof(me->why), "%s", fs_coll_error(me->coll));
+        snprintf(me->why, sizeof(me->why), "%s", fs_comm_error(me->comm));
     }
 }
 
@@ -247,7 +247,7 @@ static void warn(void *ctx, const char *line)
 static void *live(void *arg)
 {
     rank_t     *me     = arg;
-    fs_host_t   host   = {.ctx       = me,
+    fs_native_t native = {.ctx       = me,
                           .process   = me,
                           .allgather = allgather,
                           .agree     = agree,
@@ -257,7 +257,7 @@ static void *live(void *arg)
     fs_member_t member = {
         .n_ranks = N_RANKS, .rank = me->rank, .server_label = me->server_label};
 
-    me->created = fs_coll_create(&host, &me->params, &member, &me->coll,
+    me->created = fs_comm_create(&native, &me->params, &member, &me->comm,
                                  me->why, sizeof(me->why));
     for (int k = 0; me->created == FS_OK && k < me->n_calls; ++k) {
         if (me->before != NULL) {
@@ -270,39 +270,39 @@ static void *live(void *arg)
         if (me->called == FS_OK) {
             check_arrival_at(me);
         }
-        pthread_barrier_wait(&me->host->barrier);
+        pthread_barrier_wait(&me->world->barrier);
     }
     if (me->created == FS_OK) {
-        fs_coll_destroy(me->coll);
+        fs_comm_destroy(me->comm);
     }
     return NULL;
 }
 
 /* ---- a world of six ranks on three servers ---- */
 
-static host_t host;
+static world_t world;
 static rank_t ranks[N_RANKS];
 
 /* As counts say, also where they disagree. */
 static void host_alltoallv(rank_t *me)
 {
-    pthread_barrier_wait(&me->host->barrier);
+    pthread_barrier_wait(&me->world->barrier);
     for (uint32_t s = 0; s < N_RANKS; ++s) {
         memcpy(me->recv[s], ranks[s].send[me->rank], me->counts[s][me->rank]);
     }
-    pthread_barrier_wait(&me->host->barrier);
+    pthread_barrier_wait(&me->world->barrier);
 }
 
 static void set_up(void)
 {
-    memset(&host, 0, sizeof(host));
+    memset(&world, 0, sizeof(world));
     memset(ranks, 0, sizeof(ranks));
-    pthread_barrier_init(&host.barrier, NULL, N_RANKS);
-    host.loop = fs_loop_create(N_RANKS, 7);
+    pthread_barrier_init(&world.barrier, NULL, N_RANKS);
+    world.loop = fs_loop_create(N_RANKS, 7);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         rank_t *me = &ranks[r];
 
-        me->host         = &host;
+        me->world       = &world;
         me->rank         = r;
         me->server_label = r % 3;
         me->n_calls      = 1;
@@ -322,9 +322,9 @@ static void tear_down(void)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         free_blocks(&ranks[r]);
     }
-    free(host.board);
-    fs_loop_destroy(host.loop);
-    pthread_barrier_destroy(&host.barrier);
+    free(world.board);
+    fs_loop_destroy(world.loop);
+    pthread_barrier_destroy(&world.barrier);
 }
 
 static void live_all(void)
@@ -346,7 +346,7 @@ static void all_came_out(fs_status_t created, fs_status_t called, bool ran)
         ck_assert_int_eq(ranks[r].called, called);
         ck_assert_int_eq(ranks[r].ran, ran);
     }
-    ck_assert_uint_eq(fs_loop_n_groups(host.loop), 0);
+    ck_assert_uint_eq(fs_loop_n_groups(world.loop), 0);
 }
 
 static void all_said(const char *text)
@@ -374,7 +374,7 @@ START_TEST(data_arrive)
 {
     live_all();
     all_came_out(FS_OK, FS_OK, true);
-    ck_assert_int_ne(ranks[0].alg, FS_ALG_HOST);
+    ck_assert_int_ne(ranks[0].alg, FS_ALG_NATIVE);
     check_counters(ranks[0].alg);
 }
 END_TEST
@@ -382,7 +382,7 @@ END_TEST
 /* One rank's network needs it: all of them wait for the words of their server. */
 START_TEST(one_rank_needs_confirmation)
 {
-    fs_loop_net(host.loop, _i)->local_arrives = false;
+    fs_loop_net(world.loop, _i)->local_arrives = false;
     live_all();
     all_came_out(FS_OK, FS_OK, true);
 }
@@ -476,7 +476,7 @@ START_TEST(one_rank_cannot_reach_a_peer)
 {
     fs_loop_faults_t faults = {.unreachable = true, .lost_rank = 1};
 
-    fs_loop_set_faults(host.loop, &faults);
+    fs_loop_set_faults(world.loop, &faults);
     live_all();
     all_came_out(FS_ERR_UNREACHABLE, FS_OK, false);
     all_said("rank 1 cannot reach rank");
@@ -516,7 +516,7 @@ END_TEST
 
 START_TEST(one_rank_has_what_only_the_mpi_can_read)
 {
-    ranks[2].consent = FS_CONSENT_HOST;
+    ranks[2].consent = FS_CONSENT_NATIVE;
     live_all();
     all_came_out(FS_OK, FS_OK, false);
     all_said("a rank's buffer is accessible only to the MPI");
@@ -529,7 +529,7 @@ START_TEST(one_rank_has_what_the_host_cannot_read)
     ranks[2].consent = FS_CONSENT_OURS;
     live_all();
     all_came_out(FS_OK, FS_OK, true);
-    ranks[3].consent = FS_CONSENT_HOST;
+    ranks[3].consent = FS_CONSENT_NATIVE;
     live_all();
     all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
 }
@@ -554,14 +554,14 @@ static void live_on(int n_calls, void (*before)(rank_t *me, int k))
     }
     live_all();
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        const fs_coll_stats_t *a = &ranks[r].stats, *b = &ranks[0].stats;
+        const fs_comm_stats_t *a = &ranks[r].stats, *b = &ranks[0].stats;
 
         ck_assert_int_eq(ranks[r].called, FS_OK);
         ck_assert_uint_eq(a->calls, (unsigned)n_calls);
         ck_assert_uint_eq(a->cache_hits, b->cache_hits);
         ck_assert_uint_eq(a->skipped, b->skipped);
-        ck_assert_uint_eq(a->guard_looks, b->guard_looks);
-        ck_assert_uint_eq(a->guard_gone_back, b->guard_gone_back);
+        ck_assert_uint_eq(a->tuner_probes, b->tuner_probes);
+        ck_assert_uint_eq(a->tuner_gone_back, b->tuner_gone_back);
         ck_assert_uint_eq(a->stage_cost, b->stage_cost);
         ck_assert_mem_eq(ranks[r].algs, ranks[0].algs, sizeof(ranks[r].algs));
     }
@@ -606,9 +606,9 @@ START_TEST(the_guard_does_not_look_where_the_host_cannot_read)
 {
     live_on(10, only_we_can);
     for (int k = 0; k < 10; ++k) {
-        ck_assert_int_ne(ranks[0].algs[k], FS_ALG_HOST);
+        ck_assert_int_ne(ranks[0].algs[k], FS_ALG_NATIVE);
     }
-    ck_assert_uint_eq(ranks[0].stats.guard_looks, 0);
+    ck_assert_uint_eq(ranks[0].stats.tuner_probes, 0);
 }
 END_TEST
 
@@ -693,7 +693,7 @@ END_TEST
 /* One rank would run another program than all others. */
 static void plans_otherwise(rank_t *me, int k)
 {
-    me->coll->params.algorithm = me->rank == 3 && k == 1 ? FS_ALG_DIRECT
+    me->comm->params.algorithm = me->rank == 3 && k == 1 ? FS_ALG_DIRECT
                                                          : FS_ALG_STAGED;
     scale(me, 5000 + 100 * (uint64_t)k);
 }
@@ -704,7 +704,7 @@ START_TEST(plans_that_differ_do_not_run)
     SET(watchdog, 1); /* if they do */
     live_on(3, plans_otherwise);
     for (int k = 0; k < 3; ++k) {
-        ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_HOST, k == 1);
+        ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_NATIVE, k == 1);
     }
 }
 END_TEST
@@ -721,7 +721,7 @@ static void consents_again(rank_t *me, int k)
 {
     ck_assert_int_eq(me->called, k == 3 ? FS_ERR_UNSUPPORTED : FS_OK);
     me->consent = me->rank != 1 ? FS_CONSENT_YES
-                  : k == 1      ? FS_CONSENT_HOST
+                  : k == 1      ? FS_CONSENT_NATIVE
                   : k == 2      ? FS_CONSENT_NO
                                 : FS_CONSENT_YES;
 }
@@ -730,7 +730,7 @@ START_TEST(a_refusal_is_for_one_call)
 {
     SET(guard, 0);
     live_on(5, consents_again);
-    ck_assert_int_eq(ranks[0].algs[1], FS_ALG_HOST);
+    ck_assert_int_eq(ranks[0].algs[1], FS_ALG_NATIVE);
     ck_assert_int_eq(ranks[0].algs[3], FS_ALG_STAGED);
     ck_assert_int_eq(ranks[0].algs[4], FS_ALG_STAGED);
 }
@@ -741,7 +741,7 @@ START_TEST(cannot_prepare_a_known_call)
     SET(guard, 0);
     live_on(5, prepares_and_fails);
     for (int k = 0; k < 5; ++k) {
-        ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_HOST, k == 2);
+        ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_NATIVE, k == 2);
     }
     ck_assert_uint_eq(ranks[0].stats.cache_hits, 4);
 }
@@ -756,17 +756,17 @@ static void small_then_large(rank_t *me, int k)
  * that follow run on the host until somebody asks. */
 START_TEST(small_calls_in_a_row)
 {
-    int host = 0;
+    int n_native = 0;
 
     SET(guard, 0);
     SET(skip, 32);
     SET(plan_cache, 0);
     live_on(180, small_then_large);
     for (int k = 100; k < 180; ++k) {
-        host += ranks[0].algs[k] == FS_ALG_HOST;
+        n_native += ranks[0].algs[k] == FS_ALG_NATIVE;
     }
     ck_assert_uint_gt(ranks[0].stats.skipped, 80);
-    ck_assert_int_le(host, 32 + 2);
+    ck_assert_int_le(n_native, 32 + 2);
 }
 END_TEST
 
@@ -788,15 +788,15 @@ static void one_sends_much(rank_t *me, int k)
 /* It tells the others what they have missed: soon nothing is. */
 START_TEST(missed_calls_are_told)
 {
-    int host = 0;
+    int n_native = 0;
 
     SET(guard, 0);
     live_on(180, one_sends_much);
     for (int k = 8; k < 180; k += 9) {
-        host += ranks[0].algs[k] == FS_ALG_HOST;
+        n_native += ranks[0].algs[k] == FS_ALG_NATIVE;
     }
-    ck_assert_int_ge(host, 1);
-    ck_assert_int_le(host, 3);
+    ck_assert_int_ge(n_native, 1);
+    ck_assert_int_le(n_native, 3);
 }
 END_TEST
 
@@ -824,17 +824,17 @@ static void three_classes(rank_t *me, int k)
     scale(me, UINT64_C(500) << (k % 3 * 2));
 }
 
-START_TEST(guard_looks)
+START_TEST(tuner_probes)
 {
     SET(skip, 5);
     live_on(90, three_classes);
-    ck_assert_uint_ge(ranks[0].stats.guard_looks, 3 + 1);
-    ck_assert_uint_le(ranks[0].stats.guard_looks, 3 * 3);
+    ck_assert_uint_ge(ranks[0].stats.tuner_probes, 3 + 1);
+    ck_assert_uint_le(ranks[0].stats.tuner_probes, 3 * 3);
     for (int k = 0; k < 90; ++k) {
         bool first_two = k < 6, look = k >= 6 && k < 9;
 
-        ck_assert(!first_two || ranks[0].algs[k] != FS_ALG_HOST);
-        ck_assert(!look || ranks[0].algs[k] == FS_ALG_HOST);
+        ck_assert(!first_two || ranks[0].algs[k] != FS_ALG_NATIVE);
+        ck_assert(!look || ranks[0].algs[k] == FS_ALG_NATIVE);
     }
 }
 END_TEST
@@ -862,7 +862,7 @@ START_TEST(guard_leaves_the_forced_alone)
 {
     SET(algorithm, FS_ALG_DIRECT);
     live_on(12, NULL);
-    ck_assert_uint_eq(ranks[0].stats.guard_looks, 0);
+    ck_assert_uint_eq(ranks[0].stats.tuner_probes, 0);
     ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_DIRECT], 12);
 }
 END_TEST
@@ -897,7 +897,7 @@ START_TEST(silence_is_an_error)
     fs_loop_faults_t faults    = {.mute = true, .mute_rank = 4};
     uint32_t         n_stalled = 0;
 
-    fs_loop_set_faults(host.loop, &faults);
+    fs_loop_set_faults(world.loop, &faults);
     SET(watchdog, 1);
     SET(algorithm, FS_ALG_DIRECT);
     live_all();
@@ -954,7 +954,7 @@ START_TEST(an_error_in_the_summary_is_everybodys)
     fs_loop_faults_t faults = {.fail_send = 1 + (uint32_t)_i / 3 % 2,
                                .fail_rank = (uint32_t)_i % 3}; /* a leader */
 
-    fs_loop_set_faults(host.loop, &faults);
+    fs_loop_set_faults(world.loop, &faults);
     if (_i < 6) {
         live_all();
     } else {
@@ -971,7 +971,7 @@ START_TEST(who_cannot_be_told_hears_it_from_others)
                                .parted_src = (uint32_t)_i % 3,
                                .parted_dst = ((uint32_t)_i + 1) % 3};
 
-    fs_loop_set_faults(host.loop, &faults);
+    fs_loop_set_faults(world.loop, &faults);
     if (_i < 3) {
         live_all();
     } else {
@@ -988,7 +988,7 @@ START_TEST(an_error_is_everybodys_in_the_end)
     fs_loop_faults_t faults = {.fail_send = 1 + (uint32_t)_i % 3,
                                .fail_rank = (uint32_t)_i};
 
-    fs_loop_set_faults(host.loop, &faults);
+    fs_loop_set_faults(world.loop, &faults);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         ranks[r].n_calls = 2;
     }
@@ -1004,7 +1004,7 @@ START_TEST(a_lost_communicator_skips_nothing)
     enum { ROW = 2, CALLS = 8 * 2 * ROW + ROW };
     fs_loop_faults_t faults = {.fail_send = CALLS + 1, .fail_rank = 1};
 
-    fs_loop_set_faults(host.loop, &faults);
+    fs_loop_set_faults(world.loop, &faults);
     SET(verbose, 1);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         ranks[r].n_calls = 12;
@@ -1054,7 +1054,7 @@ int main(void)
     tcase_add_test(tcase, missed_calls_are_told);
     tcase_add_test(tcase, skip_is_off);
     tcase_add_test(tcase, skipped_calls_are_told);
-    tcase_add_test(tcase, guard_looks);
+    tcase_add_test(tcase, tuner_probes);
     tcase_add_test(tcase, guard_leaves_the_forced_alone);
     tcase_add_test(tcase, stage_cost_is_measured);
     tcase_add_test(tcase, late_rank_is_no_error);

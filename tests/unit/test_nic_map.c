@@ -46,7 +46,7 @@ static void sees(uint32_t rank, uint32_t n, uint32_t n_near, uint32_t k)
 static void choose(bool set_lanes)
 {
     ck_assert_int_eq(
-        fs_rails_choose(rails.topo, rails.list, set_lanes, rails.choice),
+        fs_nic_map_choose(rails.topo, rails.list, set_lanes, rails.choice),
         FS_OK);
 }
 

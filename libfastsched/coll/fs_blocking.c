@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A blocking call is a request that is posted and waited for, unless small calls in
+ * a row let it go to the native algorithm unasked (fs_backoff.h).
+ */
+#include "base/fs_clock.h"
+#include "coll/fs_check_counts.h"
+#include "coll/fs_request.h"
+#include "sched/model/fs_topo.h"
+
+static bool is_lost(const fs_comm_t *comm)
+{
+    return comm->dead ||
+           (comm->exec != NULL && fs_exec_lost_peer(comm->exec) != FS_NO_RANK);
+}
+
+bool fs_comm_skip(fs_comm_t *comm, const fs_counts_t *counts)
+{
+    if (is_lost(comm) || !fs_backoff_skips(&comm->backoff, counts->sent_bytes)) {
+        return false;
+    }
+    comm->outcome = (fs_outcome_t){
+        .entered_ns = fs_now_ns(),
+        .choice     = fs_comm_leave("summary skipped, parameter skip")};
+    ++comm->stats.calls;
+    ++comm->stats.skipped;
+    return true;
+}
+
+static fs_status_t check(fs_comm_t *comm, const fs_call_t *call)
+{
+    if (!comm->params.check) {
+        return FS_OK;
+    }
+    if (comm->trace != NULL) {
+        fs_trace_enter(comm->trace, FS_TRACE_CHECK);
+    }
+    return fs_comm_check_counts(comm, call);
+}
+
+/* Why no request is needed; NULL: one is. */
+static const char *why_native(const fs_comm_t *comm)
+{
+    return comm->topo->n_servers < 2                    ? "one server"
+           : comm->params.algorithm == FS_ALGORITHM_OFF ? "algorithm is off"
+                                                        : NULL;
+}
+
+/* After an error of the network the plan is in use for good. */
+static fs_status_t serve(fs_request_t *request)
+{
+    fs_comm_t  *comm   = request->comm;
+    fs_status_t status = check(comm, request->call);
+    const char *why    = why_native(comm);
+
+    if (status != FS_OK) {
+        return status;
+    }
+    if (why != NULL) {
+        request->outcome.choice = fs_comm_leave(why);
+        return FS_OK;
+    }
+    fs_request_post(request, FS_STEP_BEGIN);
+    return fs_request_wait(request);
+}
+
+fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
+{
+    fs_request_t request;
+    fs_status_t  status;
+
+    *ran = false;
+    if (comm->dead) {
+        return FS_ERR_TRANSPORT;
+    }
+    ++comm->stats.calls;
+    fs_request_init(&request, comm, &fs_alltoallv, call);
+    if (comm->trace != NULL) {
+        fs_trace_begin(comm->trace, comm->stats.calls);
+    }
+    status        = serve(&request);
+    *ran          = request.ran;
+    comm->outcome = request.outcome;
+    if (comm->trace != NULL) {
+        fs_trace_end(comm->trace, status);
+    }
+    if (comm->dead) {
+        fs_comm_write_trace(comm); /* there may be no later */
+    } else {
+        fs_request_fini(&request);
+    }
+    return status;
+}
+
+/* How long did it take the slowest rank? */
+static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
+{
+    fs_request_t request;
+    fs_status_t  status;
+
+    comm->outcome.slowest_ns = now_ns - comm->outcome.entered_ns;
+    if (comm->control == NULL) {
+        return FS_OK;
+    }
+    fs_request_init(&request, comm, &fs_alltoallv, NULL);
+    request.outcome = comm->outcome;
+    fs_request_post(&request, FS_STEP_REPORT);
+    status        = fs_request_wait(&request);
+    comm->outcome = request.outcome;
+    return status;
+}
+
+fs_status_t fs_comm_native_done(fs_comm_t *comm)
+{
+    const fs_outcome_t *outcome = &comm->outcome;
+    uint64_t            now_ns  = fs_now_ns();
+
+    if (outcome->question.turn == FS_TUNER_PROBE) {
+        comm->last = (fs_last_call_t){
+            .question   = outcome->question,
+            .run        = {.ns = now_ns - outcome->decided_ns},
+            .summary_ns = outcome->decided_ns - outcome->entered_ns};
+    }
+    return comm->params.verbose > 0 ? find_slowest(comm, now_ns) : FS_OK;
+}
