@@ -32,7 +32,7 @@ extern "C" {
     X(FS_ERR_UNREACHABLE, -4, "a peer cannot be reached")              \
     X(FS_ERR_TRUNCATE, -5, "message length differs from the plan")     \
     X(FS_ERR_TRANSPORT, -6, "the transport failed")                    \
-    X(FS_ERR_NATIVE, -7, "a call into the host MPI failed")            \
+    X(FS_ERR_NATIVE, -7, "a call into the MPI failed")                 \
     X(FS_ERR_MISMATCH, -8, "ranks disagree about an argument")         \
     X(FS_ERR_UNSUPPORTED, -9, "not supported by this build")           \
     X(FS_ERR_STALLED, -10, "nothing has moved for too long")           \
@@ -197,7 +197,7 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
     X(FS_ALG_DIRECT, direct, "the plain rotation")
 
 typedef enum fs_alg {
-    FS_ALG_NATIVE, /**< the host MPI's own algorithm, "host" */
+    FS_ALG_NATIVE, /**< the MPI's own algorithm, "native" */
     FS_ALG_MAP(FS_LIST_VALUE)
 } fs_alg_t;
 
@@ -316,7 +316,7 @@ typedef struct fs_plan_params {
     fs_decompose_t decompose;
     uint32_t       mtm_threshold_milli; /**< SABRE's 2.2 is 2200 */
     uint64_t       min_bytes;           /**< smaller average inter-server bytes
-                                          per rank: host */
+                                          per rank: native */
     uint64_t       chunk;               /**< bytes of one message, at most */
     uint32_t       window;              /**< messages on their way to a lane */
     uint64_t       staging_limit;       /**< bytes of staging per rank */
@@ -330,7 +330,7 @@ typedef struct fs_choice {
     const char *reason;
 } fs_choice_t;
 
-/** The word users type; "host"; "unknown" for what is no algorithm. */
+/** The word users type; "native"; "unknown" for what is no algorithm. */
 const char *fs_alg_name(fs_alg_t alg);
 
 /** Pick the algorithm of one call (SABRE §4). Integers only. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * libfastsched, the executing half: parameters, and alltoallv on one
- * communicator. Knows the host MPI by a few callbacks and the network by an
+ * communicator. Knows the MPI by a few callbacks and the network by an
  * opaque fs_net_t (fastsched_ucx.h makes one).
  */
 #ifndef FASTSCHED_EXEC_H
@@ -43,7 +43,7 @@ enum {
 #define FS_TRANSPORT_MAP(X)                                           \
     X(FS_TRANSPORT_AUTO, auto, "ucx, or mpi where that fails")        \
     X(FS_TRANSPORT_UCX, ucx, "an error where it cannot reach a peer") \
-    X(FS_TRANSPORT_MPI, mpi, "the host MPI's own messages")
+    X(FS_TRANSPORT_MPI, mpi, "the MPI's own messages")
 
 typedef enum fs_transport_param {
     FS_TRANSPORT_MAP(FS_LIST_VALUE)
@@ -67,15 +67,15 @@ typedef struct fs_params {
     uint64_t min_bytes;
     uint32_t lanes; /**< per server; 0: as many as NICs in use */
     uint32_t nics;  /**< per server; 0: ask UCX and hwloc */
-    char     nodes[FS_SERVERS_MAX]; /**< empty: ask the host MPI */
-    uint64_t chunk;                 /**< bytes */
+    char     servers[FS_SERVERS_MAX]; /**< empty: ask the MPI */
+    uint64_t chunk;                   /**< bytes */
     uint32_t window;
     uint64_t staging_limit; /**< bytes */
     uint32_t transport;     /**< fs_transport_param_t */
     uint32_t decompose;     /**< fs_decompose_t */
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;
-    uint32_t guard;
+    uint32_t tuner;
     uint32_t skip;       /**< summaries left out in a row, at most */
     uint64_t plan_cache; /**< bytes */
     uint32_t check;
@@ -92,6 +92,10 @@ typedef struct fs_params {
 
 /** Row k of the table, in the order of the manual; NULL after the last. */
 const fs_param_info_t *fs_params_info(size_t k);
+
+/** Another name that row k goes by, in fs_params_set() as well; NULL: there is
+ *  none. */
+const char *fs_params_alias(size_t k);
 
 /** All defaults. */
 void fs_params_init(fs_params_t *params);
@@ -110,7 +114,7 @@ fs_status_t fs_params_set(fs_params_t *params, const char *name,
 fs_status_t fs_params_check(const fs_params_t *params, char *why,
                             size_t why_len);
 
-/* ---- the host MPI ---- */
+/* ---- the MPI ---- */
 
 /** A network of this process, shared by its communicators. */
 typedef struct fs_net fs_net_t;
@@ -274,15 +278,15 @@ void fs_comm_destroy(fs_comm_t *comm);
 /** Its ranks on their servers. Owned by coll. */
 const fs_topo_t *fs_comm_topo(const fs_comm_t *comm);
 
-/** False if every call will be left to the host's own algorithm: the caller may
+/** False if every call will be left to the native algorithm: the caller may
  *  go there at once. The same on every rank. */
 bool fs_comm_active(const fs_comm_t *comm);
 
 /** Does this rank go along with a call that the others want to run? */
 typedef enum fs_consent {
     FS_CONSENT_YES,
-    FS_CONSENT_NATIVE, /**< only the host's algorithm can read its buffers */
-    FS_CONSENT_OURS,   /**< the host's algorithm cannot */
+    FS_CONSENT_NATIVE, /**< only the native algorithm can read its buffers */
+    FS_CONSENT_OURS,   /**< the native algorithm cannot */
     FS_CONSENT_NO      /**< nobody can */
 } fs_consent_t;
 
@@ -351,7 +355,7 @@ typedef struct fs_call {
                           uint64_t len_bytes);
     /** Called once all ranks know that they will run the call, before any
      *  block is read; may set the blocks. NULL: nothing to prepare. If it fails
-     *  (out of memory) on any rank, all ranks use the host's algorithm. */
+     *  (out of memory) on any rank, all ranks use the native algorithm. */
     fs_status_t (*prepare)(void *owner);
     void *owner;
 } fs_call_t;
@@ -373,7 +377,7 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call,
                               bool *ran);
 
 /**
- * Before an alltoallv: may the caller go to the host's own algorithm at once,
+ * Before an alltoallv: may the caller go to the native algorithm at once,
  * because the calls before it went there and parameter skip allows it? Local,
  * and cheap; the same on every rank.
  *
@@ -382,8 +386,8 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call,
 bool fs_comm_skip(fs_comm_t *comm, const fs_counts_t *counts);
 
 /**
- * After the host's own algorithm has served a call that fs_comm_skip() or
- * fs_comm_alltoallv() left to it: the guard may want to know the time. With
+ * After the native algorithm has served a call that fs_comm_skip() or
+ * fs_comm_alltoallv() left to it: the tuner may want to know the time. With
  * parameter verbose collective.
  *
  * @return FS_OK; an error of the transport, after which the communicator is
@@ -407,7 +411,7 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
                       size_t text_len);
 
 /**
- * One line about class k of calls that the guard found the host's algorithm
+ * One line about class k of calls that the tuner found the native algorithm
  * faster at, lowest first. False: there are no more than k.
  */
 bool fs_comm_describe_tuner(const fs_comm_t *comm, uint32_t k, char *text,
@@ -432,7 +436,7 @@ typedef struct fs_comm_stats {
                                 look_ahead does not count */
     uint64_t cache_hits; /**< calls whose plan was there from an earlier one */
     uint64_t skipped;    /**< calls without a summary, see fs_comm_skip() */
-    uint64_t tuner_probes; /**< calls lent to the host's algorithm to compare */
+    uint64_t tuner_probes; /**< calls lent to the native algorithm to compare */
     uint64_t tuner_gone_back; /**< classes of calls it was found faster at */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
 } fs_comm_stats_t;

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /**
- * Open UCX for this process: two contexts of our own, whatever the host MPI
+ * Open UCX for this process: two contexts of our own, whatever the MPI
  * uses. "Local" carries traffic inside servers with UCX's defaults. "Wire"
  * carries traffic between servers, one rail, eager and with a bounded send
  * buffer where the network is TCP, unless FASTSCHED_UCX_RNDV_THRESH says

@@ -162,7 +162,7 @@ fs_native_t mpich_fast_host(mpich_fast_comm_t *state);
 /* Before its first call; false: out of memory. Stop after its last. */
 bool mpich_fast_host_start(mpich_fast_comm_t *state);
 void mpich_fast_host_stop(mpich_fast_comm_t *state);
-/* The lowest rank of the communicator on this rank's node, or what parameter nodes says. Collective.
+/* The lowest rank of the communicator on this rank's node, or what parameter servers says. Collective.
  * Returns an MPI error code. */
 int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p);
 

@@ -75,29 +75,45 @@ static void spell(const char *name, char *variable, size_t len)
 
 static const char *value_of(size_t k, const fs_param_info_t *info)
 {
+    const char *alias = fs_params_alias(k), *value;
     char variable[64];
 
-    (void) k;
     spell(info->name, variable, sizeof(variable));
-    return getenv(variable);
+    value = getenv(variable);
+    if (NULL == value && NULL != alias) {
+        spell(alias, variable, sizeof(variable));
+        value = getenv(variable);
+    }
+    return value;
+}
+
+/* NAME is a parameter, or NULL. */
+static bool is_entry(const char *entry, const char *name)
+{
+    char variable[64];
+    size_t len = strcspn(entry, "=");
+
+    if (NULL == name) {
+        return false;
+    }
+    spell(name, variable, sizeof(variable));
+    return strlen(variable + strlen(PREFIX)) == len
+           && 0 == strncmp(entry, variable + strlen(PREFIX), len);
 }
 
 /* ENTRY=VALUE of the environment, without the prefix. */
 static bool is_known(const char *entry)
 {
     const fs_param_info_t *info;
-    const char *alias = MPICH_FAST_ALIAS "=" + strlen(PREFIX);
-    char variable[64];
-    size_t len = strcspn(entry, "=");
+    const char *from_launcher = MPICH_FAST_ALIAS "=" + strlen(PREFIX);
 
     for (size_t k = 0; NULL != (info = fs_params_info(k)); ++k) {
-        spell(info->name, variable, sizeof(variable));
-        if (strlen(variable + strlen(PREFIX)) == len
-            && 0 == strncmp(entry, variable + strlen(PREFIX), len)) {
+        if (is_entry(entry, info->name) || is_entry(entry, fs_params_alias(k))) {
             return true;
         }
     }
-    return 0 == strncmp(entry, alias, strlen(alias)) || 0 == strncmp(entry, "UCX_", strlen("UCX_"));
+    return 0 == strncmp(entry, from_launcher, strlen(from_launcher))
+           || 0 == strncmp(entry, "UCX_", strlen("UCX_"));
 }
 
 bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t len)

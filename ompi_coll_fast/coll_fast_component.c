@@ -72,13 +72,18 @@ static void register_library_params(void)
 
     for (size_t k = 0; NULL != (info = fs_params_info(k)) && k < FAST_MAX_PARAMS; ++k) {
         char help[512];
+        int index;
 
         snprintf(help, sizeof(help), "%s (allowed: %s)", info->help, info->allowed);
         mca_coll_fast_component.value[k] = (char *) info->default_value;
-        (void) mca_base_component_var_register(component(), info->name, help,
-                                               MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
-                                               info_level(info->level), MCA_BASE_VAR_SCOPE_READONLY,
-                                               &mca_coll_fast_component.value[k]);
+        index = mca_base_component_var_register(
+            component(), info->name, help, MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+            info_level(info->level), MCA_BASE_VAR_SCOPE_READONLY,
+            &mca_coll_fast_component.value[k]);
+        if (NULL != fs_params_alias(k)) {
+            (void) mca_base_var_register_synonym(index, "ompi", "coll", "fast", fs_params_alias(k),
+                                                 0);
+        }
     }
 }
 
@@ -218,20 +223,26 @@ static void parse_nodes(void)
     }
 }
 
+static bool is_entry(const char *entry, const char *name)
+{
+    size_t len = strcspn(entry, "=");
+
+    return NULL != name && strlen(name) == len && 0 == strncmp(entry, name, len);
+}
+
 /* ENTRY=VALUE of the environment, without the prefix. */
 static bool is_known(const char *entry)
 {
     static const char *const own[] = {"priority", "fallback"};
     const fs_param_info_t *info;
-    size_t len = strcspn(entry, "=");
 
     for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); ++k) {
-        if (strlen(own[k]) == len && 0 == strncmp(entry, own[k], len)) {
+        if (is_entry(entry, own[k])) {
             return true;
         }
     }
     for (size_t k = 0; NULL != (info = fs_params_info(k)); ++k) {
-        if (strlen(info->name) == len && 0 == strncmp(entry, info->name, len)) {
+        if (is_entry(entry, info->name) || is_entry(entry, fs_params_alias(k))) {
             return true;
         }
     }

@@ -106,7 +106,7 @@ done <"$work/declared" | complain_of 'has a page, which does not show it'
 words_are_in() {
     list=$1
     shift
-    { cat "$src"/libfastsched/fastsched*.h "$src"/libfastsched/*/*.h && echo "WORDS $list(WORD)"; } |
+    { cat "$src"/libfastsched/fastsched*.h "$src"/libfastsched/*/*.h "$src"/libfastsched/*/*/*.h && echo "WORDS $list(WORD)"; } |
         expanded '-DWORD(value, word, ...)=word' | sed -n 's/^WORDS //p' | tr ' ' '\n' | tr -d '"' >"$work/list"
     ! grep -q WORD "$work/list" || complain "there is no $list"
     for name in "$@"; do

@@ -5,8 +5,8 @@
  *
  *   select    by size and skew                            fs_select.c
  *   recall    or as last time, if the counts are the same fs_plan_cache.c
- *   guard     unless the host is faster at such calls     fs_tuner.c
- *   quiet     and is it worth while to ask again?         fs_backoff.c
+ *   tuner     unless the native one is faster at them     fs_tuner.c
+ *   backoff   and is it worth while to ask again?         fs_backoff.c
  *
  * Conclusions come from the summary and from what was concluded before, so they
  * are the same on every rank.
@@ -103,15 +103,15 @@ static bool is_auto(const fs_comm_t *comm)
 static void apply_tuner(fs_request_t *request)
 {
     static const char *const reasons[] = {
-        [FS_TUNER_PROBE]  = "guard looks how long it takes",
-        [FS_TUNER_NATIVE] = "guard found it faster",
+        [FS_TUNER_PROBE]  = "probe of the tuner",
+        [FS_TUNER_NATIVE] = "faster, as the tuner has found",
     };
     fs_comm_t          *comm     = request->comm;
     fs_tuner_question_t question = {FS_TUNER_OURS};
     uint64_t            mtm;
 
     if (request->outcome.choice.alg != FS_ALG_NATIVE && is_auto(comm) &&
-        comm->params.guard) {
+        comm->params.tuner) {
         mtm      = fs_traffic_mtm_milli(comm->topo, &request->outcome.traffic);
         question = fs_tuner_next(
             &comm->tuner,

@@ -16,7 +16,8 @@ static bool is_lost(const fs_comm_t *comm)
 
 bool fs_comm_skip(fs_comm_t *comm, const fs_counts_t *counts)
 {
-    if (is_lost(comm) || !fs_backoff_skips(&comm->backoff, counts->sent_bytes)) {
+    if (is_lost(comm) ||
+        !fs_backoff_skips(&comm->backoff, counts->sent_bytes)) {
         return false;
     }
     comm->outcome = (fs_outcome_t){
@@ -46,7 +47,6 @@ static const char *why_native(const fs_comm_t *comm)
                                                         : NULL;
 }
 
-/* After an error of the network the plan is in use for good. */
 static fs_status_t serve(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
@@ -86,9 +86,8 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
     }
     if (comm->dead) {
         fs_comm_write_trace(comm); /* there may be no later */
-    } else {
-        fs_request_fini(&request);
     }
+    fs_request_fini(&request);
     return status;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Parameter check: does every rank expect what is sent to it?
  *
- * For debugging: P x P counts cross the network, by the host MPI's allgather,
+ * For debugging: P x P counts cross the network, by the MPI's allgather,
  * so that a call whose counts disagree ends with the names of the two ranks
  * instead of a hang or a truncated message.
  */

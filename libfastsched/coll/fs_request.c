@@ -32,8 +32,8 @@ static fs_step_t end(fs_request_t *request, fs_status_t status)
     return FS_STEP_DONE;
 }
 
-/* The communicator is lost: say why, once and for all, and to all. What the program
- * uses, the plan among it, is left alone. */
+/* The communicator is lost: say why, once and for all, and to all. What a program
+ * uses, its plan among it, is left alone. */
 static fs_step_t lose(fs_request_t *request, fs_status_t status)
 {
     static const char *const where[] = {
@@ -51,6 +51,10 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
     fs_request_explain(request, status, where[request->step], comm->error,
                        sizeof(comm->error));
     fs_exec_give_up(comm->exec);
+    if (request->step == FS_STEP_RUN) {
+        comm->lost_plan = request->plan;
+        request->plan   = NULL;
+    }
     request->status      = status;
     request->deadline_ns = fs_now_ns() + LAST_NS;
     return FS_STEP_LAST;

@@ -26,7 +26,7 @@ unsigned fs_comm_mem_kinds(const fs_comm_t *comm)
                : comm->net->mem_kinds;
 }
 
-/* To the host's algorithm, and why. */
+/* To the native algorithm, and why. */
 fs_choice_t fs_comm_leave(const char *reason)
 {
     return (fs_choice_t){FS_ALG_NATIVE, false, reason};

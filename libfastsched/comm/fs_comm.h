@@ -40,23 +40,24 @@ typedef struct fs_last_call {
 
 struct fs_comm {
     fs_task_t task; /* first; on the net's list while the queue is not empty */
-    fs_request_t   *first; /* of the queue */
-    uint32_t        n_requests;
-    fs_outcome_t    outcome; /* of the last blocking call */
-    fs_net_t       *net;
-    fs_net_t       *own_net; /* the same, if it serves this one alone */
-    fs_native_t     native;
-    fs_params_t     params;
-    fs_topo_t      *topo;
-    fs_transport_t *transport;
-    fs_shm_t        shm; /* under control */
-    fs_control_t   *control;
-    fs_exec_t      *exec;
-    fs_trace_t     *trace; /* NULL: off */
-    uint32_t        rank;
-    bool            dead;
-    char            error[512];
-    fs_comm_stats_t stats;
+    fs_request_t     *first; /* of the queue */
+    uint32_t          n_requests;
+    fs_outcome_t      outcome; /* of the last blocking call */
+    fs_net_t         *net;
+    fs_net_t         *own_net; /* the same, if it serves this one alone */
+    fs_native_t       native;
+    fs_params_t       params;
+    fs_topo_t        *topo;
+    fs_transport_t   *transport;
+    fs_shm_t          shm; /* under control */
+    fs_control_t     *control;
+    fs_exec_t        *exec;
+    fs_trace_t       *trace; /* NULL: off */
+    uint32_t          rank;
+    bool              dead;
+    fs_cached_plan_t *lost_plan; /* of the program that died with it */
+    char              error[512];
+    fs_comm_stats_t   stats;
     /* Of all ranks, [n_ranks], for the farewell; NULL without parameter stats,
      * and on one server. */
     fs_comm_stats_t *all_stats;

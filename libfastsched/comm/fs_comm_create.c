@@ -2,7 +2,7 @@
 /*
  * A communicator gets its topology, transport, summary exchange and executor.
  *
- * Collective, by a few gathers of the host MPI. Whatever can fail on one rank
+ * Collective, by a few gathers of the MPI. Whatever can fail on one rank
  * alone happens before an agreement, and nobody goes on to the next gather
  * without it. The first one needs no memory: a rank may have none.
  */
@@ -217,12 +217,12 @@ static fs_status_t introduce(creation_t *c)
 
 /* ---- NICs and lanes: see fs_nic_map.h ---- */
 
-/* Where parameter nodes cuts one machine into servers, what hwloc sees is not
+/* Where parameter servers cuts one machine into servers, what hwloc sees is not
  * theirs. */
 static bool nics_are_known(const fs_comm_t *comm)
 {
     return comm->native.nics != NULL &&
-           (comm->params.nics > 0 || comm->params.nodes[0] == '\0');
+           (comm->params.nics > 0 || comm->params.servers[0] == '\0');
 }
 
 /* Before the network is there, so that it can be bound to a NIC. */

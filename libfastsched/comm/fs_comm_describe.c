@@ -76,13 +76,13 @@ static void say_power_of_two(fs_strbuf_t *line, uint32_t log2)
     fs_strbuf_add(line, "%u%s", 1u << log2 % 10, units[log2 / 10]);
 }
 
-static void say_verdict(fs_strbuf_t *line, const fs_tuner_t *guard, uint32_t k)
+static void say_verdict(fs_strbuf_t *line, const fs_tuner_t *tuner, uint32_t k)
 {
-    const fs_tuner_class_t *class = &guard->classes[k];
+    const fs_tuner_class_t *class = &tuner->classes[k];
     uint32_t log2 = k / FS_TUNER_BANDS, band = k % FS_TUNER_BANDS;
     double   ours = (double)fs_tuner_ours(class);
 
-    fs_strbuf_add(line, "guard: calls of ");
+    fs_strbuf_add(line, "tuner: calls of ");
     say_power_of_two(line, log2);
     fs_strbuf_add(line, " to ");
     say_power_of_two(line, log2 + 1);
@@ -94,7 +94,7 @@ static void say_verdict(fs_strbuf_t *line, const fs_tuner_t *guard, uint32_t k)
     }
     fs_strbuf_add(
         line,
-        ", went back to the host's algorithm, which took %.0f%% of our "
+        ", went back to the native algorithm, which took %.0f%% of our "
         "time",
         100 * (double)class->native / ours);
 }

@@ -54,7 +54,7 @@ typedef struct row {
 static const row_t rows[] = {
     {{"algorithm", "auto", "auto" FS_ALG_MAP(WORD_NAME) ", off",
       "What serves MPI_Alltoallv whenever bytes cross servers" FS_ALG_MAP(
-          WORD_HELP) "; auto: by size and skew; off: the host MPI's own "
+          WORD_HELP) "; auto: by size and skew; off: the MPI's own "
                      "algorithm",
       FS_PARAM_USER},
      WORD,
@@ -104,13 +104,13 @@ static const row_t rows[] = {
      1,
      NULL,
      true},
-    {{"nodes", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
+    {{"servers", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
       "map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
       "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
       "the MPI",
       FS_PARAM_USER},
      TEXT,
-     AT(nodes),
+     AT(servers),
      0,
      FS_SERVERS_MAX - 1,
      NULL,
@@ -138,7 +138,7 @@ static const row_t rows[] = {
      true},
     {{"min_bytes", "64k", "0 to 1g",
       "Calls with fewer bytes between servers, averaged over the ranks, go to "
-      "the host MPI's own algorithm",
+      "the MPI's own algorithm",
       FS_PARAM_TUNER},
      BYTES,
      AT(min_bytes),
@@ -169,7 +169,7 @@ static const row_t rows[] = {
     {{"nics", "0", "0 to 16",
       "NICs of a server; 0: those in UCX_NET_DEVICES, or the fastest that "
       "hwloc "
-      "sees (with parameter nodes: unknown)",
+      "sees (with parameter servers: unknown)",
       FS_PARAM_TUNER},
      NUMBER,
      AT(nics),
@@ -229,7 +229,7 @@ static const row_t rows[] = {
         "memory",
         FS_PARAM_TUNER, false),
     {{"accel_fallback", "1", "0 or 1",
-      "1: where the network does not, or the host MPI cannot, bytes go through "
+      "1: where the network does not, or the MPI cannot, bytes go through "
       "memory of the host; 0: that is an error",
       FS_PARAM_TUNER},
      NUMBER,
@@ -258,19 +258,19 @@ static const row_t rows[] = {
      1,
      NULL,
      true},
-    {{"guard", "1", "0 or 1",
+    {{"tuner", "1", "0 or 1",
       "1: periodically time the MPI's own algorithm; a class of calls (size "
       "and "
       "skew) is switched to it after two wins; for algorithm auto",
       FS_PARAM_TUNER},
      NUMBER,
-     AT(guard),
+     AT(tuner),
      0,
      1,
      NULL,
      true},
     {{"skip", "64", "0 to 4096",
-      "Calls in a row that go to the host MPI's own algorithm unasked, at "
+      "Calls in a row that go to the MPI's own algorithm unasked, at "
       "most, "
       "when those before them did (a large call among them goes there, too); "
       "for algorithm auto; 0: ask at every call",
@@ -386,13 +386,36 @@ void fs_params_init(fs_params_t *params)
     }
 }
 
+/* Names that were: they go on to work. */
+const char *fs_params_alias(size_t k)
+{
+    static const struct {
+        const char *name, *alias;
+    } aliases[] = {{"servers", "nodes"}, {"tuner", "guard"}};
+
+    for (size_t a = 0; a < sizeof(aliases) / sizeof(aliases[0]); ++a) {
+        if (strcmp(rows[k].info.name, aliases[a].name) == 0) {
+            return aliases[a].alias;
+        }
+    }
+    return NULL;
+}
+
+static bool is_named(size_t k, const char *name)
+{
+    const char *alias = fs_params_alias(k);
+
+    return strcmp(rows[k].info.name, name) == 0 ||
+           (alias != NULL && strcmp(alias, name) == 0);
+}
+
 fs_status_t fs_params_set(fs_params_t *params, const char *name,
                           const char *value, char *why, size_t why_len)
 {
     uint64_t number = 0;
 
     for (size_t k = 0; k < N_ROWS; ++k) {
-        if (strcmp(rows[k].info.name, name) != 0) {
+        if (!is_named(k, name)) {
             continue;
         }
         if (!read_value(&rows[k], value, &number)) {

@@ -132,12 +132,12 @@ static void copy_ended(void *arg, uint32_t id, fs_status_t status)
 
 static bool post(fs_exec_t *exec, uint32_t id)
 {
-    const fs_op_t  *op     = &exec->plan->ops[id];
-    fs_staging_t   *places = &exec->places;
-    fs_transport_t *t      = exec->transport;
-    fs_xfer_t      *xfer   = &exec->ops[id].xfer;
-    uint32_t        key    = fs_key(op->channel, exec->call_seq, op->seq);
-    fs_status_t     status = FS_OK;
+    const fs_op_t  *op      = &exec->plan->ops[id];
+    fs_staging_t   *staging = &exec->staging;
+    fs_transport_t *t       = exec->transport;
+    fs_xfer_t      *xfer    = &exec->ops[id].xfer;
+    uint32_t        key     = fs_key(op->channel, exec->call_seq, op->seq);
+    fs_status_t     status  = FS_OK;
 
     if (exec->trace != NULL) {
         fs_trace_post(exec->trace, id, number_of(exec, op));
@@ -146,21 +146,21 @@ static bool post(fs_exec_t *exec, uint32_t id)
     ++exec->n_in_flight;
     switch ((fs_op_kind_t)op->kind) {
     case FS_OP_COPY:
-        local_begun(exec, id, fs_staging_copy(places, op, id));
+        local_begun(exec, id, fs_staging_copy(staging, op, id));
         break;
     case FS_OP_REDUCE:
-        local_begun(exec, id, fs_staging_reduce(places, op));
+        local_begun(exec, id, fs_staging_reduce(staging, op));
         break;
     case FS_OP_SEND:
-        xfer->mem = fs_staging_kind(places, &op->src);
+        xfer->mem = fs_staging_kind(staging, &op->src);
         status    = t->ops->send(t, op->peer, key,
-                                 fs_staging_address(places, &op->src),
+                                 fs_staging_address(staging, &op->src),
                                  op->len_bytes, xfer);
         break;
     case FS_OP_RECV:
-        xfer->mem = fs_staging_kind(places, &op->dst);
+        xfer->mem = fs_staging_kind(staging, &op->dst);
         status    = t->ops->recv(t, op->peer, key,
-                                 fs_staging_address(places, &op->dst),
+                                 fs_staging_address(staging, &op->dst),
                                  op->len_bytes, xfer);
         break;
     }
@@ -294,7 +294,7 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     if (exec->trace != NULL) {
         fs_trace_run(exec->trace, plan, call);
     }
-    fs_staging_start(&exec->places, call);
+    fs_staging_start(&exec->staging, call);
     exec->state         = FS_EXEC_RUN;
     exec->status        = FS_OK;
     exec->plan          = plan;
@@ -387,7 +387,7 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     if (exec->lost_peer != FS_NO_RANK) {
         fail(exec, FS_ERR_PEER);
     }
-    fs_staging_end_copies(&exec->places, copy_ended, exec);
+    fs_staging_end_copies(&exec->staging, copy_ended, exec);
     /* What ends meanwhile, a chain of copies say, waits for the next turn:
      * the network comes first. */
     n = exec->n_ended;
@@ -398,7 +398,7 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     for (; exec->n_reaped < n; ++exec->n_reaped) {
         post_after(exec, exec->ended[exec->n_reaped]);
     }
-    fs_staging_begin_copies(&exec->places, copy_ended, exec);
+    fs_staging_begin_copies(&exec->staging, copy_ended, exec);
     if (exec->state == FS_EXEC_RUN) {
         if (exec->n_done < exec->plan->n_ops || exec->wires.n_unconfirmed > 0 ||
             exec->transport->n_grants_out > 0) {
@@ -470,7 +470,7 @@ uint32_t fs_exec_peak_senders(const fs_exec_t *exec)
 
 uint64_t fs_exec_copy_ns(const fs_exec_t *exec)
 {
-    return exec->places.copy_ns;
+    return exec->staging.copy_ns;
 }
 
 /* ---- where the program stands ---- */

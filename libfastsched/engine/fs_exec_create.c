@@ -33,7 +33,7 @@ void fs_exec_destroy(fs_exec_t *exec)
         fs_credits_fini(&exec->wires);
         free(exec->ops);
         free(exec->ended);
-        fs_staging_fini(&exec->places);
+        fs_staging_fini(&exec->staging);
         free(exec);
     }
 }
@@ -89,11 +89,11 @@ fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan,
     if (!has_keys_for(exec, plan)) {
         return FS_ERR_OVERFLOW;
     }
-    status = fs_staging_reserve(&exec->places, plan, call);
+    status = fs_staging_reserve(&exec->staging, plan, call);
     return status == FS_OK ? reserve_ops(exec, plan->n_ops) : status;
 }
 
 bool fs_exec_fits(const fs_exec_t *exec, const fs_call_t *call)
 {
-    return fs_staging_fit(&exec->places, call);
+    return fs_staging_fit(&exec->staging, call);
 }

@@ -40,7 +40,7 @@ struct fs_exec {
     uint32_t         n_ended;
     uint32_t         n_reaped; /* of these, already followed up */
     uint32_t         max_ops;
-    fs_staging_t     places;
+    fs_staging_t     staging;
     uint32_t         n_done;
     uint32_t         n_in_flight;
     uint32_t         next_recv;   /* wire receive whose turn it is, or n_ops */

@@ -47,16 +47,16 @@ static char *alloc_staging(fs_pool_kind_t kind, fs_accel_t *accel,
     }
 }
 
-static void free_pool(fs_staging_t *places, fs_pool_kind_t kind)
+static void free_pool(fs_staging_t *staging, fs_pool_kind_t kind)
 {
-    fs_pool_t *pool = &places->pools[kind];
+    fs_pool_t *pool = &staging->pools[kind];
 
     if (kind == FS_POOL_HOST) {
         free(pool->memory);
     } else if (pool->memory != NULL && kind == FS_POOL_PINNED) {
-        fs_accel_free_pinned(places->accel, pool->device, pool->memory);
+        fs_accel_free_pinned(staging->accel, pool->device, pool->memory);
     } else if (pool->memory != NULL) {
-        fs_accel_free(places->accel, pool->device, pool->memory);
+        fs_accel_free(staging->accel, pool->device, pool->memory);
     }
     *pool = (fs_pool_t){.memory = NULL};
 }
@@ -69,29 +69,29 @@ static bool pool_fits(const fs_pool_t *pool, fs_mem_t device,
 }
 
 /* If there is no room for both, the old one goes first. */
-static fs_status_t reserve_pool(fs_staging_t *places, fs_pool_kind_t kind,
+static fs_status_t reserve_pool(fs_staging_t *staging, fs_pool_kind_t kind,
                                 fs_mem_t device, uint64_t len_bytes)
 {
     char *memory;
 
-    if (pool_fits(&places->pools[kind], device, len_bytes)) {
+    if (pool_fits(&staging->pools[kind], device, len_bytes)) {
         return FS_OK;
     }
-    memory = alloc_staging(kind, places->accel, device, len_bytes);
-    if (memory == NULL && places->pools[kind].memory != NULL) {
-        free_pool(places, kind);
-        memory = alloc_staging(kind, places->accel, device, len_bytes);
+    memory = alloc_staging(kind, staging->accel, device, len_bytes);
+    if (memory == NULL && staging->pools[kind].memory != NULL) {
+        free_pool(staging, kind);
+        memory = alloc_staging(kind, staging->accel, device, len_bytes);
     }
     if (memory == NULL) {
         return FS_ERR_NOMEM;
     }
-    free_pool(places, kind);
-    places->pools[kind] = (fs_pool_t){device, memory, len_bytes};
+    free_pool(staging, kind);
+    staging->pools[kind] = (fs_pool_t){device, memory, len_bytes};
     return FS_OK;
 }
 
 /* What plans need, the largest of each. */
-static fs_needs_t needs_of(const fs_staging_t *places, const fs_plan_t *plan)
+static fs_needs_t needs_of(const fs_staging_t *staging, const fs_plan_t *plan)
 {
     fs_needs_t needs = {.staging_bytes = plan->staging_bytes};
 
@@ -102,17 +102,17 @@ static fs_needs_t needs_of(const fs_staging_t *places, const fs_plan_t *plan)
         }
     }
     return (fs_needs_t){
-        fs_u64_max(needs.staging_bytes, places->most.staging_bytes),
-        fs_u64_max(needs.copied_bytes, places->most.copied_bytes),
-        fs_u64_max(needs.n_copies, places->most.n_copies)};
+        fs_u64_max(needs.staging_bytes, staging->most.staging_bytes),
+        fs_u64_max(needs.copied_bytes, staging->most.copied_bytes),
+        fs_u64_max(needs.n_copies, staging->most.n_copies)};
 }
 
-static fs_status_t reserve_batch(fs_staging_t *places, uint64_t n)
+static fs_status_t reserve_batch(fs_staging_t *staging, uint64_t n)
 {
     fs_segment_t *segments;
     uint32_t     *ids;
 
-    if (n <= places->max_copies) {
+    if (n <= staging->max_copies) {
         return FS_OK;
     }
     segments = malloc(n * sizeof(*segments));
@@ -122,107 +122,107 @@ static fs_status_t reserve_batch(fs_staging_t *places, uint64_t n)
         free(ids);
         return FS_ERR_NOMEM;
     }
-    free(places->segments);
-    free(places->ids);
-    places->segments   = segments;
-    places->ids        = ids;
-    places->max_copies = n;
+    free(staging->segments);
+    free(staging->ids);
+    staging->segments   = segments;
+    staging->ids        = ids;
+    staging->max_copies = n;
     return FS_OK;
 }
 
-static void put_copier(fs_staging_t *places)
+static void put_copier(fs_staging_t *staging)
 {
-    if (places->copier != NULL) {
-        fs_accel_put_copier(places->accel, places->copier);
+    if (staging->copier != NULL) {
+        fs_accel_put_copier(staging->accel, staging->copier);
     }
-    places->copier = NULL;
+    staging->copier = NULL;
 }
 
-static bool has_copier(const fs_staging_t *places, fs_mem_t device)
+static bool has_copier(const fs_staging_t *staging, fs_mem_t device)
 {
-    return places->copier != NULL &&
-           fs_mem_equal(fs_copier_mem(places->copier), device);
+    return staging->copier != NULL &&
+           fs_mem_equal(fs_copier_mem(staging->copier), device);
 }
 
 /* Without room for a kernel copies go one by one. */
-static fs_status_t reserve_copies(fs_staging_t *places, fs_accel_t *accel,
+static fs_status_t reserve_copies(fs_staging_t *staging, fs_accel_t *accel,
                                   const site_t *site, const fs_needs_t *needs)
 {
-    fs_status_t status = reserve_batch(places, needs->n_copies);
+    fs_status_t status = reserve_batch(staging, needs->n_copies);
 
-    places->accel = accel;
-    if (status == FS_OK && !has_copier(places, site->device)) {
-        put_copier(places);
-        places->copier = fs_accel_get_copier(accel, site->device);
-        status         = places->copier == NULL ? FS_ERR_ACCEL : FS_OK;
+    staging->accel = accel;
+    if (status == FS_OK && !has_copier(staging, site->device)) {
+        put_copier(staging);
+        staging->copier = fs_accel_get_copier(accel, site->device);
+        status          = staging->copier == NULL ? FS_ERR_ACCEL : FS_OK;
     }
-    places->for_kernel = status == FS_OK && site->is_one;
-    if (places->for_kernel) {
-        (void)fs_copier_reserve(places->copier, needs->n_copies,
+    staging->for_kernel = status == FS_OK && site->is_one;
+    if (staging->for_kernel) {
+        (void)fs_copier_reserve(staging->copier, needs->n_copies,
                                 needs->copied_bytes);
     }
     return status;
 }
 
-fs_status_t fs_staging_reserve(fs_staging_t *places, const fs_plan_t *plan,
+fs_status_t fs_staging_reserve(fs_staging_t *staging, const fs_plan_t *plan,
                                const fs_call_t *call)
 {
     site_t      site   = find_site(call);
-    fs_needs_t  needs  = needs_of(places, plan);
+    fs_needs_t  needs  = needs_of(staging, plan);
     fs_status_t status = FS_OK;
 
     if (site.pool != FS_POOL_HOST) {
-        status = reserve_copies(places, call->device.accel, &site, &needs);
+        status = reserve_copies(staging, call->device.accel, &site, &needs);
     }
     if (status == FS_OK) {
         status =
-            reserve_pool(places, site.pool, site.device, needs.staging_bytes);
+            reserve_pool(staging, site.pool, site.device, needs.staging_bytes);
     }
     if (status == FS_OK) {
-        places->most = needs;
+        staging->most = needs;
     }
     return status;
 }
 
-bool fs_staging_fit(const fs_staging_t *places, const fs_call_t *call)
+bool fs_staging_fit(const fs_staging_t *staging, const fs_call_t *call)
 {
     site_t site = find_site(call);
 
-    return pool_fits(&places->pools[site.pool], site.device,
-                     places->most.staging_bytes) &&
+    return pool_fits(&staging->pools[site.pool], site.device,
+                     staging->most.staging_bytes) &&
            (site.pool == FS_POOL_HOST ||
-            (places->max_copies >= places->most.n_copies &&
-             has_copier(places, site.device) &&
-             (places->for_kernel || !site.is_one)));
+            (staging->max_copies >= staging->most.n_copies &&
+             has_copier(staging, site.device) &&
+             (staging->for_kernel || !site.is_one)));
 }
 
-void fs_staging_fini(fs_staging_t *places)
+void fs_staging_fini(fs_staging_t *staging)
 {
     for (int kind = 0; kind < FS_N_POOLS; ++kind) {
-        free_pool(places, (fs_pool_kind_t)kind);
+        free_pool(staging, (fs_pool_kind_t)kind);
     }
-    put_copier(places);
-    free(places->segments);
-    free(places->ids);
+    put_copier(staging);
+    free(staging->segments);
+    free(staging->ids);
 }
 
-/* ---- places ---- */
+/* ---- staging ---- */
 
-void fs_staging_start(fs_staging_t *places, const fs_call_t *call)
+void fs_staging_start(fs_staging_t *staging, const fs_call_t *call)
 {
     site_t site = find_site(call);
 
-    places->call        = call;
-    places->pool        = &places->pools[site.pool];
-    places->staging_mem = site.pool == FS_POOL_DEVICE ? site.device : on_host;
-    places->staging_mem.pooled = false;
-    places->on_one_device      = site.is_one;
-    places->n_gathered = places->n_begun = places->n_ended = 0;
+    staging->call        = call;
+    staging->pool        = &staging->pools[site.pool];
+    staging->staging_mem = site.pool == FS_POOL_DEVICE ? site.device : on_host;
+    staging->staging_mem.pooled = false;
+    staging->on_one_device      = site.is_one;
+    staging->n_gathered = staging->n_begun = staging->n_ended = 0;
 }
 
-char *fs_staging_address(const fs_staging_t *places, const fs_place_t *place)
+char *fs_staging_address(const fs_staging_t *staging, const fs_place_t *place)
 {
-    const fs_call_t *call = places->call;
+    const fs_call_t *call = staging->call;
 
     switch ((fs_buffer_t)place->buffer) {
     case FS_BUF_SEND:
@@ -236,46 +236,46 @@ char *fs_staging_address(const fs_staging_t *places, const fs_place_t *place)
                    ? NULL
                    : (char *)call->recv_block[place->block] + place->offset;
     case FS_BUF_STAGING:
-        return places->pool->memory + place->offset;
+        return staging->pool->memory + place->offset;
     }
     return NULL;
 }
 
-static fs_mem_t mem_of(const fs_staging_t *places, const fs_place_t *place)
+static fs_mem_t mem_of(const fs_staging_t *staging, const fs_place_t *place)
 {
     switch ((fs_buffer_t)place->buffer) {
     case FS_BUF_SEND:
-        return places->call->device.send_mem;
+        return staging->call->device.send_mem;
     case FS_BUF_RECV:
-        return places->call->device.recv_mem;
+        return staging->call->device.recv_mem;
     case FS_BUF_STAGING:
         break;
     }
-    return places->staging_mem;
+    return staging->staging_mem;
 }
 
-fs_mem_kind_t fs_staging_kind(const fs_staging_t *places,
+fs_mem_kind_t fs_staging_kind(const fs_staging_t *staging,
                               const fs_place_t   *place)
 {
-    fs_mem_t mem = mem_of(places, place);
+    fs_mem_t mem = mem_of(staging, place);
 
     return mem.pooled ? FS_MEM_CUDA_MANAGED : mem.kind;
 }
 
 /* ---- copies ---- */
 
-fs_status_t fs_staging_copy(fs_staging_t *places, const fs_op_t *op,
+fs_status_t fs_staging_copy(fs_staging_t *staging, const fs_op_t *op,
                             uint32_t id)
 {
-    const fs_call_t *call = places->call;
-    char            *src  = fs_staging_address(places, &op->src);
-    char            *dst  = fs_staging_address(places, &op->dst);
+    const fs_call_t *call = staging->call;
+    char            *src  = fs_staging_address(staging, &op->src);
+    char            *dst  = fs_staging_address(staging, &op->dst);
 
-    if (fs_mem_is_device(mem_of(places, &op->src)) ||
-        fs_mem_is_device(mem_of(places, &op->dst))) {
-        places->segments[places->n_gathered] =
+    if (fs_mem_is_device(mem_of(staging, &op->src)) ||
+        fs_mem_is_device(mem_of(staging, &op->dst))) {
+        staging->segments[staging->n_gathered] =
             (fs_segment_t){dst, src, op->len_bytes};
-        places->ids[places->n_gathered++] = id;
+        staging->ids[staging->n_gathered++] = id;
         return FS_INPROGRESS;
     }
     if (src == NULL) {
@@ -290,57 +290,58 @@ fs_status_t fs_staging_copy(fs_staging_t *places, const fs_op_t *op,
     return FS_OK;
 }
 
-fs_status_t fs_staging_reduce(const fs_staging_t *places, const fs_op_t *op)
+fs_status_t fs_staging_reduce(const fs_staging_t *staging, const fs_op_t *op)
 {
-    const fs_call_t *call = places->call;
-    const char      *src  = fs_staging_address(places, &op->src);
-    char            *dst  = fs_staging_address(places, &op->dst);
+    const fs_call_t *call = staging->call;
+    const char      *src  = fs_staging_address(staging, &op->src);
+    char            *dst  = fs_staging_address(staging, &op->dst);
 
     if (src == NULL || dst == NULL ||
-        fs_mem_is_device(mem_of(places, &op->src)) ||
-        fs_mem_is_device(mem_of(places, &op->dst))) {
+        fs_mem_is_device(mem_of(staging, &op->src)) ||
+        fs_mem_is_device(mem_of(staging, &op->dst))) {
         return FS_ERR_UNSUPPORTED;
     }
     return call->reduce(call->ctx, src, dst, op->len_bytes);
 }
 
 /* All that has been gathered is the next batch. */
-static fs_status_t begin_batch(fs_staging_t *places)
+static fs_status_t begin_batch(fs_staging_t *staging)
 {
-    uint32_t first = places->n_begun;
+    uint32_t first = staging->n_begun;
 
-    places->n_begun  = places->n_gathered;
-    places->begun_ns = fs_now_ns();
-    return fs_copier_start(places->copier, &places->segments[first],
-                           places->n_begun - first, places->on_one_device);
+    staging->n_begun  = staging->n_gathered;
+    staging->begun_ns = fs_now_ns();
+    return fs_copier_start(staging->copier, &staging->segments[first],
+                           staging->n_begun - first, staging->on_one_device);
 }
 
-static void end_batch(fs_staging_t *places, fs_status_t status,
+static void end_batch(fs_staging_t *staging, fs_status_t status,
                       fs_copy_ended_t *ended, void *arg)
 {
-    places->copy_ns += fs_now_ns() - places->begun_ns;
-    while (places->n_ended < places->n_begun) {
-        ended(arg, places->ids[places->n_ended++], status);
+    staging->copy_ns += fs_now_ns() - staging->begun_ns;
+    while (staging->n_ended < staging->n_begun) {
+        ended(arg, staging->ids[staging->n_ended++], status);
     }
 }
 
-void fs_staging_begin_copies(fs_staging_t *places, fs_copy_ended_t *ended,
+void fs_staging_begin_copies(fs_staging_t *staging, fs_copy_ended_t *ended,
                              void *arg)
 {
-    if (places->n_ended == places->n_begun &&
-        places->n_begun < places->n_gathered && begin_batch(places) != FS_OK) {
-        end_batch(places, FS_ERR_ACCEL, ended, arg);
+    if (staging->n_ended == staging->n_begun &&
+        staging->n_begun < staging->n_gathered &&
+        begin_batch(staging) != FS_OK) {
+        end_batch(staging, FS_ERR_ACCEL, ended, arg);
     }
 }
 
-void fs_staging_end_copies(fs_staging_t *places, fs_copy_ended_t *ended,
+void fs_staging_end_copies(fs_staging_t *staging, fs_copy_ended_t *ended,
                            void *arg)
 {
-    if (places->n_ended < places->n_begun) {
-        fs_status_t status = fs_copier_test(places->copier);
+    if (staging->n_ended < staging->n_begun) {
+        fs_status_t status = fs_copier_test(staging->copier);
 
         if (status != FS_INPROGRESS) {
-            end_batch(places, status, ended, arg);
+            end_batch(staging, status, ended, arg);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transport of one communicator over the host MPI's point-to-point.
+ * The transport of one communicator over the MPI's point-to-point.
  *
  * Tags. MPI promises 15 bits, a key has 32, so the call's number is left out
  * and the message's may be cut short:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A network over the host MPI's own messages. */
+/* A network over the MPI's own messages. */
 #ifndef FS_TRANSPORT_MPI_H
 #define FS_TRANSPORT_MPI_H
 

@@ -3,11 +3,11 @@
  * How long may the summary exchange be left out (DESIGN: several small calls in
  * a row)?
  *
- * After STREAK calls in a row that summaries have sent to the host's algorithm,
+ * After STREAK calls in a row that summaries have sent to the native algorithm,
  * the next 8 calls go there unasked. Then one summary; if it finds the same, 16
  * calls, 32 and so on. Every rank counts the same calls, so nothing is said.
  *
- * The price: a large call among them runs on the host's algorithm. Ranks that
+ * The price: a large call among them runs on the native algorithm. Ranks that
  * see one say so in the next summary (missed), and from then on the streak has
  * to be twice as long: an application whose large calls come at intervals soon
  * has all of them served.
@@ -32,13 +32,13 @@ typedef struct fs_backoff {
 } fs_backoff_t;
 
 /* Does this call, in which this rank sends sent_bytes, go without? */
-static inline bool fs_backoff_skips(fs_backoff_t *quiet, uint64_t sent_bytes)
+static inline bool fs_backoff_skips(fs_backoff_t *backoff, uint64_t sent_bytes)
 {
-    if (quiet->left == 0) {
+    if (backoff->left == 0) {
         return false;
     }
-    --quiet->left;
-    quiet->missed |= sent_bytes > quiet->usual_bytes;
+    --backoff->left;
+    backoff->missed |= sent_bytes > backoff->usual_bytes;
     return true;
 }
 
@@ -51,7 +51,7 @@ typedef struct fs_backoff_seen {
 } fs_backoff_seen_t;
 
 /* After each summary. longest: calls in a row without one, at most; 0: none. */
-void fs_backoff_note(fs_backoff_t *quiet, uint32_t longest,
+void fs_backoff_note(fs_backoff_t *backoff, uint32_t longest,
                      const fs_backoff_seen_t *seen);
 
 #endif

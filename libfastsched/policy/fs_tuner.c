@@ -22,11 +22,11 @@ uint32_t fs_tuner_class(uint64_t inter_bytes, uint64_t mtm_milli)
     return log2_of(inter_bytes) * FS_TUNER_BANDS + band;
 }
 
-static void enter(fs_tuner_t      *guard, fs_tuner_class_t *class,
+static void enter(fs_tuner_t      *tuner, fs_tuner_class_t *class,
                   fs_tuner_state_t state)
 {
-    guard->n_gone_back -= class->state == FS_TUNER_STATE_NATIVE;
-    guard->n_gone_back += state == FS_TUNER_STATE_NATIVE;
+    tuner->n_gone_back -= class->state == FS_TUNER_STATE_NATIVE;
+    tuner->n_gone_back += state == FS_TUNER_STATE_NATIVE;
     class->state = (uint8_t)state;
     class->calls = 0;
     if (state == FS_TUNER_STATE_TRY) {
@@ -36,7 +36,7 @@ static void enter(fs_tuner_t      *guard, fs_tuner_class_t *class,
 }
 
 /* In state TRY, calls counted from 1. */
-static void try_out(fs_tuner_t          *guard, fs_tuner_class_t *class,
+static void try_out(fs_tuner_t          *tuner, fs_tuner_class_t *class,
                     fs_tuner_question_t *question)
 {
     question->waiting = true;
@@ -44,31 +44,31 @@ static void try_out(fs_tuner_t          *guard, fs_tuner_class_t *class,
         return;
     }
     ++class->n_probes;
-    ++guard->n_probes;
+    ++tuner->n_probes;
     question->turn    = FS_TUNER_PROBE;
-    question->warm_up = !guard->warmed_up;
-    guard->warmed_up  = true;
+    question->warm_up = !tuner->warmed_up;
+    tuner->warmed_up  = true;
 }
 
-fs_tuner_question_t fs_tuner_next(fs_tuner_t *guard, uint32_t of_class,
+fs_tuner_question_t fs_tuner_next(fs_tuner_t *tuner, uint32_t of_class,
                                   uint64_t bound)
 {
-    fs_tuner_class_t *class      = &guard->classes[of_class];
+    fs_tuner_class_t *class      = &tuner->classes[of_class];
     fs_tuner_question_t question = {FS_TUNER_OURS, of_class, bound, false,
                                     false};
 
     if (class->state != FS_TUNER_STATE_TRY &&
         class->calls >= FS_TUNER_RECHECK) {
-        enter(guard, class, FS_TUNER_STATE_TRY);
+        enter(tuner, class, FS_TUNER_STATE_TRY);
     }
     /* Times of looks may have got lost. */
     if (class->state == FS_TUNER_STATE_TRY && class->n_probes == N_PROBES) {
-        enter(guard, class, FS_TUNER_STATE_OURS);
+        enter(tuner, class, FS_TUNER_STATE_OURS);
     }
     ++class->calls;
     switch ((fs_tuner_state_t) class->state) {
     case FS_TUNER_STATE_TRY:
-        try_out(guard, class, &question);
+        try_out(tuner, class, &question);
         break;
     case FS_TUNER_STATE_OURS:
         break;
@@ -97,7 +97,7 @@ uint64_t fs_tuner_ours(const fs_tuner_class_t *class)
                           : fs_u64_min(ours[0], ours[1]);
 }
 
-static void judge(fs_tuner_t *guard, fs_tuner_class_t *class, bool warm_up)
+static void judge(fs_tuner_t *tuner, fs_tuner_class_t *class, bool warm_up)
 {
     uint64_t ours = fs_tuner_ours(class);
     bool     lost = clearly_above(ours, class->native);
@@ -108,11 +108,11 @@ static void judge(fs_tuner_t *guard, fs_tuner_class_t *class, bool warm_up)
     ++class->n_judged;
     class->n_lost += lost;
     if (class->n_lost == TO_JUDGE) {
-        enter(guard, class, FS_TUNER_STATE_NATIVE);
+        enter(tuner, class, FS_TUNER_STATE_NATIVE);
     } else if (clearly_above(class->native, ours)) {
-        enter(guard, class, FS_TUNER_STATE_OURS);
+        enter(tuner, class, FS_TUNER_STATE_OURS);
     } else if (class->n_judged == TO_JUDGE) {
-        enter(guard, class, FS_TUNER_STATE_OURS);
+        enter(tuner, class, FS_TUNER_STATE_OURS);
         class->calls = FS_TUNER_RECHECK - FS_TUNER_SOON;
     }
 }
@@ -125,10 +125,10 @@ static uint64_t price(uint64_t ns, uint64_t bound)
     return price > UINT64_MAX ? UINT64_MAX : fs_u64_max((uint64_t)price, 1);
 }
 
-void fs_tuner_update(fs_tuner_t *guard, const fs_tuner_question_t *question,
+void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
                      uint64_t run_ns, uint64_t extra_ns)
 {
-    fs_tuner_class_t *class = &guard->classes[question->of_class];
+    fs_tuner_class_t *class = &tuner->classes[question->of_class];
 
     if (!question->waiting || run_ns == 0) {
         return;
@@ -138,6 +138,6 @@ void fs_tuner_update(fs_tuner_t *guard, const fs_tuner_question_t *question,
         class->ours[0] = price(run_ns + extra_ns, question->bound);
     } else {
         class->native = price(run_ns, question->bound);
-        judge(guard, class, question->warm_up);
+        judge(tuner, class, question->warm_up);
     }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Do no harm: is the host's own algorithm faster than ours?
+ * Do no harm: is the native algorithm faster than ours?
  *
  * Calls fall into classes: bytes between servers and their skew (MTM), both by
- * powers of two. In each class a few calls are lent to the host's algorithm,
+ * powers of two. In each class a few calls are lent to the native algorithm,
  * and what they took is compared with ours just before:
  *
  *   TRY   ours, ours, a look at the host's; if it was not clearly slower,
@@ -39,8 +39,8 @@ enum {
 
 typedef enum fs_tuner_turn {
     FS_TUNER_OURS,
-    FS_TUNER_PROBE, /* the host's algorithm, to compare */
-    FS_TUNER_NATIVE /* the host's algorithm: it is faster */
+    FS_TUNER_PROBE, /* the native algorithm, to compare */
+    FS_TUNER_NATIVE /* the native algorithm: it is faster */
 } fs_tuner_turn_t;
 
 typedef enum fs_tuner_state {
@@ -84,13 +84,13 @@ uint32_t fs_tuner_class(uint64_t inter_bytes, uint64_t mtm_milli);
 uint64_t fs_tuner_ours(const fs_tuner_class_t *class);
 
 /* Whose turn is it? The call's lower bound, bytes per lane, 1 or more. */
-fs_tuner_question_t fs_tuner_next(fs_tuner_t *guard, uint32_t of_class,
+fs_tuner_question_t fs_tuner_next(fs_tuner_t *tuner, uint32_t of_class,
                                   uint64_t bound);
 
 /* What the call of a question took on the slowest rank, without and with all that
- * the host's algorithm would not need (summary). 0: nobody knows. Once for each
+ * the native algorithm would not need (summary). 0: nobody knows. Once for each
  * question, in the order of calls. */
-void fs_tuner_update(fs_tuner_t *guard, const fs_tuner_question_t *question,
+void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
                      uint64_t run_ns, uint64_t extra_ns);
 
 #endif

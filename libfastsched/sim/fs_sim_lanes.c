@@ -131,12 +131,12 @@ static fs_status_t add_moves(lanes_t *la, uint32_t u, uint32_t w,
 static fs_status_t add_tile(lanes_t *la, const uint64_t *rank_bytes, uint32_t u,
                             uint32_t w)
 {
-    fs_ports_t  nodes = fs_ports_one_each(la->topo);
+    fs_ports_t  ports = fs_ports_one_each(la->topo);
     fs_arena_t  arena = {0};
     fs_tile_t   tile;
     uint64_t    sum = 0;
     fs_status_t status =
-        fs_tile_of_matrix(la->topo, &nodes, rank_bytes, u, w, &arena, &tile);
+        fs_tile_of_matrix(la->topo, &ports, rank_bytes, u, w, &arena, &tile);
 
     if (status == FS_OK) {
         sum                              = sum_of_tile(&tile);

@@ -70,7 +70,7 @@ void fs_tool_params_options(fs_tool_params_args_t *args,
          .value = &args->plan.mtm_threshold_milli, 1000, 1000000},
         {FS_TOOL_BYTES, "min-bytes", "BYTES",
          "less between servers per rank, on average, is\n"
-         "left to the host MPI (",
+         "left to the MPI (",
          .value = &args->plan.min_bytes, 0, GIB},
     };
 

@@ -7,7 +7,7 @@
 #include "tools/fs_tool_traffic.h"
 
 /* The algorithm of the programs: the one fs_select() picks, but staged where
- * that is the host MPI's own. */
+ * that is the MPI's own. */
 fs_alg_t fs_tool_program_alg(const fs_tool_traffic_t *traffic,
                              const fs_plan_params_t  *params);
 

@@ -40,18 +40,18 @@ fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
     char        reason[400];
     fs_status_t status;
 
-    if (wrapper->params.nodes[0] == '\0') {
+    if (wrapper->params.servers[0] == '\0') {
         return FS_OK;
     }
     wrapper->world_server = calloc(n_ranks, sizeof(*wrapper->world_server));
     if (wrapper->world_server == NULL) {
-        snprintf(why, why_len, "nodes: out of memory");
+        snprintf(why, why_len, "servers: out of memory");
         return FS_ERR_NOMEM;
     }
-    status = fs_topo_parse(wrapper->params.nodes, n_ranks,
+    status = fs_topo_parse(wrapper->params.servers, n_ranks,
                            wrapper->world_server, reason, sizeof(reason));
     if (status != FS_OK) {
-        snprintf(why, why_len, "nodes: %s", reason);
+        snprintf(why, why_len, "servers: %s", reason);
     }
     return status;
 }

@@ -33,7 +33,7 @@ typedef struct fs_wrapper {
     bool        declined;  /**< some communicator is left to the MPI, as said */
 
     fs_params_t     params;
-    uint32_t       *world_server; /**< parameter nodes; NULL: ask the MPI */
+    uint32_t       *world_server; /**< parameter servers; NULL: ask the MPI */
     fs_net_t       *net;
     fs_status_t     net_status;  /**< of making it */
     char            no_net[256]; /**< why it could not be made */
@@ -184,7 +184,7 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
 
 /**
  * The end of a communicator; more than once is fine. Tells its sums (parameter
- * stats) and what the guard has decided (verbose).
+ * stats) and what the tuner has decided (verbose).
  *
  * @param[in] together  All ranks are here: with parameter stats collective, and
  *                      one rank tells the sums of all. Else each tells its own.

@@ -34,7 +34,7 @@ digest() {
 # NP NODES SIZE
 compare() {
     transform without "$1" "$3" --mca coll_fast_verbose 1 &&
-        transform with "$1" "$3" --mca coll fast --mca coll_fast_nodes "$2" \
+        transform with "$1" "$3" --mca coll fast --mca coll_fast_servers "$2" \
             --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 \
             --mca coll_fast_verbose 1 || return
     [ "$(staged without)" = 0 ] || { echo 'without fast: staged' && return 1; }

@@ -49,7 +49,7 @@ staged() {
 }
 
 run without
-run with --mca coll fast --mca coll_fast_nodes 2x2 \
+run with --mca coll fast --mca coll_fast_servers 2x2 \
     --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0
 
 steps=$(wc -l <"$scratch/with.thermo")

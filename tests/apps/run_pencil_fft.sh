@@ -64,14 +64,14 @@ if command -v mpifort.openmpi >/dev/null &&
     mpifort.openmpi -O1 -o "$scratch/ompi" "$here/pencil_fft.f90" || exit 1
     set -- mpirun.openmpi --oversubscribe --allow-run-as-root -np 12
     run 'Open MPI' "$@" "$scratch/ompi"
-    run 'Open MPI, fast' "$@" --mca coll fast --mca coll_fast_nodes $nodes \
+    run 'Open MPI, fast' "$@" --mca coll fast --mca coll_fast_servers $nodes \
         --mca coll_fast_verbose 1 --mca coll_fast_algorithm staged "$scratch/ompi"
     served
 fi
 if command -v mpifort.mpich >/dev/null && [ -e "$library" ]; then
     mpifort.mpich -O1 -w -o "$scratch/mpich" "$here/pencil_fft.f90" || exit 1
     run 'MPICH' mpiexec.mpich -n 12 "$scratch/mpich"
-    run 'MPICH, fast' env FASTSCHED_NODES=$nodes FASTSCHED_VERBOSE=1 \
+    run 'MPICH, fast' env FASTSCHED_SERVERS=$nodes FASTSCHED_VERBOSE=1 \
         FASTSCHED_ALGORITHM=staged mpich-fast mpiexec.mpich -n 12 "$scratch/mpich"
     served
 fi

@@ -255,7 +255,7 @@ servers          4, lanes 1, ranks 4
 between servers  44 bytes (44 B)
 inside servers   0 bytes (0 B)
 MTM              1.181
-algorithm        host (below min_bytes)
+algorithm        native (below min_bytes)
 balance          minmove; 0.0% of the bytes gathered, 0.0% redistributed
 decompose        spreadout, 3 stages, found in - us
 without balance  13 bytes at least (13 B)
@@ -289,7 +289,7 @@ cat >golden.json <<'END'
 {
   "servers": 4,
   "lanes": 1,
-  "algorithm": "host",
+  "algorithm": "native",
   "balance": "minmove",
   "decompose": "spreadout",
   "mtm": 1.181,

@@ -228,7 +228,7 @@ run_jobs() {
     for np in 4 8; do
         for pattern in balanced zipf:0.8; do
             echo "$np ranks, $pattern ..." >&2
-            nodes="--mca coll_fast_nodes 2x$((np / 2))"
+            nodes="--mca coll_fast_servers 2x$((np / 2))"
             # shellcheck disable=SC2086
             {
                 cell host-mpi MUST $np $pattern host - --mca coll '^fast'
@@ -247,7 +247,7 @@ run_jobs() {
 has_gpu() {
     link_driver
     # shellcheck disable=SC2086
-    mpi 2 $fast --mca coll_fast_nodes 2x1 -- -d cuda -m 8:8 -i 1 -x 0 >"$logs/gpu" 2>&1
+    mpi 2 $fast --mca coll_fast_servers 2x1 -- -d cuda -m 8:8 -i 1 -x 0 >"$logs/gpu" 2>&1
     status=$?
     if hung $status; then
         failed=1
@@ -281,7 +281,7 @@ find_transports() {
 
 try_straight() {
     # shellcheck disable=SC2086
-    mpi 4 $fast $straight --mca coll_fast_nodes 2x2 -- -d cuda -m 1m:1m -i 1 -x 0 -c
+    mpi 4 $fast $straight --mca coll_fast_servers 2x2 -- -d cuda -m 1m:1m -i 1 -x 0 -c
 }
 
 # ---- report ----

@@ -73,7 +73,7 @@ def verdict(line, gain):
         missed.append(f"{gain:.2f}x < {gain_goal(line)}x")
     if (line["peak_staging"] or 0) > STAGING_BYTES:
         missed.append("staging > 64 MiB")
-    if line["algorithm"] == "host":
+    if line["algorithm"] == "native":
         missed.append("fast left it to the host")
     if missed:
         return "no: " + ", ".join(missed)

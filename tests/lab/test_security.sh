@@ -48,9 +48,9 @@ job() {
     : >"$work/why"
     if [[ $mpi == ompi ]]; then
         set -- --mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 --mca coll_fast_stats 1 \
-            --mca coll_fast_guard 0 "$@"
+            --mca coll_fast_tuner 0 "$@"
     else
-        set -- -x FASTSCHED_ALGORITHM=staged -x FASTSCHED_MIN_BYTES=0 -x FASTSCHED_STATS=1 -x FASTSCHED_GUARD=0 "$@"
+        set -- -x FASTSCHED_ALGORITHM=staged -x FASTSCHED_MIN_BYTES=0 -x FASTSCHED_STATS=1 -x FASTSCHED_TUNER=0 "$@"
     fi
     "$lab" run --name "$name" --mpi "$mpi" --timeout 60 "$@" >"$work/output" 2>&1 </dev/null
 }

@@ -95,7 +95,7 @@ case_of 'chunk=abc does not matter where fast is not used' not_used
 # ---- counts that disagree ----
 
 always='--mca coll fast --mca coll_fast_algorithm staged
-    --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 2x2'
+    --mca coll_fast_min_bytes 0 --mca coll_fast_servers 2x2'
 pair='rank 0 sends 1007 bytes to rank 1, which expects 1000'
 
 checked_returns() {
@@ -121,7 +121,7 @@ unchecked() {
     # shellcheck disable=SC2086
     job -np 4 $always --mca coll_fast_verbose 1 "$program" "$1" --return &&
         ends_well && said 0 'WRONG' && said 4 'mpi_mismatch: rank' &&
-        said 1 'host (send and receive counts differ, see check)'
+        said 1 'native (send and receive counts differ, see check)'
 }
 
 case_of 'no check, a rank sends more: left to the MPI' unchecked --more
@@ -139,7 +139,7 @@ exec "$@"
 EOF
 chmod +x "$wrapper"
 
-# RANK NAME VALUE TEXT: message, the host's algorithm, the right data.
+# RANK NAME VALUE TEXT: message, the native algorithm, the right data.
 differs() {
     # shellcheck disable=SC2086
     job -np 4 $always "$wrapper" "$1" "$(variable "$2")" "$3" \

@@ -146,7 +146,7 @@ served_on_device() {
     served_on_device staged 4 2x2 $mpi
     report 'on a device, two threads' job 4 2x2 any --mca coll fast $device \
         --mca coll_fast_min_bytes 0 -- --device --threads
-    report 'on a device, one host' job 4 '' host --mca coll fast $device -- \
+    report 'on a device, one host' job 4 '' native --mca coll fast $device -- \
         $touched
     report 'on a device, guard and skip' job 4 2x2 any --mca coll fast $device \
         --mca coll_fast_min_bytes 1k -- $touched
@@ -201,10 +201,10 @@ always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
 
 # ---- what is left to the MPI's own algorithm ----
 
-report 'algorithm off' job 4 2x2 host --mca coll fast \
+report 'algorithm off' job 4 2x2 native --mca coll fast \
     --mca coll_fast_algorithm off
-report 'one host, nothing said about nodes' job 4 '' host --mca coll fast
-report 'small calls' job 4 2x2 host --mca coll fast -- ragged ints split
+report 'one host, nothing said about nodes' job 4 '' native --mca coll fast
+report 'small calls' job 4 2x2 native --mca coll fast -- ragged ints split
 
 # ---- now ours, now the MPI's, by guard and skip: always right ----
 
@@ -260,7 +260,7 @@ says() {
 # shellcheck disable=SC2086
 report 'verbose: a line per call' says $always
 report 'algorithm auto, above min_bytes' says --mca coll_fast_min_bytes 1 \
-    --mca coll_fast_guard 0
+    --mca coll_fast_tuner 0
 
 # One line for all ranks. Peak staging of every rank is within the limit, which
 # is what is tested.

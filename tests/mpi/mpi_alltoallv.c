@@ -6,7 +6,7 @@
  *   mpirun -np 4 ... mpi_alltoallv [OPTION...] [CASE...]
  *     --list             print the names of all cases; those that run only
  *                        when they are named come last
- *     --expect WHO       staged, pipe2d, direct, host, absent: what must serve
+ *     --expect WHO       staged, pipe2d, direct, native, absent: what must serve
  *                        the calls, by the performance variables of the
  *                        component; without, nobody looks
  *     --nodes SPEC       what the component was told about servers
@@ -51,7 +51,7 @@ static void usage(const char *problem)
 
 static void read_expect(const char *word)
 {
-    static const char *const words[] = {"any",    "host",   "absent",
+    static const char *const words[] = {"any",    "native", "absent",
                                         "staged", "pipe2d", "direct"};
 
     for (int k = 0; k < 6; ++k) {
@@ -61,7 +61,7 @@ static void read_expect(const char *word)
             return;
         }
     }
-    usage("--expect wants any, host, absent, staged, pipe2d or direct");
+    usage("--expect wants any, native, absent, staged, pipe2d or direct");
 }
 
 /* Returns 1 if the value was used. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who serves a network while its process is elsewhere? Four ranks, two to a
- * server (parameter nodes), plain MPI-3.
+ * server (parameter servers), plain MPI-3.
  *
  *   mpi_progress leave   MPI_Alltoallv, MPI_Barrier: a rank whose messages are
  *                        sent leaves, and the receiver is still busy

@@ -36,7 +36,7 @@ job() {
     0,2x2,* | 0,1+3+4,*) set -- $every ;;
     0,*) set -- $light ;;
     esac
-    [ -z "$nodes" ] || options="$options --mca coll_fast_nodes $nodes"
+    [ -z "$nodes" ] || options="$options --mca coll_fast_servers $nodes"
     # shellcheck disable=SC2086 # options have no blanks
     any_run -np "$np" $options "$program" --nodes "$nodes" --expect "$expect" "$@"
 }
@@ -77,7 +77,7 @@ many() {
     [ "$lines" = "$wanted" ] || { echo "$lines times not used" && return 1; }
 }
 
-nodes='--mca coll_fast_nodes 2x1'
+nodes='--mca coll_fast_servers 2x1'
 # shellcheck disable=SC2086
 {
     report '1,900 communicators' many 0 $nodes -- 1900
@@ -105,7 +105,7 @@ chosen() {
         shift
     done
     # shellcheck disable=SC2086
-    env $settings FASTSCHED_NODES=2x2 FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged \
+    env $settings FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged \
         timeout --kill-after=5 "$limit" "$mpiexec" -n 4 "$program" --nodes 2x2 \
         --expect "$2" $few </dev/null
 }
@@ -130,7 +130,7 @@ choice -- absent
 
 launched() {
     # shellcheck disable=SC2086
-    FASTSCHED_NODES=2x2 FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged \
+    FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged \
         timeout --kill-after=5 "$limit" "$@" "$program" --nodes 2x2 \
         --expect staged $few </dev/null
 }

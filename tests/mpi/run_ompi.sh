@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # mpi_alltoallv under Open MPI on one host, which plays several servers
-# (parameter nodes). One line per run.
+# (parameter servers). One line per run.
 #
 #   run_ompi.sh [BUILD-DIRECTORY]
 set -u
@@ -20,7 +20,7 @@ job() {
     done
     [ $# = 0 ] || shift
     # shellcheck disable=SC2086 # options have no blanks
-    mpi_run -np "$np" --mca coll_fast_nodes "$nodes" $mca "$program" \
+    mpi_run -np "$np" --mca coll_fast_servers "$nodes" $mca "$program" \
         --nodes "$nodes" --expect "$expect" "$@"
 }
 
@@ -69,7 +69,7 @@ fi
 
 # Installed, and nobody asked for it: not a call, not a word.
 not_named() {
-    mpi_run -np 4 "$@" --mca coll_fast_verbose 1 --mca coll_fast_nodes 2x2 \
+    mpi_run -np 4 "$@" --mca coll_fast_verbose 1 --mca coll_fast_servers 2x2 \
         "$program" --expect absent ragged split
     status=$?
     ! grep 'coll fast:' "$scratch/out" && [ $status = 0 ]

@@ -55,7 +55,7 @@ check() {
     rm -f "$scratch"/memcheck.*
     start=$(date +%s)
     # shellcheck disable=SC2086 # options have no blanks
-    mpi_run -np 4 --mca coll fast --mca coll_fast_nodes 2x2 \
+    mpi_run -np 4 --mca coll fast --mca coll_fast_servers 2x2 \
         --mca coll_fast_staging_limit 1m $mca -x UCX_HANDLE_ERRORS=none \
         valgrind --leak-check=full --keep-debuginfo=yes --num-callers=40 \
         $supp --log-file="$scratch/memcheck.%p" \

@@ -35,8 +35,8 @@ row() {
     k=0
     while [ $k -lt "$runs" ]; do
         once "$1" >>"$scratch/without"
-        once "$1" --mca coll fast --mca coll_fast_nodes "$2" >>"$scratch/with"
-        once "$1" --mca coll fast --mca coll_fast_nodes "$2" \
+        once "$1" --mca coll fast --mca coll_fast_servers "$2" >>"$scratch/with"
+        once "$1" --mca coll fast --mca coll_fast_servers "$2" \
             --mca coll_fast_skip 0 >>"$scratch/asked"
         k=$((k + 1))
     done

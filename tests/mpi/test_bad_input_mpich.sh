@@ -41,7 +41,7 @@ choice='MPICH_ALLTOALLV_INTRA_ALGORITHM FASTSCHED_ALLTOALLV'
 # NP RANKS VARIABLES RANK: the line names RANK.
 not_on_all() {
     # shellcheck disable=SC2086
-    job -np "$1" $always --mca coll_fast_nodes 2x$(($1 / 2)) "$without" "$2" "$3" \
+    job -np "$1" $always --mca coll_fast_servers 2x$(($1 / 2)) "$without" "$2" "$3" \
         "$program" --none && ends_well &&
         said "$1" ': ok' &&
         said 1 "coll fast: not used: rank $4 runs without this version"
@@ -75,7 +75,7 @@ fi
 # Where each of MPICH's nodes is a server, and there is one.
 one_server() {
     job -np 2 --mca coll fast --mca coll_fast_verbose 1 "$program" --none &&
-        ends_well && said 2 ': ok' && said 1 'call 1: host (one server)' &&
+        ends_well && said 2 ': ok' && said 1 'call 1: native (one server)' &&
         said 1 'summary: not used: no call on ranks of several servers'
 }
 

@@ -18,7 +18,7 @@ bench_with() {
     drivers=$1
     shift
     mpi_run -np 4 --mca coll fast --mca coll_fast_algorithm staged \
-        --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 2x2 \
+        --mca coll_fast_min_bytes 0 --mca coll_fast_servers 2x2 \
         -x LD_LIBRARY_PATH="$drivers:${LD_LIBRARY_PATH-}" "$bench" \
         --nodes 2x2 -i 2 -x 1 "$@" >"$scratch/out" 2>&1
     status=$?

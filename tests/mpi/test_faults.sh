@@ -44,7 +44,7 @@ job() {
     looker=$!
     # shellcheck disable=SC2086 # options have no blanks
     any_run -np 8 --mca coll fast --mca coll_fast_algorithm staged \
-        --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 4x2 $mca \
+        --mca coll_fast_min_bytes 0 --mca coll_fast_servers 4x2 $mca \
         "$fault" "$@" >"$scratch/out" 2>&1
     status=$?
     kill $looker 2>/dev/null
@@ -164,7 +164,7 @@ served() {
     what=$1
     shift
     any_run -np 4 --mca coll fast --mca coll_fast_algorithm staged \
-        --mca coll_fast_min_bytes 0 --mca coll_fast_nodes 2x2 "$@" \
+        --mca coll_fast_min_bytes 0 --mca coll_fast_servers 2x2 "$@" \
         "${program%/*}/mpi_progress" "$what" >"$scratch/out" 2>&1
     status=$?
     ends_well && said 4 4 ': ok' && nothing_left

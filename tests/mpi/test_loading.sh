@@ -16,7 +16,7 @@ names=$build/tests/mpi/libtake_names.so
 
 # OPTION...: four ranks that exchange and check bytes.
 job() {
-    any_run -np 4 --mca coll_fast_nodes 2x2 --mca coll_fast_min_bytes 0 "$@" \
+    any_run -np 4 --mca coll_fast_servers 2x2 --mca coll_fast_min_bytes 0 "$@" \
         "$program" --none >"$scratch/out" 2>&1
     status=$?
     ends_well && said 4 ': ok'

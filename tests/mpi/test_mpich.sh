@@ -40,7 +40,7 @@ summary_is() {
     return 1
 }
 
-fast='--mca coll fast --mca coll_fast_nodes 2x2 --mca coll_fast_verbose 1
+fast='--mca coll fast --mca coll_fast_servers 2x2 --mca coll_fast_verbose 1
     --mca coll_fast_min_bytes 0 --mca coll_fast_algorithm staged'
 
 # ---- Fortran ----

@@ -54,7 +54,7 @@ by_rules() {
     expect=$1
     shift
     # shellcheck disable=SC2086
-    job 4 "$rules" FASTSCHED_NODES=2x2 FASTSCHED_MIN_BYTES=0 "$@" -- \
+    job 4 "$rules" FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0 "$@" -- \
         "$program" --nodes 2x2 --expect "$expect" ragged zero split in-place &&
         ends_well
 }
@@ -82,7 +82,7 @@ another_library() {
 
 # Ranks 2 and 3 do not find it. PROGRAM...
 on_two_of_four() {
-    settings="$chosen FASTSCHED_NODES=2x2 FASTSCHED_MIN_BYTES=0"
+    settings="$chosen FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0"
     # shellcheck disable=SC2086
     job 2 $settings -- "$@" : -n 2 \
         -env MPICH_ALLTOALLV_FAST_LIBRARY /nowhere/lib.so "$@" && ends_well &&
@@ -96,7 +96,7 @@ missing_on_some() {
 
 # Then it stands before MPICH, and MPICH does not see the choice.
 preloaded() {
-    job 4 $chosen LD_PRELOAD="$library" FASTSCHED_NODES=2x2 \
+    job 4 $chosen LD_PRELOAD="$library" FASTSCHED_SERVERS=2x2 \
         FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged -- \
         "$program" --nodes 2x2 --expect staged ragged zero && ends_well
 }

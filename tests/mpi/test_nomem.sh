@@ -22,7 +22,7 @@ preload=$build/tests/mpi/libfail_alloc.so
 nomem() {
     least=$1 errors=$2
     shift 2
-    any_run -np 3 --mca coll fast --mca coll_fast_nodes 2+1 \
+    any_run -np 3 --mca coll fast --mca coll_fast_servers 2+1 \
         --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 "$@" \
         -x LD_PRELOAD="$preload" "$program" >"$scratch/out" 2>&1
     status=$?

@@ -22,7 +22,7 @@ any_run -np 2 "$program" >"$scratch/out" 2>&1 || {
 
 spawns() {
     any_run -np 2 --mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 \
-        --mca coll_fast_nodes 2x1 --mca coll_fast_trace "$traces" "$program" >"$scratch/out" 2>&1
+        --mca coll_fast_servers 2x1 --mca coll_fast_trace "$traces" "$program" >"$scratch/out" 2>&1
     status=$?
     ends_well && said 4 ': wrong 0'
 }

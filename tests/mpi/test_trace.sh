@@ -29,7 +29,7 @@ report() {
 job() {
     np=$1 nodes=$2
     shift 2
-    mpi_run -np "$np" --mca coll fast --mca coll_fast_nodes "$nodes" \
+    mpi_run -np "$np" --mca coll fast --mca coll_fast_servers "$nodes" \
         --mca coll_fast_min_bytes 0 "$@"
 }
 

@@ -35,7 +35,7 @@ EOF2
 chmod +x "$with"
 
 always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0
-    --mca coll_fast_nodes 2x2'
+    --mca coll_fast_servers 2x2'
 raised="$always --mca coll_fast_priority 90"
 named="$always --mca coll fast"
 

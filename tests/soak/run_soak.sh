@@ -56,7 +56,7 @@ job() {
         "$lab" run --name "$name" --mpi ompi --timeout $limit "$@" -- \
             "$program" --calls "$calls" --seed "$seed" --sound $sound </dev/null
     else
-        any_run -np 4 --mca coll_fast_nodes 2x2 "$@" \
+        any_run -np 4 --mca coll_fast_servers 2x2 "$@" \
             "$program" --calls "$calls" --seed "$seed" --sound $sound \
             --device $on_device
     fi

@@ -75,7 +75,7 @@ static void print_servers(dice_t *dice)
 {
     uint32_t n_ranks = FEWEST_RANKS + roll(dice, MOST_RANKS - FEWEST_RANKS + 1);
 
-    printf("-np %u --mca coll_fast_nodes ", n_ranks);
+    printf("-np %u --mca coll_fast_servers ", n_ranks);
     if (roll(dice, 2) == 0) {
         print_sizes(dice, n_ranks);
     } else {
@@ -115,7 +115,7 @@ void job_print(void)
     print_param("min_bytes", PICK("0", "1k", "20k"));
     print_param("mtm_threshold", PICK("1", "2.2", "1000"));
     print_param("calibrate", PICK("0", "1"));
-    print_param("guard", PICK("0", "1"));
+    print_param("tuner", PICK("0", "1"));
     print_param("skip", PICK("0", "4", "64"));
     print_param("check", PICK("0", "0", "0", "1"));
     print_param("plan_cache", PICK("0", "20k", "16m"));

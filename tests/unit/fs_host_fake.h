@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host MPI inside one process: a gather, and point-to-point messages that
+ * A MPI inside one process: a gather, and point-to-point messages that
  * match as MPI says, in the order in which they were posted, and end in any
  * order and as late as chance will have it. A message's bytes leave at once or
  * are fetched when it is received; a posted receive buffer is full of rubbish

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A host MPI whose ranks are threads: a barrier, a board, a loop for a net. */
+/* A MPI whose ranks are threads: a barrier, a board, a loop for a net. */
 #ifndef FS_TEST_HOST_H
 #define FS_TEST_HOST_H
 

@@ -17,7 +17,7 @@
 
 enum { N_RANKS = 6, WHY = 256, MAX_CALLS = 200 };
 
-/* The host MPI: a barrier and a board on which all write. */
+/* The MPI: a barrier and a board on which all write. */
 typedef struct world {
     pthread_barrier_t barrier;
     char             *board;
@@ -25,7 +25,7 @@ typedef struct world {
 } world_t;
 
 typedef struct rank {
-    world_t      *world;
+    world_t     *world;
     uint32_t     rank;
     bool         no_net;
     fs_params_t  params;
@@ -281,7 +281,7 @@ static void *live(void *arg)
 /* ---- a world of six ranks on three servers ---- */
 
 static world_t world;
-static rank_t ranks[N_RANKS];
+static rank_t  ranks[N_RANKS];
 
 /* As counts say, also where they disagree. */
 static void host_alltoallv(rank_t *me)
@@ -302,7 +302,7 @@ static void set_up(void)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         rank_t *me = &ranks[r];
 
-        me->world       = &world;
+        me->world        = &world;
         me->rank         = r;
         me->server_label = r % 3;
         me->n_calls      = 1;
@@ -589,7 +589,7 @@ static void scale(rank_t *me, uint64_t bytes)
 
 START_TEST(same_counts_same_plan)
 {
-    SET(guard, 0);
+    SET(tuner, 0);
     live_on(5, NULL);
     ck_assert_uint_eq(ranks[0].stats.cache_hits, 4);
     all_said(", plan kept");
@@ -602,7 +602,7 @@ static void only_we_can(rank_t *me, int k)
     me->consent = FS_CONSENT_OURS;
 }
 
-START_TEST(the_guard_does_not_look_where_the_host_cannot_read)
+START_TEST(no_probe_where_the_native_algorithm_cannot_read)
 {
     live_on(10, only_we_can);
     for (int k = 0; k < 10; ++k) {
@@ -619,7 +619,7 @@ static void two_in_turn(rank_t *me, int k)
 
 START_TEST(two_plans_in_turn)
 {
-    SET(guard, 0);
+    SET(tuner, 0);
     live_on(10, two_in_turn);
     ck_assert_uint_eq(ranks[0].stats.cache_hits, 8);
 }
@@ -627,7 +627,7 @@ END_TEST
 
 START_TEST(no_cache)
 {
-    SET(guard, 0);
+    SET(tuner, 0);
     SET(plan_cache, 0);
     live_on(4, NULL);
     ck_assert_uint_eq(ranks[0].stats.cache_hits, 0);
@@ -646,7 +646,7 @@ static void one_byte_moves(rank_t *me, int k)
 
 START_TEST(one_byte_makes_another_plan)
 {
-    SET(guard, 0);
+    SET(tuner, 0);
     live_on(3, one_byte_moves);
     ck_assert_uint_eq(ranks[0].stats.cache_hits, 1);
 }
@@ -660,7 +660,7 @@ static void one_packs(rank_t *me, int k)
 
 START_TEST(one_layout_makes_another_plan)
 {
-    SET(guard, 0);
+    SET(tuner, 0);
     live_on(4, one_packs);
     ck_assert_uint_eq(ranks[0].stats.cache_hits, 2);
 }
@@ -679,7 +679,7 @@ START_TEST(known_calls_get_memory_where_they_need_it)
     fs_test_device_load("accel/libcuda.so.1");
     accel = fs_accel_create();
     ck_assert_ptr_nonnull(accel);
-    SET(guard, 0);
+    SET(tuner, 0);
     live_on(4, moves_to_a_device);
     ck_assert_uint_eq(ranks[0].stats.cache_hits, 3);
     for (int k = 0; k < 4; ++k) {
@@ -728,7 +728,7 @@ static void consents_again(rank_t *me, int k)
 
 START_TEST(a_refusal_is_for_one_call)
 {
-    SET(guard, 0);
+    SET(tuner, 0);
     live_on(5, consents_again);
     ck_assert_int_eq(ranks[0].algs[1], FS_ALG_NATIVE);
     ck_assert_int_eq(ranks[0].algs[3], FS_ALG_STAGED);
@@ -738,7 +738,7 @@ END_TEST
 
 START_TEST(cannot_prepare_a_known_call)
 {
-    SET(guard, 0);
+    SET(tuner, 0);
     live_on(5, prepares_and_fails);
     for (int k = 0; k < 5; ++k) {
         ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_NATIVE, k == 2);
@@ -758,7 +758,7 @@ START_TEST(small_calls_in_a_row)
 {
     int n_native = 0;
 
-    SET(guard, 0);
+    SET(tuner, 0);
     SET(skip, 32);
     SET(plan_cache, 0);
     live_on(180, small_then_large);
@@ -790,7 +790,7 @@ START_TEST(missed_calls_are_told)
 {
     int n_native = 0;
 
-    SET(guard, 0);
+    SET(tuner, 0);
     live_on(180, one_sends_much);
     for (int k = 8; k < 180; k += 9) {
         n_native += ranks[0].algs[k] == FS_ALG_NATIVE;
@@ -814,11 +814,11 @@ START_TEST(skipped_calls_are_told)
     SET(verbose, 1);
     live_on(12, all_small);
     ck_assert_uint_eq(ranks[0].stats.skipped, 4);
-    all_said("COMM call 12: host (summary skipped, parameter skip), 0.");
+    all_said("COMM call 12: native (summary skipped, parameter skip), 0.");
 }
 END_TEST
 
-/* Whatever the guard finds here, all ranks find it. */
+/* Whatever the tuner finds here, all ranks find it. */
 static void three_classes(rank_t *me, int k)
 {
     scale(me, UINT64_C(500) << (k % 3 * 2));
@@ -848,7 +848,7 @@ static void few_and_many_bytes(rank_t *me, int k)
  * the same, and plans are made anew. */
 START_TEST(stage_cost_is_measured)
 {
-    SET(guard, 0);
+    SET(tuner, 0);
     SET(min_bytes, 0);
     SET(stage_cost, 200);
     live_on(20, few_and_many_bytes);
@@ -858,7 +858,7 @@ START_TEST(stage_cost_is_measured)
 }
 END_TEST
 
-START_TEST(guard_leaves_the_forced_alone)
+START_TEST(the_tuner_leaves_the_forced_alone)
 {
     SET(algorithm, FS_ALG_DIRECT);
     live_on(12, NULL);
@@ -1039,7 +1039,7 @@ int main(void)
     tcase_add_test(tcase, check_names_the_pair);
     tcase_add_test(tcase, one_rank_has_what_only_the_mpi_can_read);
     tcase_add_test(tcase, one_rank_has_what_the_host_cannot_read);
-    tcase_add_test(tcase, the_guard_does_not_look_where_the_host_cannot_read);
+    tcase_add_test(tcase, no_probe_where_the_native_algorithm_cannot_read);
     tcase_add_test(tcase, one_rank_has_what_nobody_can_read);
     tcase_add_test(tcase, a_refusal_is_for_one_call);
     tcase_add_test(tcase, same_counts_same_plan);
@@ -1055,7 +1055,7 @@ int main(void)
     tcase_add_test(tcase, skip_is_off);
     tcase_add_test(tcase, skipped_calls_are_told);
     tcase_add_test(tcase, tuner_probes);
-    tcase_add_test(tcase, guard_leaves_the_forced_alone);
+    tcase_add_test(tcase, the_tuner_leaves_the_forced_alone);
     tcase_add_test(tcase, stage_cost_is_measured);
     tcase_add_test(tcase, late_rank_is_no_error);
     tcase_add_test(tcase, silence_is_an_error);

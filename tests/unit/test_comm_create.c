@@ -223,7 +223,7 @@ START_TEST(lanes_follow_nics)
         give_nics(r, by_number[_i].n_nics);
         ranks[r].params.lanes = by_number[_i].lanes;
         if (by_number[_i].nodes) {
-            strcpy(ranks[r].params.nodes, "3+3+1");
+            strcpy(ranks[r].params.servers, "3+3+1");
         }
     }
     lanes_are(by_number[_i].want);

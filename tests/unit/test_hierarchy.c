@@ -29,7 +29,7 @@ static uint64_t *between_servers(const fs_topo_t *topo, const uint64_t *counts)
 static uint64_t *balanced_matrix(const fs_topo_t *topo, const uint64_t *counts)
 {
     uint32_t   n = fs_topo_n_ranks(topo), servers = fs_topo_n_servers(topo);
-    fs_ports_t nodes = fs_ports_one_each(topo);
+    fs_ports_t ports = fs_ports_one_each(topo);
     uint64_t  *sent  = fs_test_alloc((size_t)n * n, sizeof(*sent));
 
     for (uint32_t k = 0; k < servers * servers; ++k) {
@@ -41,7 +41,7 @@ static uint64_t *balanced_matrix(const fs_topo_t *topo, const uint64_t *counts)
         if (u == w) {
             continue;
         }
-        MUST(fs_tile_of_matrix(topo, &nodes, counts, u, w, &arena, &tile) ==
+        MUST(fs_tile_of_matrix(topo, &ports, counts, u, w, &arena, &tile) ==
              FS_OK);
         MUST(fs_balance_tile(FS_BALANCE_ROWCOL, &tile, &arena, &streams) ==
              FS_OK);

@@ -27,13 +27,13 @@ typedef struct field {
 /* In the order of the manual. */
 static const field_t fields[] = {
     FIELD(algorithm),     FIELD(verbose),        FIELD(stats),
-    FIELD(trace),         FIELD(check),          FIELD(nodes),
+    FIELD(trace),         FIELD(check),          FIELD(servers),
     FIELD(rate),          FIELD(watchdog),       FIELD(min_bytes),
     FIELD(mtm_threshold), FIELD(lanes),          FIELD(nics),
     FIELD(chunk),         FIELD(window),         FIELD(staging_limit),
     FIELD(transport),     FIELD(tcp_sndbuf),     FIELD(accel),
     FIELD(accel_direct),  FIELD(accel_fallback), FIELD(stage_cost),
-    FIELD(calibrate),     FIELD(guard),          FIELD(skip),
+    FIELD(calibrate),     FIELD(tuner),          FIELD(skip),
     FIELD(plan_cache),    FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
@@ -145,7 +145,7 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.min_bytes, 64 * KIB);
     ck_assert_uint_eq(params.lanes, 0);
     ck_assert_uint_eq(params.nics, 0);
-    ck_assert_str_eq(params.nodes, "");
+    ck_assert_str_eq(params.servers, "");
     ck_assert_uint_eq(params.chunk, 64 * KIB);
     ck_assert_uint_eq(params.window, 8);
     ck_assert_uint_eq(params.staging_limit, 64 * MIB);
@@ -153,7 +153,7 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.decompose, FS_DECOMPOSE_AUTO);
     ck_assert_uint_eq(params.stage_cost, 64 * KIB);
     ck_assert_uint_eq(params.calibrate, 1);
-    ck_assert_uint_eq(params.guard, 1);
+    ck_assert_uint_eq(params.tuner, 1);
     ck_assert_uint_eq(params.skip, 64);
     ck_assert_uint_eq(params.plan_cache, 16 * MIB);
     ck_assert_uint_eq(params.check, 0);
@@ -189,8 +189,8 @@ static const struct {
     {"stage_cost", "1g", GIB},
     {"calibrate", "0", 0},
     {"calibrate", "1", 1},
-    {"guard", "0", 0},
-    {"guard", "1", 1},
+    {"tuner", "0", 0},
+    {"tuner", "1", 1},
     {"skip", "0", 0},
     {"skip", "4096", 4096},
     {"plan_cache", "0", 0},
@@ -276,17 +276,17 @@ START_TEST(texts_are_kept)
 
     memset(longest, '1', sizeof(longest) - 1);
     fs_params_init(&params);
-    set(&params, "nodes", "4+4+2+1");
-    ck_assert_str_eq(params.nodes, "4+4+2+1");
-    set(&params, "nodes", longest);
-    ck_assert_str_eq(params.nodes, longest);
+    set(&params, "servers", "4+4+2+1");
+    ck_assert_str_eq(params.servers, "4+4+2+1");
+    set(&params, "servers", longest);
+    ck_assert_str_eq(params.servers, longest);
     /* Nothing of the long text stays behind: the digest sees all of it. */
-    set(&params, "nodes", "4x4");
+    set(&params, "servers", "4x4");
     fs_params_init(&short_one);
-    set(&short_one, "nodes", "4x4");
+    set(&short_one, "servers", "4x4");
     ck_assert(memcmp(&params, &short_one, sizeof(params)) == 0);
-    set(&params, "nodes", "");
-    ck_assert_str_eq(params.nodes, "");
+    set(&params, "servers", "");
+    ck_assert_str_eq(params.servers, "");
 }
 END_TEST
 
@@ -299,7 +299,7 @@ static const struct {
     {"algorithm", "Auto"},
     {"algorithm", "stage"},
     {"algorithm", "stagedd"},
-    {"algorithm", "host"},
+    {"algorithm", "native"},
     {"algorithm", "1"},
     {"algorithm", " auto"},
     {"algorithm", "auto,off"},
@@ -310,8 +310,8 @@ static const struct {
     {"stage_cost", "1025m"},
     {"stage_cost", "-1"},
     {"calibrate", "2"},
-    {"guard", "2"},
-    {"guard", "auto"},
+    {"tuner", "2"},
+    {"tuner", "auto"},
     {"skip", "4097"},
     {"skip", "-1"},
     {"plan_cache", "17g"},
@@ -443,7 +443,7 @@ START_TEST(too_long_a_text)
     static char text[FS_SERVERS_MAX + 1];
 
     memset(text, '1', FS_SERVERS_MAX);
-    check_refused("nodes", text);
+    check_refused("servers", text);
 }
 END_TEST
 
@@ -542,7 +542,7 @@ static const struct {
     {"stats", true, "1"},
     {"trace", false, "/tmp/t"},
     {"check", true, "1"},
-    {"nodes", true, "4x4"},
+    {"servers", true, "4x4"},
     {"rate", false, "100gbit"},
     {"watchdog", true, "1"},
     {"min_bytes", true, "65537"},
@@ -559,7 +559,7 @@ static const struct {
     {"accel_fallback", false, "0"},
     {"stage_cost", true, "0"},
     {"calibrate", true, "0"},
-    {"guard", true, "0"},
+    {"tuner", true, "0"},
     {"skip", true, "1"},
     {"plan_cache", true, "0"},
     {"decompose", true, "openshop"},
@@ -668,6 +668,31 @@ START_TEST(words_are_names)
 }
 END_TEST
 
+/* Names that were go on to work, and mean the same. */
+START_TEST(old_names_work)
+{
+    static const char *const pairs[][3] = {{"nodes", "servers", "4x4"},
+                                           {"guard", "tuner", "0"}};
+    fs_params_t              old, new;
+    size_t                   n_aliases = 0;
+    char                     why[256];
+
+    fs_params_init(&old);
+    fs_params_init(&new);
+    for (size_t k = 0; k < sizeof(pairs) / sizeof(pairs[0]); ++k) {
+        ck_assert_int_eq(
+            fs_params_set(&old, pairs[k][0], pairs[k][2], why, sizeof(why)),
+            FS_OK);
+        set(&new, pairs[k][1], pairs[k][2]);
+    }
+    ck_assert_uint_eq(fs_params_digest(&old), fs_params_digest(&new));
+    for (size_t k = 0; fs_params_info(k) != NULL; ++k) {
+        n_aliases += fs_params_alias(k) != NULL;
+    }
+    ck_assert_uint_eq(n_aliases, sizeof(pairs) / sizeof(pairs[0]));
+}
+END_TEST
+
 static void add_digest(Suite *suite)
 {
     TCase *tcase = tcase_create("digest");
@@ -675,6 +700,7 @@ static void add_digest(Suite *suite)
     tcase_add_loop_test(tcase, digest_sees_what_must_be_equal, 0, N_FIELDS);
     tcase_add_loop_test(tcase, changed_bits_show, 0, N_FIELDS);
     tcase_add_test(tcase, digest_knows_which_field);
+    tcase_add_test(tcase, old_names_work);
     suite_add_tcase(suite, tcase);
 }
 

@@ -26,17 +26,17 @@ static fs_topo_t *random_topo(fs_rng_t *rng)
 }
 
 /* Each pair is found by its nodes, and no other. */
-static void check_pairs(const fs_ports_t *nodes, uint32_t u, uint32_t w)
+static void check_pairs(const fs_ports_t *ports, uint32_t u, uint32_t w)
 {
-    uint32_t n = fs_ports_pairs(nodes, u, w), found = 0;
+    uint32_t n = fs_ports_pairs(ports, u, w), found = 0;
 
-    for (uint32_t a = 0; a < fs_ports_of(nodes, u); ++a) {
-        for (uint32_t b = 0; b < fs_ports_of(nodes, w); ++b) {
-            uint32_t k = fs_ports_pair(nodes, u, w, a, b);
+    for (uint32_t a = 0; a < fs_ports_of(ports, u); ++a) {
+        for (uint32_t b = 0; b < fs_ports_of(ports, w); ++b) {
+            uint32_t k = fs_ports_pair(ports, u, w, a, b);
 
             if (k < n) {
-                MUST(k % fs_ports_of(nodes, u) == a);
-                MUST(k % fs_ports_of(nodes, w) == b);
+                MUST(k % fs_ports_of(ports, u) == a);
+                MUST(k % fs_ports_of(ports, w) == b);
                 ++found;
             }
         }
@@ -45,17 +45,17 @@ static void check_pairs(const fs_ports_t *nodes, uint32_t u, uint32_t w)
 }
 
 /* Both servers share their lanes of a tile evenly, and may talk on all of them. */
-static void check_lanes(const fs_topo_t *topo, const fs_ports_t *nodes,
+static void check_lanes(const fs_topo_t *topo, const fs_ports_t *ports,
                         uint32_t u, uint32_t w)
 {
     fs_arena_t      arena = {0};
-    fs_tile_lanes_t lanes = fs_ports_lanes(nodes, topo, u, w);
-    uint32_t       *src   = fs_ports_proxies(nodes, topo, u, &lanes, &arena);
-    uint32_t       *dst   = fs_ports_proxies(nodes, topo, w, &lanes, &arena);
+    fs_tile_lanes_t lanes = fs_ports_lanes(ports, topo, u, w);
+    uint32_t       *src   = fs_ports_proxies(ports, topo, u, &lanes, &arena);
+    uint32_t       *dst   = fs_ports_proxies(ports, topo, w, &lanes, &arena);
     uint32_t        sent[MAX_RANKS] = {0}, received[MAX_RANKS] = {0};
 
     MUST(src != NULL && dst != NULL);
-    MUST(lanes.n == fs_ports_pairs(nodes, u, w) * nodes->width);
+    MUST(lanes.n == fs_ports_pairs(ports, u, w) * ports->width);
     for (uint32_t l = 0; l < lanes.n; ++l) {
         uint32_t a = fs_topo_lane(topo, fs_topo_rank(topo, u, src[l]));
         uint32_t b = fs_topo_lane(topo, fs_topo_rank(topo, w, dst[l]));
@@ -96,18 +96,18 @@ START_TEST(prop_random_servers)
         fs_rng_t   rng;
         fs_arena_t arena = {0};
         fs_topo_t *topo;
-        fs_ports_t nodes;
+        fs_ports_t ports;
 
         fs_rng_init(&rng, (uint64_t)_i * CASES + k);
         topo = random_topo(&rng);
-        MUST(fs_ports_init(&nodes, topo, &arena) == FS_OK);
+        MUST(fs_ports_init(&ports, topo, &arena) == FS_OK);
         MUST(fs_ports_use_all_lanes(topo));
         for (uint32_t u = 0; u < topo->n_servers; ++u) {
-            MUST(fs_ports_of(&nodes, u) * nodes.width == topo->n_lanes[u]);
+            MUST(fs_ports_of(&ports, u) * ports.width == topo->n_lanes[u]);
             for (uint32_t w = 0; w < topo->n_servers; ++w) {
-                check_pairs(&nodes, u, w);
-                check_lanes(topo, &nodes, u, w);
-                check_silence(topo, fs_ports_lanes(&nodes, topo, u, w).n, u, w);
+                check_pairs(&ports, u, w);
+                check_lanes(topo, &ports, u, w);
+                check_silence(topo, fs_ports_lanes(&ports, topo, u, w).n, u, w);
             }
         }
         fs_topo_destroy(topo);
@@ -122,16 +122,16 @@ START_TEST(equal_servers)
     uint32_t   label[24];
     fs_arena_t arena = {0};
     fs_topo_t *topo  = NULL;
-    fs_ports_t nodes;
+    fs_ports_t ports;
 
     for (uint32_t r = 0; r < 24; ++r) {
         label[r] = r / 8;
     }
     ck_assert_int_eq(fs_topo_create(24, label, 0, &topo), FS_OK);
-    ck_assert_int_eq(fs_ports_init(&nodes, topo, &arena), FS_OK);
-    ck_assert_uint_eq(nodes.n_nodes, 3);
-    ck_assert_uint_eq(nodes.width, 8);
-    ck_assert(!fs_ports_lanes(&nodes, topo, 0, 2).shared);
+    ck_assert_int_eq(fs_ports_init(&ports, topo, &arena), FS_OK);
+    ck_assert_uint_eq(ports.n_nodes, 3);
+    ck_assert_uint_eq(ports.width, 8);
+    ck_assert(!fs_ports_lanes(&ports, topo, 0, 2).shared);
     fs_topo_destroy(topo);
     fs_arena_fini(&arena);
 }
@@ -143,24 +143,24 @@ START_TEST(too_many_nodes)
     static uint32_t label[FS_MAX_UNEVEN_NODES + 1];
     fs_arena_t      arena = {0};
     fs_topo_t      *topo  = NULL;
-    fs_ports_t      nodes;
+    fs_ports_t      ports;
 
     for (uint32_t r = 0; r <= FS_MAX_UNEVEN_NODES; ++r) {
         label[r] = r == 0 ? 1 : r; /* ranks 0 and 1 share a server */
     }
     ck_assert_int_eq(fs_topo_create(FS_MAX_UNEVEN_NODES, label, 0, &topo),
                      FS_OK);
-    ck_assert_int_eq(fs_ports_init(&nodes, topo, &arena), FS_OK);
-    ck_assert_uint_eq(nodes.n_nodes, FS_MAX_UNEVEN_NODES);
+    ck_assert_int_eq(fs_ports_init(&ports, topo, &arena), FS_OK);
+    ck_assert_uint_eq(ports.n_nodes, FS_MAX_UNEVEN_NODES);
     ck_assert(fs_ports_use_all_lanes(topo));
     fs_topo_destroy(topo);
     ck_assert_int_eq(fs_topo_create(FS_MAX_UNEVEN_NODES + 1, label, 0, &topo),
                      FS_OK);
-    ck_assert_int_eq(fs_ports_init(&nodes, topo, &arena), FS_OK);
-    ck_assert_uint_eq(nodes.n_nodes, FS_MAX_UNEVEN_NODES);
-    ck_assert_uint_eq(nodes.width, 0);
+    ck_assert_int_eq(fs_ports_init(&ports, topo, &arena), FS_OK);
+    ck_assert_uint_eq(ports.n_nodes, FS_MAX_UNEVEN_NODES);
+    ck_assert_uint_eq(ports.width, 0);
     ck_assert(!fs_ports_use_all_lanes(topo));
-    ck_assert_uint_eq(fs_ports_of(&nodes, 0), 1);
+    ck_assert_uint_eq(fs_ports_of(&ports, 0), 1);
     ck_assert(fs_ports_talk(topo, 0, 1, 0, 0));
     ck_assert(!fs_ports_talk(topo, 0, 1, 1, 0));
     fs_topo_destroy(topo);
@@ -170,8 +170,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("nodes");
-    TCase *tcase = tcase_create("nodes");
+    Suite *suite = suite_create("ports");
+    TCase *tcase = tcase_create("ports");
 
     tcase_add_loop_test(tcase, prop_random_servers, 0, 4);
     tcase_add_test(tcase, equal_servers);

@@ -291,6 +291,7 @@ static void fail_all(rank_t *me)
     }
     for (uint32_t k = 0; k < N_REQUESTS; ++k) {
         ck_assert_int_ne(fs_request_wait(&ops[k]->request), FS_OK);
+        fs_request_fini(&ops[k]->request);
     }
     ck_assert(me->a->dead);
     ck_assert_str_ne(fs_comm_error(me->a), "");

@@ -62,7 +62,7 @@ static const ask_t asks[] = {
      MIN_BYTES, MTM, FS_ALG_STAGED, false, CHEAPER},
     {"staged but not forced, small", 2, 4, 1, false, FS_ALG_STAGED, MIN_BYTES,
      MTM, FS_ALG_NATIVE, false, "below min_bytes"},
-    {"host but not forced, large", 2, 400000, 100000, false, FS_ALG_NATIVE,
+    {"native but not forced, large", 2, 400000, 100000, false, FS_ALG_NATIVE,
      MIN_BYTES, MTM, FS_ALG_STAGED, false, CHEAPER},
     /* The size: an average of min_bytes is enough. */
     {"a byte short", 2, 4 * MIN_BYTES - 1, 1000, false, FS_ALG_NATIVE,
@@ -204,7 +204,7 @@ END_TEST
 
 /* ---- what can be chosen, whatever the traffic ---- */
 
-/* One letter each: host, staged, pipe2d, direct. */
+/* One letter each: native, staged, pipe2d, direct. */
 static void can_be(const fs_topo_t *topo, fs_plan_params_t params,
                    const char *want)
 {
@@ -231,35 +231,35 @@ START_TEST(what_can_be_chosen)
     fs_topo_t            *topo;
 
     ck_assert_int_eq(fs_topo_create(2, one, 0, &topo), FS_OK);
-    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "h");
-    can_be(topo, told(FS_ALG_STAGED), "h");
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "n");
+    can_be(topo, told(FS_ALG_STAGED), "n");
     fs_topo_destroy(topo);
 
     ck_assert_int_eq(fs_topo_create(2, two, 0, &topo), FS_OK);
-    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "hs");
-    can_be(topo, told(FS_ALG_NATIVE), "h");
-    can_be(topo, told(FS_ALG_STAGED), "hs");
-    can_be(topo, told(FS_ALG_PIPE2D), "hp");
-    can_be(topo, told(FS_ALG_DIRECT), "hd");
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "ns");
+    can_be(topo, told(FS_ALG_NATIVE), "n");
+    can_be(topo, told(FS_ALG_STAGED), "ns");
+    can_be(topo, told(FS_ALG_PIPE2D), "np");
+    can_be(topo, told(FS_ALG_DIRECT), "nd");
     fs_topo_destroy(topo);
 
     for (uint32_t r = 4; r < CROWD + 3; ++r) {
         label[r] = r;
     }
     ck_assert_int_eq(fs_topo_create(CROWD + 3, label, 0, &topo), FS_OK);
-    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "hsp");
-    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = 1000}, "hs");
-    can_be(topo, told(FS_ALG_STAGED), "hs");
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "nsp");
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = 1000}, "ns");
+    can_be(topo, told(FS_ALG_STAGED), "ns");
     fs_topo_destroy(topo);
     ck_assert_int_eq(fs_topo_create(CROWD + 2, label, 0, &topo), FS_OK);
-    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "hs");
+    can_be(topo, (fs_plan_params_t){.mtm_threshold_milli = MTM}, "ns");
     fs_topo_destroy(topo);
 }
 END_TEST
 
 START_TEST(names)
 {
-    ck_assert_str_eq(fs_alg_name(FS_ALG_NATIVE), "host");
+    ck_assert_str_eq(fs_alg_name(FS_ALG_NATIVE), "native");
     ck_assert_str_eq(fs_alg_name(FS_ALG_STAGED), "staged");
     ck_assert_str_eq(fs_alg_name(FS_ALG_PIPE2D), "pipe2d");
     ck_assert_str_eq(fs_alg_name(FS_ALG_DIRECT), "direct");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport over the host's own messages: by itself, and under whole calls
+/* The transport over the MPI's own messages: by itself, and under whole calls
  * with a thread per rank, with as few tags as there may be. */
 #include "net/fs_transport_mpi.h"
 #include "fs_host_fake.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The guard, and the calls without a summary: what follows from which times and
+/* The tuner, and the calls without a summary: what follows from which times and
  * calls. No clock runs here. */
 #include "policy/fs_tuner.h"
 #include "policy/fs_backoff.h"
@@ -9,11 +9,11 @@
 
 enum { CLASS = 77, OTHER = 78, BOUND = 1 << 20 };
 
-static fs_tuner_t guard;
+static fs_tuner_t tuner;
 
 static void set_up(void)
 {
-    memset(&guard, 0, sizeof(guard));
+    memset(&tuner, 0, sizeof(tuner));
 }
 
 /* One call of a class: ours takes ours_ns and a summary, the host's host_ns. */
@@ -21,10 +21,10 @@ static fs_tuner_turn_t call_of(uint32_t of_class, uint64_t bound,
                                uint64_t ours_ns, uint64_t extra_ns,
                                uint64_t host_ns)
 {
-    fs_tuner_question_t question = fs_tuner_next(&guard, of_class, bound);
+    fs_tuner_question_t question = fs_tuner_next(&tuner, of_class, bound);
     bool                ours     = question.turn == FS_TUNER_OURS;
 
-    fs_tuner_update(&guard, &question, ours ? ours_ns : host_ns, extra_ns);
+    fs_tuner_update(&tuner, &question, ours ? ours_ns : host_ns, extra_ns);
     return question.turn;
 }
 
@@ -48,7 +48,7 @@ static uint32_t calls(uint32_t n, uint32_t of_class, uint64_t ours_ns,
 
 static fs_tuner_state_t state_of(uint32_t of_class)
 {
-    return (fs_tuner_state_t)guard.classes[of_class].state;
+    return (fs_tuner_state_t)tuner.classes[of_class].state;
 }
 
 /* ---- classes ---- */
@@ -78,7 +78,7 @@ START_TEST(few_looks_where_ours_is_faster)
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
     ck_assert_uint_eq(calls(20, OTHER, 100, 200), 1);
     ck_assert_int_eq(state_of(OTHER), FS_TUNER_STATE_OURS);
-    ck_assert_uint_eq(guard.n_gone_back, 0);
+    ck_assert_uint_eq(tuner.n_gone_back, 0);
 }
 END_TEST
 
@@ -104,20 +104,20 @@ START_TEST(at_most_two_looks_in_twenty)
             looks += call(CLASS, 100, host[k]) == FS_TUNER_PROBE;
         }
         ck_assert_uint_le(looks, 2);
-        ck_assert_uint_eq(guard.n_probes, looks);
+        ck_assert_uint_eq(tuner.n_probes, looks);
     }
 }
 END_TEST
 
 START_TEST(slower_twice_goes_back)
 {
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     calls(3, CLASS, 100, 90);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_TRY);
     ck_assert_uint_eq(calls(4, CLASS, 100, 90), 0);
     calls(1, CLASS, 100, 90);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
-    ck_assert_uint_eq(guard.n_gone_back, 1);
+    ck_assert_uint_eq(tuner.n_gone_back, 1);
     ck_assert_uint_eq(calls(100, CLASS, 100, 90), 100);
     /* Other classes do not care. */
     ck_assert_int_eq(call(OTHER, 100, 90), FS_TUNER_OURS);
@@ -126,7 +126,7 @@ END_TEST
 
 START_TEST(slower_once_stays)
 {
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     calls(3, CLASS, 100, 90);
     calls(5, CLASS, 100, 101);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
@@ -137,14 +137,14 @@ END_TEST
  * again soon. */
 START_TEST(close_is_ours)
 {
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     ck_assert_uint_eq(calls(8 + FS_TUNER_SOON, CLASS, 104, 100), 2);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
     ck_assert_uint_eq(calls(8, CLASS, 106, 100), 2);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
     ck_assert_uint_eq(calls(FS_TUNER_RECHECK, OTHER, 106, 100),
                       FS_TUNER_RECHECK - 6);
-    ck_assert_uint_eq(guard.n_gone_back, 2);
+    ck_assert_uint_eq(tuner.n_gone_back, 2);
 }
 END_TEST
 
@@ -165,7 +165,7 @@ END_TEST
 /* Nor does our own first call, or a single call that something delayed. */
 START_TEST(one_slow_call_of_ours_is_forgiven)
 {
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     call(CLASS, 100000, 0);
     call(CLASS, 100, 0);
     call(CLASS, 0, 150);
@@ -176,7 +176,7 @@ END_TEST
 /* What only we need, the summary, is on our bill. */
 START_TEST(the_summary_counts)
 {
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     for (int k = 0; k < 8; ++k) {
         call_of(CLASS, BOUND, 100, 20, 100);
     }
@@ -187,7 +187,7 @@ END_TEST
 /* Twice the bytes may take twice the time. */
 START_TEST(sizes_differ)
 {
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     for (int k = 0; k < 3; ++k) {
         bool big = k == 2;
 
@@ -203,11 +203,11 @@ START_TEST(lost_times)
     for (int k = 0; k < 100; ++k) {
         call(CLASS, 0, 0);
     }
-    ck_assert_uint_eq(guard.n_probes, 3);
+    ck_assert_uint_eq(tuner.n_probes, 3);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
     /* Only looks are told: nothing of ours to compare with. */
     set_up();
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     for (int k = 0; k < 100; ++k) {
         call(CLASS, 0, 1);
     }
@@ -221,30 +221,30 @@ START_TEST(questions_stand_alone)
 {
     fs_tuner_question_t none = {FS_TUNER_OURS}, first, second;
 
-    fs_tuner_update(&guard, &none, 5, 5);
-    ck_assert_uint_eq(fs_tuner_ours(&guard.classes[0]), 0);
-    first  = fs_tuner_next(&guard, CLASS, BOUND);
-    second = fs_tuner_next(&guard, OTHER, BOUND);
-    fs_tuner_update(&guard, &first, 100, 0);
-    ck_assert_uint_eq(fs_tuner_ours(&guard.classes[CLASS]), 100);
-    ck_assert_uint_eq(fs_tuner_ours(&guard.classes[OTHER]), 0);
-    fs_tuner_update(&guard, &second, 200, 0);
-    ck_assert_uint_eq(fs_tuner_ours(&guard.classes[CLASS]), 100);
-    ck_assert_uint_eq(fs_tuner_ours(&guard.classes[OTHER]), 200);
+    fs_tuner_update(&tuner, &none, 5, 5);
+    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[0]), 0);
+    first  = fs_tuner_next(&tuner, CLASS, BOUND);
+    second = fs_tuner_next(&tuner, OTHER, BOUND);
+    fs_tuner_update(&tuner, &first, 100, 0);
+    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[CLASS]), 100);
+    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[OTHER]), 0);
+    fs_tuner_update(&tuner, &second, 200, 0);
+    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[CLASS]), 100);
+    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[OTHER]), 200);
 }
 END_TEST
 
 /* Networks change. */
 START_TEST(verdicts_are_looked_at_again)
 {
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     calls(8, CLASS, 100, 50);
-    ck_assert_uint_eq(guard.n_gone_back, 1);
+    ck_assert_uint_eq(tuner.n_gone_back, 1);
     calls(FS_TUNER_RECHECK, CLASS, 100, 50);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
     calls(3, CLASS, 100, 200);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
-    ck_assert_uint_eq(guard.n_gone_back, 0);
+    ck_assert_uint_eq(tuner.n_gone_back, 0);
     calls(FS_TUNER_RECHECK, CLASS, 100, 50);
     calls(8, CLASS, 100, 50);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
@@ -253,12 +253,12 @@ END_TEST
 
 START_TEST(extreme_times)
 {
-    guard.warmed_up = true;
+    tuner.warmed_up = true;
     for (int k = 0; k < 50; ++k) {
         call_of(FS_TUNER_CLASSES - 1, k % 2 ? 1 : UINT64_MAX, UINT64_MAX >> k,
                 k % 3, UINT64_MAX >> k);
     }
-    ck_assert_uint_le(guard.n_gone_back, 1);
+    ck_assert_uint_le(tuner.n_gone_back, 1);
 }
 END_TEST
 
@@ -378,8 +378,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("guard");
-    TCase *tcase = tcase_create("guard");
+    Suite *suite = suite_create("tuner");
+    TCase *tcase = tcase_create("tuner");
 
     tcase_add_checked_fixture(tcase, set_up, NULL);
     tcase_add_test(tcase, classes_by_powers_of_two);

@@ -10,7 +10,7 @@
 
 static char         said[1024];
 static unsigned     n_said, n_created;
-static const char  *chunk, *nodes;
+static const char  *chunk, *servers;
 static fs_wrapper_t wrapper;
 
 static void say(const char *line)
@@ -40,17 +40,17 @@ static fs_status_t no_memory(uint64_t tcp_sndbuf, const char *net_device,
 static const char *value_of(size_t k, const fs_param_info_t *info)
 {
     ck_assert_ptr_eq(info, fs_params_info(k));
-    return strcmp(info->name, "chunk") == 0   ? chunk
-           : strcmp(info->name, "nodes") == 0 ? nodes
-                                              : NULL;
+    return strcmp(info->name, "chunk") == 0     ? chunk
+           : strcmp(info->name, "servers") == 0 ? servers
+                                                : NULL;
 }
 
 static void set_up(void)
 {
     n_said = n_created = 0;
-    chunk = nodes = NULL;
-    wrapper       = (fs_wrapper_t){
-              .say = say, .create_net = no_net, .lock = PTHREAD_MUTEX_INITIALIZER};
+    chunk = servers = NULL;
+    wrapper         = (fs_wrapper_t){
+                .say = say, .create_net = no_net, .lock = PTHREAD_MUTEX_INITIALIZER};
     fs_params_init(&wrapper.params);
 }
 
@@ -88,13 +88,13 @@ START_TEST(parameters_must_fit_together)
 }
 END_TEST
 
-START_TEST(nodes_become_servers)
+START_TEST(texts_become_servers)
 {
     char why[512];
 
     ck_assert_int_eq(fs_wrapper_place(&wrapper, 3, why, sizeof(why)), FS_OK);
     ck_assert_ptr_null(wrapper.world_server);
-    nodes = "@4,1,4";
+    servers = "@4,1,4";
     ck_assert_int_eq(fs_wrapper_parse(&wrapper, value_of, why, sizeof(why)),
                      FS_OK);
     ck_assert_int_eq(fs_wrapper_place(&wrapper, 3, why, sizeof(why)), FS_OK);
@@ -104,7 +104,7 @@ START_TEST(nodes_become_servers)
     ck_assert_ptr_null(wrapper.world_server);
     ck_assert_int_eq(fs_wrapper_place(&wrapper, 4, why, sizeof(why)),
                      FS_ERR_INVAL);
-    ck_assert_int_eq(strncmp(why, "nodes: ", 7), 0);
+    ck_assert_int_eq(strncmp(why, "servers: ", 9), 0);
 }
 END_TEST
 
@@ -242,12 +242,12 @@ START_TEST(every_value_makes_another_word)
 {
     char a[FS_SETTINGS_MAX], b[FS_SETTINGS_MAX];
 
-    memset(wrapper.params.nodes, '1', FS_SERVERS_MAX - 1);
+    memset(wrapper.params.servers, '1', FS_SERVERS_MAX - 1);
     fs_wrapper_settings(&wrapper, "1.0", "90", a);
-    wrapper.params.nodes[FS_SERVERS_MAX - 2] = '2';
+    wrapper.params.servers[FS_SERVERS_MAX - 2] = '2';
     fs_wrapper_settings(&wrapper, "1.0", "90", b);
     ck_assert_str_ne(a, b);
-    ck_assert_ptr_nonnull(strstr(explain(a, b), "nodes is \"11111"));
+    ck_assert_ptr_nonnull(strstr(explain(a, b), "servers is \"11111"));
 }
 END_TEST
 
@@ -399,7 +399,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, texts_become_parameters);
     tcase_add_test(tcase, parameters_must_fit_together);
-    tcase_add_test(tcase, nodes_become_servers);
+    tcase_add_test(tcase, texts_become_servers);
     tcase_add_test(tcase, no_network_is_tried_once);
     tcase_add_test(tcase, memory_is_asked_for_again);
     tcase_add_test(tcase, summary_is_of_rank_0_and_verbose);

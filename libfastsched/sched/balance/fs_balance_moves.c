@@ -45,11 +45,11 @@ static fs_status_t fill_bytes(const fs_topo_t *topo, const uint64_t *rank_bytes,
     return FS_OK;
 }
 
-fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_ports_t *nodes,
+fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_ports_t *ports,
                               const uint64_t *rank_bytes, uint32_t u,
                               uint32_t w, fs_arena_t *arena, fs_tile_t *tile)
 {
-    fs_tile_lanes_t lanes = fs_ports_lanes(nodes, topo, u, w);
+    fs_tile_lanes_t lanes = fs_ports_lanes(ports, topo, u, w);
     size_t blocks = (size_t)fs_topo_n_local(topo, u) * fs_topo_n_local(topo, w);
     uint64_t *bytes = fs_arena_calloc(arena, blocks, sizeof(*bytes));
 
@@ -58,8 +58,8 @@ fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_ports_t *nodes,
         .n_dst     = fs_topo_n_local(topo, w),
         .bytes     = bytes,
         .n_lanes   = lanes.n,
-        .src_proxy = fs_ports_proxies(nodes, topo, u, &lanes, arena),
-        .dst_proxy = fs_ports_proxies(nodes, topo, w, &lanes, arena),
+        .src_proxy = fs_ports_proxies(ports, topo, u, &lanes, arena),
+        .dst_proxy = fs_ports_proxies(ports, topo, w, &lanes, arena),
         .shared    = lanes.shared};
     if (bytes == NULL || tile->src_proxy == NULL || tile->dst_proxy == NULL) {
         return FS_ERR_NOMEM;
@@ -67,7 +67,7 @@ fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_ports_t *nodes,
     return fill_bytes(topo, rank_bytes, u, w, bytes);
 }
 
-static fs_status_t tile_moves(const fs_topo_t *topo, const fs_ports_t *nodes,
+static fs_status_t tile_moves(const fs_topo_t *topo, const fs_ports_t *ports,
                               fs_balance_t how, const uint64_t *rank_bytes,
                               uint32_t u, uint32_t w, uint64_t *gather,
                               uint64_t *redist)
@@ -77,7 +77,7 @@ static fs_status_t tile_moves(const fs_topo_t *topo, const fs_ports_t *nodes,
     fs_streams_t streams;
     uint64_t     g, r;
     fs_status_t  status =
-        fs_tile_of_matrix(topo, nodes, rank_bytes, u, w, &arena, &tile);
+        fs_tile_of_matrix(topo, ports, rank_bytes, u, w, &arena, &tile);
 
     if (status == FS_OK) {
         status = fs_balance_tile(how, &tile, &arena, &streams);
@@ -99,7 +99,7 @@ fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
 {
     const fs_balance_mode_t *mode   = fs_balance_mode(how);
     uint64_t                 gather = 0, redist = 0;
-    fs_ports_t               nodes  = fs_ports_one_each(topo);
+    fs_ports_t               ports  = fs_ports_one_each(topo);
     fs_arena_t               arena  = {0};
     fs_status_t              status = FS_OK;
 
@@ -107,12 +107,12 @@ fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
         return FS_ERR_INVAL;
     }
     if (!mode->permutes_lanes) {
-        status = fs_ports_init(&nodes, topo, &arena);
+        status = fs_ports_init(&ports, topo, &arena);
     }
     for (uint32_t u = 0; u < topo->n_servers; ++u) {
         for (uint32_t w = 0; w < topo->n_servers && status == FS_OK; ++w) {
             if (w != u) {
-                status = tile_moves(topo, &nodes, how, rank_bytes, u, w,
+                status = tile_moves(topo, &ports, how, rank_bytes, u, w,
                                     &gather, &redist);
             }
         }

@@ -30,54 +30,54 @@ static uint32_t common_width(const fs_topo_t *topo)
     return uneven && lanes / width > FS_MAX_UNEVEN_NODES ? 0 : width;
 }
 
-fs_status_t fs_ports_init(fs_ports_t *nodes, const fs_topo_t *topo,
+fs_status_t fs_ports_init(fs_ports_t *ports, const fs_topo_t *topo,
                           fs_arena_t *arena)
 {
     uint32_t n = topo->n_servers, next = 0;
 
-    *nodes       = fs_ports_one_each(topo);
-    nodes->width = common_width(topo);
-    if (nodes->width == 0) {
+    *ports       = fs_ports_one_each(topo);
+    ports->width = common_width(topo);
+    if (ports->width == 0) {
         return FS_OK;
     }
-    nodes->first = fs_arena_alloc(arena, (size_t)n + 1, sizeof(*nodes->first));
-    if (nodes->first == NULL) {
+    ports->first = fs_arena_alloc(arena, (size_t)n + 1, sizeof(*ports->first));
+    if (ports->first == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t u = 0; u < n; ++u) {
-        nodes->first[u] = next;
-        next += topo->n_lanes[u] / nodes->width;
+        ports->first[u] = next;
+        next += topo->n_lanes[u] / ports->width;
     }
-    nodes->first[n] = next;
-    nodes->n_nodes  = next;
+    ports->first[n] = next;
+    ports->n_nodes  = next;
     return FS_OK;
 }
 
-uint32_t fs_ports_pairs(const fs_ports_t *nodes, uint32_t u, uint32_t w)
+uint32_t fs_ports_pairs(const fs_ports_t *ports, uint32_t u, uint32_t w)
 {
-    uint32_t a = fs_ports_of(nodes, u), b = fs_ports_of(nodes, w);
+    uint32_t a = fs_ports_of(ports, u), b = fs_ports_of(ports, w);
 
     return a == b ? a : a / gcd(a, b) * b;
 }
 
-fs_tile_lanes_t fs_ports_lanes(const fs_ports_t *nodes, const fs_topo_t *topo,
+fs_tile_lanes_t fs_ports_lanes(const fs_ports_t *ports, const fs_topo_t *topo,
                                uint32_t u, uint32_t w)
 {
-    uint32_t pairs = fs_ports_pairs(nodes, u, w);
-    uint32_t width = nodes->width == 0 ? fs_topo_tile_lanes(topo, u, w)
-                                       : nodes->width;
+    uint32_t pairs = fs_ports_pairs(ports, u, w);
+    uint32_t width = ports->width == 0 ? fs_topo_tile_lanes(topo, u, w)
+                                       : ports->width;
 
     return (fs_tile_lanes_t){.n      = pairs * width,
                              .width  = width,
-                             .shared = pairs > fs_ports_of(nodes, u) ||
-                                       pairs > fs_ports_of(nodes, w)};
+                             .shared = pairs > fs_ports_of(ports, u) ||
+                                       pairs > fs_ports_of(ports, w)};
 }
 
-uint32_t *fs_ports_proxies(const fs_ports_t *nodes, const fs_topo_t *topo,
+uint32_t *fs_ports_proxies(const fs_ports_t *ports, const fs_topo_t *topo,
                            uint32_t server, const fs_tile_lanes_t *lanes,
                            fs_arena_t *arena)
 {
-    uint32_t  own   = fs_ports_of(nodes, server) * lanes->width;
+    uint32_t  own   = fs_ports_of(ports, server) * lanes->width;
     uint32_t *proxy = fs_arena_alloc(arena, lanes->n, sizeof(*proxy));
 
     for (uint32_t lane = 0; proxy != NULL && lane < lanes->n; ++lane) {
@@ -86,13 +86,13 @@ uint32_t *fs_ports_proxies(const fs_ports_t *nodes, const fs_topo_t *topo,
     return proxy;
 }
 
-uint32_t fs_ports_pair(const fs_ports_t *nodes, uint32_t u, uint32_t w,
+uint32_t fs_ports_pair(const fs_ports_t *ports, uint32_t u, uint32_t w,
                        uint32_t a, uint32_t b)
 {
-    uint32_t n = fs_ports_pairs(nodes, u, w), k = a;
+    uint32_t n = fs_ports_pairs(ports, u, w), k = a;
 
-    while (k < n && k % fs_ports_of(nodes, w) != b) {
-        k += fs_ports_of(nodes, u);
+    while (k < n && k % fs_ports_of(ports, w) != b) {
+        k += fs_ports_of(ports, u);
     }
     return k < n ? k : n;
 }

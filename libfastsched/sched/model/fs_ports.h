@@ -31,7 +31,7 @@ typedef struct fs_ports {
 } fs_ports_t;
 
 /* Memory comes from arena. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_ports_init(fs_ports_t *nodes, const fs_topo_t *topo,
+fs_status_t fs_ports_init(fs_ports_t *ports, const fs_topo_t *topo,
                           fs_arena_t *arena);
 
 /* Each server is one node, whatever its lanes. */
@@ -40,20 +40,20 @@ static inline fs_ports_t fs_ports_one_each(const fs_topo_t *topo)
     return (fs_ports_t){.n_nodes = fs_topo_n_servers(topo)};
 }
 
-/* The first node of a server; of the number of servers: the number of nodes. */
-static inline uint32_t fs_ports_first(const fs_ports_t *nodes, uint32_t server)
+/* The first node of a server; of the number of servers: the number of ports. */
+static inline uint32_t fs_ports_first(const fs_ports_t *ports, uint32_t server)
 {
-    return nodes->width == 0 ? server : nodes->first[server];
+    return ports->width == 0 ? server : ports->first[server];
 }
 
 /* Nodes of a server. */
-static inline uint32_t fs_ports_of(const fs_ports_t *nodes, uint32_t server)
+static inline uint32_t fs_ports_of(const fs_ports_t *ports, uint32_t server)
 {
-    return fs_ports_first(nodes, server + 1) - fs_ports_first(nodes, server);
+    return fs_ports_first(ports, server + 1) - fs_ports_first(ports, server);
 }
 
 /* Pairs of nodes that share the tile between two servers. */
-uint32_t fs_ports_pairs(const fs_ports_t *nodes, uint32_t u, uint32_t w);
+uint32_t fs_ports_pairs(const fs_ports_t *ports, uint32_t u, uint32_t w);
 
 /* The lanes of a tile: those of its pairs, pair by pair. */
 typedef struct fs_tile_lanes {
@@ -62,18 +62,18 @@ typedef struct fs_tile_lanes {
     bool     shared; /* one of the servers serves several with one lane */
 } fs_tile_lanes_t;
 
-fs_tile_lanes_t fs_ports_lanes(const fs_ports_t *nodes, const fs_topo_t *topo,
+fs_tile_lanes_t fs_ports_lanes(const fs_ports_t *ports, const fs_topo_t *topo,
                                uint32_t u, uint32_t w);
 
 /* [lanes->n] local index that serves a server's end of each lane; NULL if there
  * is no memory. */
-uint32_t *fs_ports_proxies(const fs_ports_t *nodes, const fs_topo_t *topo,
+uint32_t *fs_ports_proxies(const fs_ports_t *ports, const fs_topo_t *topo,
                            uint32_t server, const fs_tile_lanes_t *lanes,
                            fs_arena_t *arena);
 
 /* The pair of node a of server u, counted from 0, and node b of server w, if
  * there is one: else the number of pairs. */
-uint32_t fs_ports_pair(const fs_ports_t *nodes, uint32_t u, uint32_t w,
+uint32_t fs_ports_pair(const fs_ports_t *ports, uint32_t u, uint32_t w,
                        uint32_t a, uint32_t b);
 
 /* Does no lane idle by its server's shape? All servers are visited. */

@@ -86,13 +86,13 @@ static void add_ranks(const fs_tile_t *tile, uint64_t *bytes)
 static fs_status_t decompose_block(hierarchy_t *h, uint32_t u, uint32_t w)
 {
     block_t    *block = block_of(h, u, w);
-    fs_ports_t  nodes = fs_ports_one_each(h->topo);
+    fs_ports_t  ports = fs_ports_one_each(h->topo);
     fs_arena_t  arena = {0};
     fs_tile_t   tile;
     uint32_t    n_cols;
     uint64_t   *bytes;
     fs_status_t status =
-        fs_tile_of_matrix(h->topo, &nodes, h->rank_bytes, u, w, &arena, &tile);
+        fs_tile_of_matrix(h->topo, &ports, h->rank_bytes, u, w, &arena, &tile);
 
     if (status != FS_OK) {
         goto out;

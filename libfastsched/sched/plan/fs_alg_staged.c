@@ -5,7 +5,7 @@
  *   1. The matrix of bytes per lane becomes a schedule of transfers between
  *      nodes (fs_ports.h; most often servers): stages, or list scheduling
  *      without them.
- *   2. A transfer carries the next slice of all lanes of its two nodes.
+ *   2. A transfer carries the next slice of all lanes of its two ports.
  *   3. The slices this server sends and receives are cut into chunks and
  *      emitted in the order of time (fs_interleave.h). A tile is balanced into lane
  *      streams when its first slice comes.
@@ -56,7 +56,7 @@ typedef struct staged {
     fs_tiles_t               tiles;
     fs_balance_t             balance;
     uint32_t                 server;
-    fs_ports_t               nodes;
+    fs_ports_t               ports;
     uint32_t                 n_own;    /* nodes of this server */
     uint32_t                *home;     /* [n_nodes] server of a node */
     uint64_t                *per_lane; /* [n_nodes x n_nodes] */
@@ -81,22 +81,22 @@ static void fill_plain(staged_t *st)
     size_t          n     = st->topo->n_servers;
 
     for (size_t k = 0; k < n * n; ++k) {
-        st->per_lane[k] = div_up(bytes[k], st->nodes.width);
+        st->per_lane[k] = div_up(bytes[k], st->ports.width);
     }
 }
 
 /* All pairs of nodes of a tile carry as much. */
 static void fill_tile(staged_t *st, uint32_t u, uint32_t w)
 {
-    const fs_ports_t *nodes = &st->nodes;
-    size_t            n     = nodes->n_nodes;
+    const fs_ports_t *ports = &st->ports;
+    size_t            n     = ports->n_nodes;
     uint64_t bytes = st->request->traffic->bytes[u * st->topo->n_servers + w];
-    uint32_t pairs = fs_ports_pairs(nodes, u, w);
-    uint64_t share = div_up(bytes, fs_ports_lanes(nodes, st->topo, u, w).n);
+    uint32_t pairs = fs_ports_pairs(ports, u, w);
+    uint64_t share = div_up(bytes, fs_ports_lanes(ports, st->topo, u, w).n);
 
     for (uint32_t k = 0; k < pairs; ++k) {
-        uint32_t a = fs_ports_first(nodes, u) + k % fs_ports_of(nodes, u);
-        uint32_t b = fs_ports_first(nodes, w) + k % fs_ports_of(nodes, w);
+        uint32_t a = fs_ports_first(ports, u) + k % fs_ports_of(ports, u);
+        uint32_t b = fs_ports_first(ports, w) + k % fs_ports_of(ports, w);
 
         st->per_lane[a * n + b] = share;
     }
@@ -104,7 +104,7 @@ static void fill_tile(staged_t *st, uint32_t u, uint32_t w)
 
 static void fill_uneven(staged_t *st)
 {
-    size_t n = st->nodes.n_nodes;
+    size_t n = st->ports.n_nodes;
 
     memset(st->per_lane, 0, n * n * sizeof(*st->per_lane));
     for (uint32_t u = 0; u < st->topo->n_servers; ++u) {
@@ -120,21 +120,21 @@ static void fill_uneven(staged_t *st)
 static fs_status_t make_schedule(staged_t *st)
 {
     const fs_plan_params_t *params = st->request->params;
-    size_t                  n      = st->nodes.n_nodes;
+    size_t                  n      = st->ports.n_nodes;
 
     /* Every cell is written: nothing has to be zeroed. */
     st->per_lane = malloc(n * n * sizeof(*st->per_lane));
     if (st->per_lane == NULL) {
         return FS_ERR_NOMEM;
     }
-    if (n == st->topo->n_servers && st->nodes.width > 0) {
+    if (n == st->topo->n_servers && st->ports.width > 0) {
         fill_plain(st);
     } else {
         fill_uneven(st);
     }
     return fs_schedule_create(
         params->decompose, params->stage_cost, (uint32_t)n, st->per_lane,
-        st->n_own == 1 ? fs_ports_first(&st->nodes, st->server)
+        st->n_own == 1 ? fs_ports_first(&st->ports, st->server)
                        : FS_ALL_SERVERS,
         &st->schedule);
 }
@@ -146,7 +146,7 @@ static fs_status_t cut(staged_t *st, uint32_t other, const fs_viewer_t *viewer,
                        fs_arena_t *arena, fs_stream_t *stream)
 {
     fs_tile_t   tile;
-    fs_status_t status = fs_tiles_get(&st->tiles, &st->nodes, other,
+    fs_status_t status = fs_tiles_get(&st->tiles, &st->ports, other,
                                       viewer->outgoing, arena, &tile);
 
     if (status == FS_OK) {
@@ -184,7 +184,7 @@ static fs_status_t open_route(void *ctx, const fs_slice_t *slice, bool outgoing)
 {
     staged_t   *st      = ctx;
     route_t    *route   = (route_t *)slice->stream;
-    uint32_t    n_pairs = fs_ports_pairs(&st->nodes, st->server, route->other);
+    uint32_t    n_pairs = fs_ports_pairs(&st->ports, st->server, route->other);
     cut_tile_t *tile =
         &st->cut[outgoing ? route->other : st->topo->n_servers + route->other];
     fs_viewer_t viewer = {fs_topo_local(st->topo, st->request->rank), outgoing};
@@ -216,13 +216,13 @@ static route_t *find_route(staged_t *st, bool outgoing, uint32_t own,
 {
     uint32_t w        = st->home[other];
     uint32_t timeline = outgoing ? own : st->n_own + own;
-    route_t *route = &st->routes[(size_t)timeline * st->nodes.n_nodes + other];
+    route_t *route = &st->routes[(size_t)timeline * st->ports.n_nodes + other];
 
     route->other = w;
-    other -= fs_ports_first(&st->nodes, w);
+    other -= fs_ports_first(&st->ports, w);
     route->pair = outgoing
-                      ? fs_ports_pair(&st->nodes, st->server, w, own, other)
-                      : fs_ports_pair(&st->nodes, w, st->server, other, own);
+                      ? fs_ports_pair(&st->ports, st->server, w, own, other)
+                      : fs_ports_pair(&st->ports, w, st->server, other, own);
     return route;
 }
 
@@ -231,7 +231,7 @@ static fs_timeline_t *timeline_of(const staged_t      *st,
                                   const fs_transfer_t *transfer, bool outgoing)
 {
     uint32_t node = outgoing ? transfer->src : transfer->dst;
-    uint32_t own  = node - fs_ports_first(&st->nodes, st->server);
+    uint32_t own  = node - fs_ports_first(&st->ports, st->server);
 
     return own >= st->n_own ? NULL
                             : &st->timelines[outgoing ? own : st->n_own + own];
@@ -241,11 +241,11 @@ static fs_timeline_t *timeline_of(const staged_t      *st,
 static void add_slice(staged_t *st, const fs_transfer_t *transfer,
                       bool outgoing, fs_slice_t *slice)
 {
-    size_t   n     = st->nodes.n_nodes;
+    size_t   n     = st->ports.n_nodes;
     uint32_t node  = outgoing ? transfer->src : transfer->dst;
     uint64_t all   = st->per_lane[transfer->src * n + transfer->dst];
     route_t *route = find_route(st, outgoing,
-                                node - fs_ports_first(&st->nodes, st->server),
+                                node - fs_ports_first(&st->ports, st->server),
                                 outgoing ? transfer->dst : transfer->src);
 
     route->sliced += transfer->bytes;
@@ -290,7 +290,7 @@ static fs_status_t make_timelines(staged_t *st)
 
 static fs_status_t make_slices(staged_t *st)
 {
-    size_t      n_routes = 2 * (size_t)st->n_own * st->nodes.n_nodes;
+    size_t      n_routes = 2 * (size_t)st->n_own * st->ports.n_nodes;
     fs_status_t status   = make_timelines(st);
 
     st->cut    = fs_arena_calloc(&st->arena, 2 * (size_t)st->topo->n_servers,
@@ -351,15 +351,15 @@ static fs_status_t find_nodes(staged_t *st)
 {
     uint32_t u = 0;
 
-    st->nodes = fs_ports_one_each(st->topo);
+    st->ports = fs_ports_one_each(st->topo);
     if (!permutes_lanes(st->request->params) &&
-        fs_ports_init(&st->nodes, st->topo, &st->arena) != FS_OK) {
+        fs_ports_init(&st->ports, st->topo, &st->arena) != FS_OK) {
         return FS_ERR_NOMEM;
     }
-    st->n_own = fs_ports_of(&st->nodes, st->server);
-    st->home = fs_arena_alloc(&st->arena, st->nodes.n_nodes, sizeof(*st->home));
-    for (uint32_t k = 0; st->home != NULL && k < st->nodes.n_nodes; ++k) {
-        u += k == fs_ports_first(&st->nodes, u + 1);
+    st->n_own = fs_ports_of(&st->ports, st->server);
+    st->home = fs_arena_alloc(&st->arena, st->ports.n_nodes, sizeof(*st->home));
+    for (uint32_t k = 0; st->home != NULL && k < st->ports.n_nodes; ++k) {
+        u += k == fs_ports_first(&st->ports, u + 1);
         st->home[k] = u;
     }
     return st->home == NULL ? FS_ERR_NOMEM : FS_OK;
@@ -442,8 +442,8 @@ fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
         status = make_schedule(&st);
     }
     if (status == FS_OK) {
-        own = fs_ports_first(&st.nodes, st.server) +
-              (st.nodes.width == 0 ? 0 : lane / st.nodes.width);
+        own = fs_ports_first(&st.ports, st.server) +
+              (st.ports.width == 0 ? 0 : lane / st.ports.width);
         keep_node(&st, lane == FS_NO_LANE ? UINT32_MAX : own, st.schedule);
         *schedule_p = st.schedule;
     }

@@ -19,7 +19,7 @@ static const struct {
 #define X(_alg, _word, _text) [_alg] = {#_word, &fs_alg_##_word},
     FS_ALG_MAP(X)
 #undef X
-        [FS_ALG_NATIVE] = {"host", NULL},
+        [FS_ALG_NATIVE] = {"native", NULL},
 };
 
 const char *fs_alg_name(fs_alg_t alg)

@@ -87,32 +87,32 @@ void fs_tiles_get_bytes(fs_tiles_t *tiles, uint32_t other, bool outgoing,
 }
 
 /* With a lane per rank and nobody twice, the proxies are the ranks themselves. */
-static const uint32_t *proxies(const fs_tiles_t *tiles, const fs_ports_t *nodes,
+static const uint32_t *proxies(const fs_tiles_t *tiles, const fs_ports_t *ports,
                                uint32_t server, const fs_tile_lanes_t *lanes,
                                fs_arena_t *arena)
 {
     const fs_topo_t *topo = tiles->request->topo;
 
     return topo->n_lanes[server] == fs_topo_n_local(topo, server) &&
-                   lanes->n <= fs_ports_of(nodes, server) * lanes->width
+                   lanes->n <= fs_ports_of(ports, server) * lanes->width
                ? tiles->count_up
-               : fs_ports_proxies(nodes, topo, server, lanes, arena);
+               : fs_ports_proxies(ports, topo, server, lanes, arena);
 }
 
-fs_status_t fs_tiles_get(fs_tiles_t *tiles, const fs_ports_t *nodes,
+fs_status_t fs_tiles_get(fs_tiles_t *tiles, const fs_ports_t *ports,
                          uint32_t other, bool outgoing, fs_arena_t *arena,
                          fs_tile_t *tile_p)
 {
     uint32_t        src = outgoing ? tiles->server : other;
     uint32_t        dst = outgoing ? other : tiles->server;
     fs_tile_lanes_t lanes =
-        fs_ports_lanes(nodes, tiles->request->topo, src, dst);
+        fs_ports_lanes(ports, tiles->request->topo, src, dst);
 
     fs_tiles_get_bytes(tiles, other, outgoing, tile_p);
     tile_p->n_lanes   = lanes.n;
     tile_p->shared    = lanes.shared;
-    tile_p->src_proxy = proxies(tiles, nodes, src, &lanes, arena);
-    tile_p->dst_proxy = proxies(tiles, nodes, dst, &lanes, arena);
+    tile_p->src_proxy = proxies(tiles, ports, src, &lanes, arena);
+    tile_p->dst_proxy = proxies(tiles, ports, dst, &lanes, arena);
     return tile_p->src_proxy == NULL || tile_p->dst_proxy == NULL ? FS_ERR_NOMEM
                                                                   : FS_OK;
 }

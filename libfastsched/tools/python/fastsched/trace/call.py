@@ -13,7 +13,7 @@ class Call:
         slowest = max(parts, key=lambda part: part.end - part.begin)
         self.number = number
         self.ran = any(part.run > 0 for part in parts)  # by us
-        self.algorithm = first.algorithm if self.ran else "host"
+        self.algorithm = first.algorithm if self.ran else "native"
         self.decompose, self.status = first.decompose, first.status
         self.bytes, self.bound = first.bytes, first.bound
         self.planned, self.stages = first.planned, first.stages
