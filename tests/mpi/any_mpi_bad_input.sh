@@ -76,9 +76,17 @@ wrong 4 stage_cost 2g '0 to 1g'
 wrong 4 decompose hierarchical 'auto, compact, openshop, birkhoff'
 
 shapes='4x4 (servers x ranks), 4+4+2+1 (ranks of each server)'
-wrong 6 nodes 4x4 "$shapes"
-wrong 4 nodes @0,1 "$shapes"
-wrong 4 nodes 2+x "$shapes"
+wrong 6 servers 4x4 "$shapes"
+wrong 4 servers @0,1 "$shapes"
+wrong 4 servers 2+x "$shapes"
+
+# Its old name, which works, in a message that has the new one.
+by_old_name() {
+    job -np 6 --mca coll_fast_nodes 4x4 --mca coll fast "$program" --none &&
+        ends_badly && said 1 "coll fast: parameter $(parameter servers)" &&
+        named 1 4x4 && said 1 "allowed: $shapes"
+}
+case_of 'nodes=4x4 on 6 ranks is refused as well' by_old_name
 
 # 64k is a good limit, but not with chunks of 64k.
 case_of 'staging_limit=64k is refused for chunks of 64k' refuses 4 \
@@ -151,8 +159,8 @@ case_of 'lanes=1 on rank 2 only: not used' differs 2 lanes 1 \
     'lanes is "0" on rank 0 and "1" on rank 2'
 case_of 'algorithm=off on rank 0 only: not used' differs 0 algorithm off \
     'algorithm is "off" on rank 0 and "staged" on rank 1'
-case_of 'nodes=4x1 on rank 3 only: not used' differs 3 nodes 4x1 \
-    'nodes is "2x2" on rank 0 and "4x1" on rank 3'
+case_of 'servers=4x1 on rank 3 only: not used' differs 3 servers 4x1 \
+    'servers is "2x2" on rank 0 and "4x1" on rank 3'
 case_of 'check=1 on rank 1 only: not used' differs 1 check 1 \
     'check is "0" on rank 0 and "1" on rank 1'
 case_of 'chunk=1048576 on rank 1 only: not used' differs 1 chunk 1048576 \
