@@ -436,7 +436,7 @@ typedef struct fs_local_traffic {
  *           the rest (SABRE §6)
  *   direct  rank r to r + 1, r + 2, ...
  *
- * @param[in]  alg     Not FS_ALG_NATIVE: that is the host's to run.
+ * @param[in]  alg     Not FS_ALG_NATIVE: that is the MPI's to run.
  * @param[in]  topo, traffic, params  Equal on every rank, like alg. Borrowed
  *                                    during the call only. params.algorithm is
  *                                    not read.

@@ -259,7 +259,7 @@ typedef struct fs_member {
  * Set up one communicator. Collective and blocking; the outcome is the same on
  * every rank.
  *
- * @param[in]  host    Copied.
+ * @param[in]  native  Copied.
  * @param[in]  params  Copied.
  * @param[out] comm_p  On FS_OK; fs_comm_destroy() frees it.
  * @param[out] why     On an error: one line for people.
@@ -325,7 +325,7 @@ fs_status_t fs_counts_init(fs_counts_t *counts, uint32_t n_ranks,
 /** Zeroed counts are fine. */
 void fs_counts_fini(fs_counts_t *counts);
 
-/** A call begins, on a communicator with these servers; NULL: the host will serve
+/** A call begins, on a communicator with these servers; NULL: the MPI will serve
  *  it anyway. Then fs_counts_add() once for each rank. topo is borrowed. */
 void fs_counts_begin(fs_counts_t *counts, const fs_topo_t *topo);
 
@@ -364,7 +364,7 @@ typedef struct fs_call {
  * One MPI_Alltoallv. Collective and blocking.
  *
  * @param[out] ran  False: nothing was moved, on any rank; the caller runs the
- *                  host's own algorithm.
+ *                  native algorithm.
  * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_comm_error() names the
  *         pair); FS_ERR_NOMEM (for that check, on some rank);
  *         FS_ERR_UNSUPPORTED (nobody can serve the call, see

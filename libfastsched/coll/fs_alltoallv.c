@@ -187,4 +187,4 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
 }
 
 const fs_collective_t fs_alltoallv = {
-    .name = "MPI_Alltoallv", .word = word, .decide = decide, .plan = plan};
+    .word = word, .decide = decide, .plan = plan};

@@ -6,7 +6,6 @@
 #include "comm/fs_comm.h"
 
 typedef struct fs_collective {
-    const char *name; /* "MPI_Alltoallv" */
     /* What this rank says about the call, and about the one before. */
     fs_vote_t (*word)(const fs_request_t *request);
     /* All have spoken: choice, and what belongs to it. The same on every rank. */

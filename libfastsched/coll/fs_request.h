@@ -50,7 +50,7 @@ enum {
     FS_FLAG_PREPARES  = 2,  /* it has to prepare the call, which may fail */
     FS_FLAG_MISSED    = 4,  /* it has seen a large call go without a summary */
     FS_FLAG_REFUSES   = 8,  /* nobody can run the call, see FS_CONSENT_NO */
-    FS_FLAG_NO_NATIVE = 16, /* the host cannot, see FS_CONSENT_OURS */
+    FS_FLAG_NO_NATIVE = 16, /* the MPI cannot, see FS_CONSENT_OURS */
     FS_FLAG_CONFIRMS  = 32  /* what it sends needs it, fs_net_t.local_arrives */
 };
 

@@ -80,7 +80,7 @@ unsigned fs_comm_mem_kinds(const fs_comm_t *comm);
 /* To the native algorithm, and why. */
 fs_choice_t fs_comm_leave(const char *reason);
 
-/* Write the trace, if there is one; a failure is told to the host. */
+/* Write the trace, if there is one; a failure is told to the MPI. */
 void fs_comm_write_trace(fs_comm_t *comm);
 
 #endif

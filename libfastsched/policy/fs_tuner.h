@@ -6,7 +6,7 @@
  * powers of two. In each class a few calls are lent to the native algorithm,
  * and what they took is compared with ours just before:
  *
- *   TRY   ours, ours, a look at the host's; if it was not clearly slower,
+ *   TRY   ours, ours, a probe of the native one; if it was not clearly slower,
  *         another look a few calls later
  *           ours clearly faster in one look      -> OURS
  *           ours slower in two looks             -> HOST

@@ -32,7 +32,7 @@ job() {
     [ $# = 0 ] || shift
     # shellcheck disable=SC2086 # names have no blanks
     case $#,$nodes,$expect in
-    0,2x1,* | 0,*,host | 0,2x2,any) set -- $sound ;;
+    0,2x1,* | 0,*,native | 0,2x2,any) set -- $sound ;;
     0,2x2,* | 0,1+3+4,*) set -- $every ;;
     0,*) set -- $light ;;
     esac
