@@ -111,40 +111,40 @@ uint32_t fs_program_reduce(fs_program_t *program, fs_place_t src,
     return append_local(program, FS_OP_REDUCE, src, dst, len_bytes);
 }
 
-uint32_t fs_program_send(fs_program_t *program, fs_channel_t channel,
-                         uint32_t peer, fs_place_t src, uint64_t len_bytes)
+/* Of src and dst one is none. */
+static uint32_t append_message(fs_program_t *program, fs_op_kind_t kind,
+                               fs_channel_t channel, uint32_t peer,
+                               fs_place_t src, fs_place_t dst,
+                               uint64_t len_bytes)
 {
-    uint32_t seq = number_message(program, FS_OP_SEND, channel, peer);
+    uint32_t seq = number_message(program, kind, channel, peer);
     fs_op_t *op  = append(program);
 
     if (op == NULL) {
         return FS_NO_OP;
     }
-    *op = (fs_op_t){.kind      = FS_OP_SEND,
+    *op = (fs_op_t){.kind      = (uint8_t)kind,
                     .channel   = (uint8_t)channel,
                     .peer      = peer,
                     .seq       = seq,
                     .src       = src,
+                    .dst       = dst,
                     .len_bytes = len_bytes};
     return program->n_ops - 1;
+}
+
+uint32_t fs_program_send(fs_program_t *program, fs_channel_t channel,
+                         uint32_t peer, fs_place_t src, uint64_t len_bytes)
+{
+    return append_message(program, FS_OP_SEND, channel, peer, src,
+                          (fs_place_t){0}, len_bytes);
 }
 
 uint32_t fs_program_recv(fs_program_t *program, fs_channel_t channel,
                          uint32_t peer, fs_place_t dst, uint64_t len_bytes)
 {
-    uint32_t seq = number_message(program, FS_OP_RECV, channel, peer);
-    fs_op_t *op  = append(program);
-
-    if (op == NULL) {
-        return FS_NO_OP;
-    }
-    *op = (fs_op_t){.kind      = FS_OP_RECV,
-                    .channel   = (uint8_t)channel,
-                    .peer      = peer,
-                    .seq       = seq,
-                    .dst       = dst,
-                    .len_bytes = len_bytes};
-    return program->n_ops - 1;
+    return append_message(program, FS_OP_RECV, channel, peer, (fs_place_t){0},
+                          dst, len_bytes);
 }
 
 void fs_program_after(fs_program_t *program, uint32_t then, uint32_t before)
