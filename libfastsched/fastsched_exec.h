@@ -77,7 +77,8 @@ typedef struct fs_params {
     uint32_t calibrate;
     uint32_t tuner;
     uint32_t skip;       /**< summaries left out in a row, at most */
-    uint64_t plan_cache; /**< bytes */
+    uint64_t bundle_memory; /**< bytes */
+    uint64_t plan_cache;    /**< bytes */
     uint32_t check;
     uint32_t verbose;
     uint32_t stats;
@@ -341,7 +342,11 @@ typedef struct fs_call {
     const void *const *send_block;
     void *const       *recv_block; /**< likewise, unpack() */
     fs_call_device_t   device;
-    void              *ctx;
+    /** The blocks are there only when the call is prepared, see prepare(): until
+     *  then there is pack(), or unpack(), of whole blocks. */
+    bool  send_late;
+    bool  recv_late;
+    void *ctx;
     /** Copy bytes offset to offset + len of a send block, as packed by the
      *  MPI's datatype engine. Offsets of a block come in any order. */
     fs_status_t (*pack)(void *ctx, uint32_t block, uint64_t offset,

@@ -6,6 +6,9 @@
 #include "comm/fs_comm.h"
 
 typedef struct fs_collective {
+    /* Blocks of a pair of servers go in a bundle if they are no more bytes. The same
+     * on every rank. */
+    uint64_t (*bundle_limit)(const fs_request_t *request);
     /* What this rank says about the call, and about the one before. */
     fs_vote_t (*word)(const fs_request_t *request);
     /* All have spoken: choice, and what belongs to it. The same on every rank. */

@@ -2,6 +2,7 @@
 /*
  *   BEGIN     say our control message        fs_control.c
  *   SUMMARY   all have: decide               the collective
+ *             small blocks are here          fs_unbundle.c
  *             plan, or recall a plan         the collective, fs_plan_cache.c
  *   AGREE     every rank could, and alike    fs_control.c
  *   RUN       the program                    fs_exec.c
@@ -14,6 +15,7 @@
  * peers, who do the same: nobody waits for those who will not come.
  */
 #include "coll/fs_request.h"
+#include "coll/fs_unbundle.h"
 
 #include "base/fs_arith.h"
 #include "base/fs_clock.h"
@@ -104,9 +106,11 @@ static fs_step_t begin(fs_request_t *request)
         return end(request, FS_ERR_TRANSPORT);
     }
     enter(request, FS_TRACE_SUMMARY);
-    word = request->collective->word(request);
-    status =
-        fs_control_start_summary(comm->control, &word, request->call->counts);
+    request->offered =
+        fs_control_offer(comm->control, request->call,
+                         request->collective->bundle_limit(request));
+    word   = request->collective->word(request);
+    status = fs_control_start_summary(comm->control, &word);
     return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
 }
 
@@ -159,11 +163,16 @@ static fs_step_t ask(fs_request_t *request)
 
 static fs_step_t run(fs_request_t *request)
 {
-    fs_comm_t *comm = request->comm;
+    fs_comm_t  *comm = request->comm;
+    fs_status_t status;
 
     request->ran        = true;
     request->started_ns = fs_now_ns();
     enter(request, FS_TRACE_RUN);
+    status = fs_unbundle(request);
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
     fs_exec_start(comm->exec, request->plan->plan, request->call,
                   request->number, request->flags & FS_FLAG_CONFIRMS);
     return FS_STEP_RUN;
@@ -178,6 +187,39 @@ static void trace_decision(const fs_request_t *request)
         fs_trace_decision(comm->trace, &request->outcome.choice,
                           &request->outcome.traffic, &params);
     }
+}
+
+/* The call is over. */
+static fs_step_t finish(fs_request_t *request)
+{
+    if (request->comm->params.verbose == 0) {
+        return end(request, FS_OK);
+    }
+    enter(request, FS_TRACE_REPORT);
+    return FS_STEP_REPORT;
+}
+
+/* All is here: there is nothing to run. */
+static fs_step_t take_bundles(fs_request_t *request)
+{
+    fs_comm_t          *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
+    fs_status_t         status  = fs_unbundle(request);
+    uint64_t            ended_ns;
+
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
+    request->ran = true;
+    ended_ns     = fs_now_ns();
+    ++comm->stats.calls_by[FS_ALG_BUNDLES];
+    comm->stats.inter_bytes += outcome->traffic.inter_bytes;
+    comm->stats.run_ns += ended_ns - outcome->decided_ns;
+    comm->last = (fs_last_call_t){.question = outcome->question,
+                                  .run = {.ns = ended_ns - outcome->decided_ns},
+                                  .summary_ns = outcome->decided_ns -
+                                                outcome->entered_ns};
+    return finish(request);
 }
 
 /* What the executor once has reserved it keeps, so a plan that is recalled can run
@@ -205,7 +247,11 @@ static fs_step_t conclude(fs_request_t *request)
     request->outcome.summarised = true;
     request->collective->decide(request);
     trace_decision(request);
-    return request->outcome.choice.alg == FS_ALG_NATIVE ? leave(request)
+    return request->outcome.status != FS_OK
+               ? end(request, request->outcome.status)
+           : request->outcome.choice.alg == FS_ALG_NATIVE ? leave(request)
+           : request->outcome.choice.alg == FS_ALG_BUNDLES
+               ? take_bundles(request)
            : request->outcome.recalled && !(request->flags & FS_FLAG_PREPARES)
                ? run(request)
                : ask(request);
@@ -305,11 +351,7 @@ static fs_step_t execute(fs_request_t *request)
         return lose(request, status);
     }
     count(request, fs_now_ns());
-    if (request->comm->params.verbose == 0) {
-        return end(request, FS_OK);
-    }
-    enter(request, FS_TRACE_REPORT);
-    return FS_STEP_REPORT;
+    return finish(request);
 }
 
 /* ---- how long it took the slowest rank ---- */

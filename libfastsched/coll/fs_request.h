@@ -40,8 +40,10 @@ struct fs_request {
     uint64_t               deadline_ns; /* of what ends an error; 0: none yet */
     uint64_t               flags;       /* of all ranks, in the summary */
     uint64_t               key;         /* of counts and layouts */
-    fs_cached_plan_t      *plan; /* this is a user of it; NULL: none yet */
-    fs_outcome_t           outcome;
+    uint64_t          offered; /* digest of what this rank has for bundles */
+    fs_traffic_t      rest;    /* what is not in bundles, to be planned */
+    fs_cached_plan_t *plan;    /* this is a user of it; NULL: none yet */
+    fs_outcome_t      outcome;
 };
 
 /* What ranks tell each other in flags; one is enough. */

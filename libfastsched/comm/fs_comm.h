@@ -21,6 +21,7 @@ typedef struct fs_outcome {
     uint64_t            decided_ns; /* the summary is over */
     uint64_t            slowest_ns; /* with parameter verbose only */
     bool                summarised; /* what follows is known */
+    fs_status_t         status;     /* of the decision */
     bool                recalled;   /* the plan comes from an earlier call */
     fs_choice_t         choice;
     fs_traffic_t        traffic;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where things stand on the board, and how messages carry them. */
+/* Where things stand in the control block, and how messages carry them. */
 #include "comm/fs_control_block.h"
 
 #include "base/fs_arith.h"
@@ -7,120 +7,181 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(sizeof(fs_control_part_t) == sizeof(uint64_t),
+               "a part is a number of a slot");
+
 /* ---- lengths, in numbers ---- */
+
+static size_t lines(size_t len)
+{
+    return fs_u64_div_up(len, FS_CONTROL_BLOCK_LINE) * FS_CONTROL_BLOCK_LINE;
+}
+
+static size_t len_of(uint64_t bytes)
+{
+    return lines(fs_u64_div_up(bytes, sizeof(uint64_t)));
+}
 
 static size_t matrix_len(const fs_topo_t *topo)
 {
     return (size_t)fs_topo_n_servers(topo) * fs_topo_n_servers(topo);
 }
 
-static size_t row_len(const fs_control_block_t *board, bool summary)
+static size_t row_len(const fs_control_block_t *block, bool summary)
 {
-    return FS_VOTE_LEN + (summary ? fs_topo_n_servers(board->topo) : 0);
+    return FS_VOTE_LEN + (summary ? fs_topo_n_servers(block->topo) : 0);
 }
 
-static size_t seat_len(const fs_topo_t *topo)
+static size_t slot_len(const fs_topo_t *topo)
 {
-    return fs_u64_div_up(1 + FS_VOTE_LEN + fs_topo_n_servers(topo),
-                         FS_CONTROL_BLOCK_LINE) *
-           FS_CONTROL_BLOCK_LINE;
+    return lines(1 + FS_VOTE_LEN + 2 * (size_t)fs_topo_n_servers(topo));
 }
 
-static size_t board_len(const fs_topo_t *topo, uint32_t server, size_t n_sets)
+static size_t counts_len(const fs_control_block_t *block)
 {
-    size_t n_local = fs_topo_n_local(topo, server);
-
-    return FS_CONTROL_BLOCK_LINE + n_local * seat_len(topo) + FS_VOTE_LEN +
-           matrix_len(topo) + n_sets * 2 * n_local * fs_topo_n_ranks(topo);
+    return (size_t)block->n_local * fs_topo_n_ranks(block->topo);
 }
 
-size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server)
+static size_t summary_len(const fs_control_block_t *block)
 {
-    return board_len(topo, server, 2) * sizeof(uint64_t);
+    size_t n = fs_topo_n_servers(block->topo);
+
+    return lines(FS_VOTE_LEN + 2 * matrix_len(block->topo) +
+                 2 * counts_len(block)) +
+           len_of(block->n_local * block->pool_bytes) +
+           len_of(n * fs_control_block_inbox_len(block));
 }
 
-/* ---- the board ---- */
+static size_t block_len(const fs_control_block_t *block, size_t n_sets)
+{
+    size_t n = fs_topo_n_servers(block->topo);
 
-fs_status_t fs_control_block_init(fs_control_block_t *board,
+    return FS_CONTROL_BLOCK_LINE + block->n_local * slot_len(block->topo) +
+           (size_t)block->n_local * FS_CONTROL_BLOCK_LINE + lines(n) +
+           2 * lines(n * FS_VOTE_LEN) + n_sets * summary_len(block);
+}
+
+/* ---- the block ---- */
+
+/* Half of the memory is for inboxes, half for pools, and each holds two sets.
+ * Bundles are as long on all servers. */
+static fs_control_block_t describe(const fs_topo_t *topo, uint32_t server,
+                                   uint64_t bundle_memory)
+{
+    enum { LARGEST = 256 << 10 };
+    fs_control_block_t block = {.topo    = topo,
+                                .n_local = fs_topo_n_local(topo, server)};
+    uint64_t           n     = fs_topo_n_servers(topo);
+    uint64_t           each  = fs_u64_min(bundle_memory / 4 / n, LARGEST);
+
+    block.bundle_bytes = each / 64 * 64;
+    block.pool_bytes = fs_u64_min(bundle_memory / 4 / block.n_local, n * each) /
+                       64 * 64;
+    return block;
+}
+
+size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server,
+                              uint64_t bundle_memory)
+{
+    fs_control_block_t block = describe(topo, server, bundle_memory);
+
+    return block_len(&block, 2) * sizeof(uint64_t);
+}
+
+static void take_set(fs_control_block_t *block, uint8_t set)
+{
+    uint64_t *at = block->summaries + set * summary_len(block);
+
+    block->set      = set;
+    block->vote     = (fs_vote_t *)at;
+    block->matrix   = at + FS_VOTE_LEN;
+    block->sends    = block->matrix + matrix_len(block->topo);
+    block->receives = block->sends + counts_len(block);
+    block->rest     = block->receives + counts_len(block);
+    at += lines(FS_VOTE_LEN + 2 * matrix_len(block->topo) +
+                2 * counts_len(block));
+    block->pools   = (char *)at;
+    block->inboxes = (char *)(at + len_of(block->n_local * block->pool_bytes));
+}
+
+fs_status_t fs_control_block_init(fs_control_block_t *block,
                                   const fs_topo_t *topo, uint32_t server,
-                                  void *shared)
+                                  uint64_t bundle_memory, void *shared)
 {
-    uint64_t *memory = shared;
+    uint64_t *at = shared;
+    size_t    n  = fs_topo_n_servers(topo);
 
-    *board = (fs_control_block_t){.topo    = topo,
-                                  .n_local = fs_topo_n_local(topo, server)};
-    if (memory == NULL) {
-        memory = board->own =
-            calloc(board_len(topo, server, 1), sizeof(*memory));
+    *block = describe(topo, server, bundle_memory);
+    if (at == NULL) {
+        at = block->own = calloc(block_len(block, 2), sizeof(*at));
     }
-    if (memory == NULL) {
+    if (at == NULL) {
         return FS_ERR_NOMEM;
     }
-    board->heard  = (_Atomic uint64_t *)memory;
-    board->seats  = memory + FS_CONTROL_BLOCK_LINE;
-    board->result = board->seats + board->n_local * seat_len(topo);
-    board->counts = board->result + FS_VOTE_LEN + matrix_len(topo);
+    block->failed = (_Atomic uint64_t *)at;
+    block->slots  = at + FS_CONTROL_BLOCK_LINE;
+    block->lanes  = block->slots + block->n_local * slot_len(topo);
+    at          = block->lanes + (size_t)block->n_local * FS_CONTROL_BLOCK_LINE;
+    block->here = (_Atomic uint64_t *)at;
+    block->votes     = (fs_vote_t *)(at + lines(n));
+    block->summaries = at + lines(n) + 2 * lines(n * FS_VOTE_LEN);
+    take_set(block, 0);
     return FS_OK;
 }
 
-void fs_control_block_fini(fs_control_block_t *board)
+void fs_control_block_fini(fs_control_block_t *block)
 {
-    free(board->own);
+    free(block->own);
 }
 
-void fs_control_block_turn(fs_control_block_t *board)
+void fs_control_block_turn(fs_control_block_t *block)
 {
-    board->set = board->own == NULL ? !board->set : 0;
+    take_set(block, !block->set);
 }
 
-uint64_t *fs_control_block_slot(const fs_control_block_t *board, uint32_t local)
+uint64_t *fs_control_block_slot(const fs_control_block_t *block, uint32_t local)
 {
-    return board->seats + local * seat_len(board->topo);
+    return block->slots + local * slot_len(block->topo);
 }
 
 /* ---- messages ---- */
 
-size_t fs_control_block_message_len(const fs_control_block_t *board,
+size_t fs_control_block_message_len(const fs_control_block_t *block,
                                     bool                      summary)
 {
-    return row_len(board, summary) +
-           (summary ? 2 * (size_t)fs_topo_n_ranks(board->topo) : 0);
+    return row_len(block, summary) +
+           (summary ? 2 * (size_t)fs_topo_n_ranks(block->topo) : 0);
 }
 
-void fs_control_block_pack(const fs_control_block_t *board, uint32_t local,
+void fs_control_block_pack(const fs_control_block_t *block, uint32_t local,
                            bool summary, uint64_t *message)
 {
-    size_t p = fs_topo_n_ranks(board->topo), n = row_len(board, summary);
+    size_t p = fs_topo_n_ranks(block->topo), n = row_len(block, summary);
 
-    memcpy(message, fs_control_block_row(board, local), n * sizeof(*message));
+    memcpy(message, fs_control_block_row(block, local), n * sizeof(*message));
     if (summary) {
         message += n;
-        memcpy(message, fs_control_block_sends(board) + local * p,
-               p * sizeof(*message));
-        memcpy(message + p, fs_control_block_receives(board) + local * p,
-               p * sizeof(*message));
+        memcpy(message, block->sends + local * p, p * sizeof(*message));
+        memcpy(message + p, block->receives + local * p, p * sizeof(*message));
     }
 }
 
-void fs_control_block_unpack(fs_control_block_t *board, uint32_t local,
+void fs_control_block_unpack(fs_control_block_t *block, uint32_t local,
                              bool summary, const uint64_t *message)
 {
-    size_t p = fs_topo_n_ranks(board->topo), n = row_len(board, summary);
+    size_t p = fs_topo_n_ranks(block->topo), n = row_len(block, summary);
 
-    memcpy(fs_control_block_row(board, local), message, n * sizeof(*message));
+    memcpy(fs_control_block_row(block, local), message, n * sizeof(*message));
     if (summary) {
         message += n;
-        memcpy(fs_control_block_sends(board) + local * p, message,
-               p * sizeof(*message));
-        memcpy(fs_control_block_receives(board) + local * p, message + p,
-               p * sizeof(*message));
+        memcpy(block->sends + local * p, message, p * sizeof(*message));
+        memcpy(block->receives + local * p, message + p, p * sizeof(*message));
     }
 }
 
-size_t fs_control_block_result_len(const fs_control_block_t *board,
+size_t fs_control_block_result_len(const fs_control_block_t *block,
                                    bool                      summary)
 {
-    return FS_VOTE_LEN + (summary ? matrix_len(board->topo) +
-                                        2 * fs_control_block_counts_len(board)
-                                  : 0);
+    return FS_VOTE_LEN +
+           (summary ? matrix_len(block->topo) + 2 * counts_len(block) : 0);
 }

@@ -52,8 +52,10 @@ typedef struct row {
     }
 
 static const row_t rows[] = {
-    {{"algorithm", "auto", "auto" FS_ALG_MAP(WORD_NAME) ", off",
-      "What serves MPI_Alltoallv whenever bytes cross servers" FS_ALG_MAP(
+    {{"algorithm", "auto", "auto, bundles" FS_ALG_MAP(WORD_NAME) ", off",
+      "What serves MPI_Alltoallv whenever bytes cross servers; bundles: one "
+      "message for all blocks of two servers, if they are small, the rest as "
+      "auto" FS_ALG_MAP(
           WORD_HELP) "; auto: by size and skew; off: the MPI's own "
                      "algorithm",
       FS_PARAM_USER},
@@ -62,7 +64,7 @@ static const row_t rows[] = {
      0,
      0,
      WORDS({"auto", FS_ALGORITHM_AUTO}, {"off", FS_ALGORITHM_OFF},
-           FS_ALG_MAP(WORD_ROW)),
+           {"bundles", FS_ALG_BUNDLES}, FS_ALG_MAP(WORD_ROW)),
      true},
     {{"verbose", "0", "0 or 1",
       "1: a line per call on rank 0, with the slowest rank's time, and a "
@@ -279,6 +281,16 @@ static const row_t rows[] = {
      AT(skip),
      0,
      4096,
+     NULL,
+     true},
+    {{"bundle_memory", "8m", "0 to 1g",
+      "Bytes of shared memory for small blocks, per communicator and server, "
+      "about",
+      FS_PARAM_TUNER},
+     BYTES,
+     AT(bundle_memory),
+     0,
+     GIB,
      NULL,
      true},
     {{"plan_cache", "16m", "0 to 16g",
@@ -544,7 +556,8 @@ void fs_params_explain(const char *name, const char *value_a, uint32_t rank_a,
 
 fs_plan_params_t fs_params_plan(const fs_params_t *params)
 {
-    bool is_auto = params->algorithm == FS_ALGORITHM_AUTO;
+    bool is_auto = params->algorithm == FS_ALGORITHM_AUTO ||
+                   params->algorithm == FS_ALG_BUNDLES;
 
     return (fs_plan_params_t){
         .algorithm = is_auto ? FS_ALG_NATIVE : (fs_alg_t)params->algorithm,
