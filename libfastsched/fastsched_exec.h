@@ -76,7 +76,6 @@ typedef struct fs_params {
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;
     uint32_t tuner;
-    uint32_t skip;       /**< summaries left out in a row, at most */
     uint64_t bundle_memory; /**< bytes */
     uint64_t plan_cache;    /**< bytes */
     uint32_t check;
@@ -382,17 +381,8 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call,
                               bool *ran);
 
 /**
- * Before an alltoallv: may the caller go to the native algorithm at once,
- * because the calls before it went there and parameter skip allows it? Local,
- * and cheap; the same on every rank.
- *
- * @return True: the call is counted, fs_comm_alltoallv() must not be called.
- */
-bool fs_comm_skip(fs_comm_t *comm, const fs_counts_t *counts);
-
-/**
- * After the native algorithm has served a call that fs_comm_skip() or
- * fs_comm_alltoallv() left to it: the tuner may want to know the time. With
+ * After the native algorithm has served a call that fs_comm_alltoallv() left to
+ * it: the tuner may want to know the time. With
  * parameter verbose collective.
  *
  * @return FS_OK; an error of the transport, after which the communicator is
@@ -440,7 +430,6 @@ typedef struct fs_comm_stats {
                                 time; who has no more left than the plan's
                                 look_ahead does not count */
     uint64_t cache_hits; /**< calls whose plan was there from an earlier one */
-    uint64_t skipped;    /**< calls without a summary, see fs_comm_skip() */
     uint64_t tuner_probes; /**< calls lent to the native algorithm to compare */
     uint64_t tuner_gone_back; /**< classes of calls it was found faster at */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */

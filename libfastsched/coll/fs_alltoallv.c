@@ -6,7 +6,6 @@
  *   select    by size and skew                            fs_select.c
  *   recall    or as last time, if the counts are the same fs_plan_cache.c
  *   tuner     unless the native one is faster at them     fs_tuner.c
- *   backoff   and is it worth while to ask again?         fs_backoff.c
  *
  * Conclusions come from the summary and from what was concluded before, so they
  * are the same on every rank.
@@ -64,7 +63,6 @@ static fs_vote_t word(const fs_request_t *request)
                       ? FS_FLAG_PREPARES
                       : 0;
     word.flags |= consent_flags[call->device.consent];
-    word.flags |= comm->backoff.missed ? FS_FLAG_MISSED : 0;
     word.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
     return word;
 }
@@ -135,7 +133,7 @@ static void apply_tuner(fs_request_t *request)
     uint64_t            mtm;
 
     if (request->outcome.choice.alg != FS_ALG_NATIVE && is_auto(comm) &&
-        comm->params.tuner) {
+        comm->params.tuner && request->outcome.traffic.inter_bytes > 0) {
         mtm      = fs_traffic_mtm_milli(comm->topo, &request->outcome.traffic);
         question = fs_tuner_next(
             &comm->tuner,
@@ -170,13 +168,8 @@ static void hear(fs_comm_t *comm, const fs_vote_t *word)
 
 static void decide(fs_request_t *request)
 {
-    fs_comm_t        *comm = request->comm;
-    const fs_vote_t  *word = fs_control_vote(comm->control);
-    fs_backoff_seen_t seen = {.missed     = word->flags & FS_FLAG_MISSED,
-                              .sent_bytes = request->call->counts->sent_bytes,
-                              .min_bytes  = comm->params.min_bytes};
-    uint32_t longest = is_auto(comm) && !comm->params.check ? comm->params.skip
-                                                            : 0;
+    fs_comm_t       *comm = request->comm;
+    const fs_vote_t *word = fs_control_vote(comm->control);
 
     hear(comm, word);
     if (word->sum[0] != word->sum[1]) {
@@ -193,9 +186,6 @@ static void decide(fs_request_t *request)
     if (!(word->flags & FS_FLAG_NO_NATIVE)) {
         apply_tuner(request);
     }
-    seen.to_host = request->outcome.choice.alg == FS_ALG_NATIVE &&
-                   request->outcome.question.turn != FS_TUNER_PROBE;
-    fs_backoff_note(&comm->backoff, longest, &seen);
 }
 
 /* ---- the plan ---- */

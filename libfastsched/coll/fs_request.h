@@ -50,10 +50,9 @@ struct fs_request {
 enum {
     FS_FLAG_DECLINE   = 1,  /* this rank cannot run the call */
     FS_FLAG_PREPARES  = 2,  /* it has to prepare the call, which may fail */
-    FS_FLAG_MISSED    = 4,  /* it has seen a large call go without a summary */
-    FS_FLAG_REFUSES   = 8,  /* nobody can run the call, see FS_CONSENT_NO */
-    FS_FLAG_NO_NATIVE = 16, /* the MPI cannot, see FS_CONSENT_OURS */
-    FS_FLAG_CONFIRMS  = 32  /* what it sends needs it, fs_net_t.local_arrives */
+    FS_FLAG_REFUSES   = 4,  /* nobody can run the call, see FS_CONSENT_NO */
+    FS_FLAG_NO_NATIVE = 8, /* the MPI cannot, see FS_CONSENT_OURS */
+    FS_FLAG_CONFIRMS  = 16  /* what it sends needs it, fs_net_t.local_arrives */
 };
 
 /* A new operation; call is borrowed. */

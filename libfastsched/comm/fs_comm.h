@@ -9,7 +9,6 @@
 #include "engine/fs_exec.h"
 #include "policy/fs_tuner.h"
 #include "policy/fs_plan_cache.h"
-#include "policy/fs_backoff.h"
 #include "net/fs_shm.h"
 #include "net/fs_transport.h"
 
@@ -66,9 +65,8 @@ struct fs_comm {
     /* fs_wrapper.c: */
     const char *comm_name;
     fs_comm_t  *next; /* of those that have had no farewell yet */
-    /* From call to call; equal on every rank but for what fs_backoff.h says. */
+    /* From call to call; equal on every rank. */
     fs_plan_cache_t  cache;
-    fs_backoff_t     backoff;
     fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;

@@ -271,18 +271,6 @@ static const row_t rows[] = {
      1,
      NULL,
      true},
-    {{"skip", "64", "0 to 4096",
-      "Calls in a row that go to the MPI's own algorithm unasked, at "
-      "most, "
-      "when those before them did (a large call among them goes there, too); "
-      "for algorithm auto; 0: ask at every call",
-      FS_PARAM_TUNER},
-     NUMBER,
-     AT(skip),
-     0,
-     4096,
-     NULL,
-     true},
     {{"bundle_memory", "8m", "0 to 1g",
       "Bytes of shared memory for small blocks, per communicator and server, "
       "about",

@@ -95,12 +95,12 @@ static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
     }
     fs_strbuf_add(
         &line,
-        ", %llu plans kept from earlier calls, %llu calls without a summary; "
+        ", %llu plans kept from earlier calls; "
         "tuner: %llu probes, %llu classes back to the native algorithm; stage "
         "cost %llu "
         "bytes; least/mean/most of %u ranks: ",
-        ull(s->cache_hits), ull(s->skipped), ull(s->tuner_probes),
-        ull(s->tuner_gone_back), ull(s->stage_cost), n);
+        ull(s->cache_hits), ull(s->tuner_probes), ull(s->tuner_gone_back),
+        ull(s->stage_cost), n);
     say_ranges(&line, all, n);
     fs_strbuf_add(&line, " bytes of %llu",
                   ull(comm->wrapper->params.staging_limit));

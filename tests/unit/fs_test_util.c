@@ -180,7 +180,7 @@ static fs_plan_params_t random_params(fs_rng_t *rng)
                                          : 12 + fs_rng_below(rng, 200);
 
     return (fs_plan_params_t){
-        .algorithm       = algs[fs_rng_below(rng, FS_N_ALGS)],
+        .algorithm = algs[fs_rng_below(rng, sizeof(algs) / sizeof(algs[0]))],
         .force_algorithm = true,
         .balance         = (fs_balance_t)fs_rng_below(rng, FS_N_ALL_BALANCES),
         .decompose = (fs_decompose_t)fs_rng_below(rng, FS_N_ALL_DECOMPOSITIONS),
@@ -236,7 +236,7 @@ void fs_test_local_rows(const fs_topo_t *topo, const uint64_t *counts,
 }
 
 fs_counts_t fs_test_call_counts(const fs_topo_t *topo, uint32_t rank,
-                           const uint64_t *send, const uint64_t *recv)
+                                const uint64_t *send, const uint64_t *recv)
 {
     fs_counts_t counts;
 
