@@ -39,6 +39,7 @@ static const char *const track_names[] = {TRACK_MAP(X)};
 #undef X
 
 static const char *const phase_names[]   = {FS_TRACE_PHASE_MAP(FS_LIST_NAME)};
+static const char *const op_names[]      = {FS_OP_MAP(FS_LIST_NAME)};
 static const char *const channel_names[] = {FS_CHANNEL_MAP(FS_LIST_NAME)};
 
 /* fs_buffer_t, then what the MPI packs. */
@@ -91,11 +92,13 @@ static void close_event(printer_t *p)
 /* Or a reduction: they share a row. */
 static void print_copy(printer_t *p, const fs_event_t *e)
 {
-    const char *name = e->op_kind == FS_OP_REDUCE ? "reduce"
-                       : e->src >= FS_BUF_PACKED  ? "pack"
-                       : e->dst >= FS_BUF_PACKED  ? "unpack"
-                                                  : "copy";
+    const char *name = op_names[e->op_kind];
 
+    if (e->op_kind == FS_OP_COPY && e->src >= FS_BUF_PACKED) {
+        name = "pack";
+    } else if (e->op_kind == FS_OP_COPY && e->dst >= FS_BUF_PACKED) {
+        name = "unpack";
+    }
     fs_json_text(open_event(p, "copy", "X"), "name", name);
     place(p, TRACK_COPY, e->slot, e->post, e->end, e->call);
     fs_json_text(&p->json, "from", buffer_names[e->src]);
