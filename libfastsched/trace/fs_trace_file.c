@@ -12,6 +12,7 @@
 #include "base/fs_arith.h"
 #include "base/fs_json.h"
 #include "sched/model/fs_topo.h"
+#include "sched/plan/fs_plan.h"
 
 #include <inttypes.h>
 
@@ -238,7 +239,7 @@ static void print_call(printer_t *p, const fs_traced_call_t *call)
     fs_json_say(json, "name", "call %" PRIu64, call->number);
     place(p, TRACK_CALL, 0, call->begin, call->end, (uint32_t)call->number);
     fs_json_text(json, "algorithm", fs_alg_name(call->choice.alg));
-    if (call->choice.alg == FS_ALG_STAGED) {
+    if (fs_plan_has_schedule(call->choice.alg)) {
         fs_json_text(json, "decompose", fs_decompose_name(call->decompose));
         fs_json_u64(json, "stages", call->n_stages);
         fs_json_u64(json, "planned", call->total_per_lane);
