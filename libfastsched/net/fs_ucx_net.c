@@ -59,7 +59,7 @@ static fs_status_t read_config(ucp_config_t **config_p, const reason_t *why)
     return status == UCS_OK ? FS_OK : refuse(why, "ucp_config_read", status);
 }
 
-static fs_status_t open_context(ucx_context_t *c, const char *name,
+static fs_status_t make_context(ucx_context_t *c, const char *name,
                                 ucp_config_t *config, const reason_t *why)
 {
     ucp_params_t params = {
@@ -93,8 +93,8 @@ static fs_status_t open_context(ucx_context_t *c, const char *name,
 }
 
 /* What UCX could use here: a context that opens no port yet is asked. */
-static ucs_status_t find_resources(const ucp_config_t *config,
-                                   fs_ucx_resources_t *found)
+static ucs_status_t ask_context(const ucp_config_t *config,
+                                fs_ucx_resources_t *found)
 {
     ucp_params_t  params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
                             .features   = UCX_FEATURES};
@@ -120,8 +120,8 @@ static ucs_status_t find_resources(const ucp_config_t *config,
     return status;
 }
 
-/* A context, as UCX's environment and then we want it. */
-static fs_status_t open_local(ucx_net_t *net, const reason_t *why)
+static fs_status_t find_resources(fs_ucx_resources_t *found,
+                                  const reason_t     *why)
 {
     ucp_config_t *config = NULL;
     fs_status_t   status = read_config(&config, why);
@@ -130,21 +130,23 @@ static fs_status_t open_local(ucx_net_t *net, const reason_t *why)
     if (status != FS_OK) {
         return status;
     }
-    ucs    = find_resources(config, &net->found);
-    status = ucs == UCS_OK ? FS_OK : refuse(why, "ucp_init", ucs);
-    if (status == FS_OK) {
-        ucs    = fs_ucx_config_local(config, &net->found);
-        status = ucs == UCS_OK
-                     ? open_context(&net->local, "fastsched-local", config, why)
-                     : refuse(why, "ucp_config_modify", ucs);
-    }
+    ucs = ask_context(config, found);
     fs_ucx.ucp_config_release(config);
-    return status;
+    return ucs == UCS_OK ? FS_OK : refuse(why, "ucp_init", ucs);
 }
 
-static fs_status_t open_wire(ucx_net_t *net, uint64_t tcp_sndbuf,
-                             const char *net_device, const reason_t *why)
+/* What the wire is told besides. */
+typedef struct wire {
+    uint64_t    tcp_sndbuf;
+    const char *net_device;
+} wire_t;
+
+/* A context, as UCX's environment and then we want it. wire: NULL for "local". */
+static fs_status_t open_context(ucx_context_t            *c,
+                                const fs_ucx_resources_t *found,
+                                const wire_t *wire, const reason_t *why)
 {
+    const char   *name   = wire == NULL ? "fastsched-local" : "fastsched-wire";
     ucp_config_t *config = NULL;
     fs_status_t   status = read_config(&config, why);
     ucs_status_t  ucs;
@@ -152,10 +154,11 @@ static fs_status_t open_wire(ucx_net_t *net, uint64_t tcp_sndbuf,
     if (status != FS_OK) {
         return status;
     }
-    ucs    = fs_ucx_config_wire(config, &net->found, tcp_sndbuf, net_device);
-    status = ucs == UCS_OK
-                 ? open_context(&net->wire, "fastsched-wire", config, why)
-                 : refuse(why, "ucp_config_modify", ucs);
+    ucs    = wire == NULL ? fs_ucx_config_local(config, found)
+                          : fs_ucx_config_wire(config, found, wire->tcp_sndbuf,
+                                               wire->net_device);
+    status = ucs == UCS_OK ? make_context(c, name, config, why)
+                           : refuse(why, "ucp_config_modify", ucs);
     fs_ucx.ucp_config_release(config);
     return status;
 }
@@ -509,9 +512,10 @@ static fs_status_t set_grant_handler(ucx_net_t *net, const reason_t *why)
 fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
                           fs_net_t **net_p, char *why, size_t why_len)
 {
-    ucx_net_t  *net    = calloc(1, sizeof(*net));
-    reason_t    reason = {why, why_len};
-    fs_status_t status = FS_ERR_NOMEM;
+    ucx_net_t   *net    = calloc(1, sizeof(*net));
+    const wire_t wire   = {tcp_sndbuf, net_device};
+    reason_t     reason = {why, why_len};
+    fs_status_t  status = FS_ERR_NOMEM;
 
     snprintf(why, why_len, "out of memory");
     if (net == NULL) {
@@ -526,12 +530,15 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
         net->local.early = net->wire.early = net->process[0]; /* no tag yet */
     }
     if (status == FS_OK) {
-        status = open_local(net, &reason);
-    }
-    if (status == FS_OK) {
+        status                   = find_resources(&net->found, &reason);
         net->super.rdma          = net->found.rdma;
         net->super.local_arrives = net->found.shared; /* or TCP carries it */
-        status = open_wire(net, tcp_sndbuf, net_device, &reason);
+    }
+    if (status == FS_OK) {
+        status = open_context(&net->local, &net->found, NULL, &reason);
+    }
+    if (status == FS_OK) {
+        status = open_context(&net->wire, &net->found, &wire, &reason);
     }
     if (status == FS_OK) {
         status = set_grant_handler(net, &reason);
