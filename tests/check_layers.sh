@@ -112,7 +112,7 @@ layer wrapper "$anything|$public" $sched accel net trace engine policy comm coll
 
 for file in "$lib"/[!t]*/*.[ch] "$lib"/trace/*.[ch] "$lib"/fastsched*.h; do
     case $file in
-    */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_api.[ch] | */fs_ucx_config.[ch] | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
+    */fs_transport_ucx.c | */net/fs_ucx*.[ch] | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
     *) outside='mpi|ompi|opal|ucp|uct|ucs|cuda|hip' ;;
     esac
     crossing=$(includes "$file" | grep -E " [<\"]($outside)([/._].*)?[>\"]$")
