@@ -101,9 +101,6 @@ int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threa
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority);
 void mca_coll_fast_free_spare(void);
 
-/* coll_fast_component.c */
-bool mca_coll_fast_is_wanted(void);
-
 /* coll_fast_word.c: do all ranks come to our alltoallv? */
 void mca_coll_fast_leave_word(void);
 /* The same answer on all that come; a line about it if it is no. */
