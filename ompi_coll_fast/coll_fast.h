@@ -73,8 +73,11 @@ typedef struct mca_coll_fast_component_t {
 
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
+/* What we serve: mca_coll_fast_alltoallv() and so on. */
+#define FAST_SERVED(DO) DO(alltoallv)
+
 /* What served a communicator before us, and what we need of it. */
-#define FAST_NATIVE(DO) DO(allgather) DO(allreduce) DO(alltoallv)
+#define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
 
 #define FAST_NATIVE_FIELD(name)              \
     mca_coll_base_module_##name##_fn_t name; \
