@@ -2,9 +2,9 @@
 /*
  * A communicator gets its topology, transport, summary exchange and executor.
  *
- * Collective, by a few gathers of the MPI. Whatever can fail on one rank
- * alone happens before an agreement, and nobody goes on to the next gather
- * without it. The first one needs no memory: a rank may have none.
+ * Collective, with a few gathers of the MPI. Everything that can fail on one
+ * rank alone happens before an agreement, and no rank goes on to the next
+ * gather without it. The first agreement needs no memory: a rank may have none.
  */
 #include "comm/fs_comm.h"
 
@@ -19,14 +19,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0x66730003 }; /* layout of what ranks tell each other */
+enum { MAGIC = 0x66730003 }; /* version of the records below */
 
-typedef struct card {
+/* The set-up record of a rank. */
+typedef struct record {
     uint32_t magic;
     uint32_t server_label;
     uint64_t params;
     uint64_t shm_id[2]; /* of the segment it would make as a leader */
-} card_t;
+} record_t;
 
 typedef struct verdict {
     int32_t  status; /* fs_status_t */
@@ -41,7 +42,7 @@ typedef struct creation {
     fs_comm_t         *comm;
     const fs_native_t *native;
     const fs_member_t *member;
-    card_t            *cards;     /* [n_ranks] */
+    record_t          *records;   /* [n_ranks] */
     fs_net_hello_t    *hellos;    /* [n_ranks] */
     verdict_t         *verdicts;  /* [n_ranks] */
     uint32_t          *labels;    /* [n_ranks] */
@@ -62,7 +63,7 @@ static fs_status_t creation_init(creation_t *c)
     size_t n = c->member->n_ranks;
 
     c->comm     = calloc(1, sizeof(*c->comm));
-    c->cards    = calloc(n, sizeof(*c->cards));
+    c->records  = calloc(n, sizeof(*c->records));
     c->hellos   = calloc(n, sizeof(*c->hellos));
     c->verdicts = calloc(n, sizeof(*c->verdicts));
     c->labels   = calloc(n, sizeof(*c->labels));
@@ -70,7 +71,7 @@ static fs_status_t creation_init(creation_t *c)
     c->nic      = calloc(n, sizeof(*c->nic));
     c->values   = calloc(n, sizeof(*c->values));
     c->reach    = calloc(n, sizeof(*c->reach));
-    return c->comm != NULL && c->cards != NULL && c->hellos != NULL &&
+    return c->comm != NULL && c->records != NULL && c->hellos != NULL &&
                    c->verdicts != NULL && c->labels != NULL &&
                    c->nics != NULL && c->nic != NULL && c->values != NULL &&
                    c->reach != NULL
@@ -80,7 +81,7 @@ static fs_status_t creation_init(creation_t *c)
 
 static void creation_fini(creation_t *c)
 {
-    free(c->cards);
+    free(c->records);
     free(c->hellos);
     free(c->verdicts);
     free(c->labels);
@@ -114,7 +115,7 @@ static void warn(const fs_comm_t *comm, const char *line)
     }
 }
 
-/* The first rank without a network says why, for all. */
+/* The first rank without a network reports the reason. */
 static void explain_no_net(const fs_comm_t *comm)
 {
     const fs_native_t *native = &comm->native;
@@ -127,7 +128,8 @@ static void explain_no_net(const fs_comm_t *comm)
     }
 }
 
-/* An error of one rank alone, mostly for want of memory, is everybody's. */
+/* An error of one rank alone, mostly lack of memory, becomes that of all
+ * ranks. */
 static fs_status_t agree(creation_t *c, fs_status_t status)
 {
     status = c->native->agree(c->native->ctx, status);
@@ -138,7 +140,8 @@ static fs_status_t agree(creation_t *c, fs_status_t status)
     return status;
 }
 
-/* The same with names: the first bad verdict is everybody's. */
+/* The same with the rank's number: the first bad verdict is that of all
+ * ranks. */
 static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
 {
     verdict_t mine = {status, peer};
@@ -161,8 +164,8 @@ static fs_status_t agree_on(creation_t *c, fs_status_t status, uint32_t peer)
     return status;
 }
 
-/* Which parameter of this rank is another one on rank 0? Collective: all ranks
- * have seen the same cards. */
+/* Name the parameter that differs between this rank and rank 0. Collective: all
+ * ranks have the same records. */
 static fs_status_t name_difference(creation_t *c, uint32_t rank)
 {
     for (size_t k = 0; fs_params_info(k) != NULL; ++k) {
@@ -184,48 +187,48 @@ static fs_status_t name_difference(creation_t *c, uint32_t rank)
     return FS_ERR_MISMATCH;
 }
 
-/* Everybody shows his card; servers follow from the cards. */
-static fs_status_t introduce(creation_t *c)
+/* Exchange the set-up records; servers follow from them. */
+static fs_status_t exchange_records(creation_t *c)
 {
     fs_comm_t  *comm = c->comm;
     uint32_t    n    = c->member->n_ranks;
-    card_t      mine = {MAGIC,
+    record_t    mine = {MAGIC,
                         c->member->server_label,
                         fs_params_digest(&comm->params),
                         {0, 0}};
     fs_status_t status;
 
     fs_shm_draw_id(mine.shm_id);
-    status = gather(c, &mine, sizeof(mine), c->cards);
+    status = gather(c, &mine, sizeof(mine), c->records);
     if (status != FS_OK) {
         return status;
     }
     for (uint32_t r = 0; r < n; ++r) {
-        if (c->cards[r].magic != MAGIC) {
+        if (c->records[r].magic != MAGIC) {
             return explain(c, FS_ERR_MISMATCH,
                            "rank %u runs another version of the library", r, 0);
         }
-        if (c->cards[r].params != c->cards[0].params) {
+        if (c->records[r].params != c->records[0].params) {
             return name_difference(c, r);
         }
-        c->labels[r] = c->cards[r].server_label;
+        c->labels[r] = c->records[r].server_label;
     }
-    comm->id = c->cards[0].shm_id[0];
+    comm->id = c->records[0].shm_id[0];
     return agree(c,
                  fs_topo_create(n, c->labels, comm->params.lanes, &comm->topo));
 }
 
 /* ---- NICs and lanes: see fs_nic_map.h ---- */
 
-/* Where parameter servers cuts one machine into servers, what hwloc sees is not
- * theirs. */
+/* If parameter servers divides one machine into servers, the NICs that hwloc
+ * finds do not belong to one of them. */
 static bool nics_are_known(const fs_comm_t *comm)
 {
     return comm->native.nics != NULL &&
            (comm->params.nics > 0 || comm->params.servers[0] == '\0');
 }
 
-/* Before the network is there, so that it can be bound to a NIC. */
+/* Before the network is opened, so that it can be bound to a NIC. */
 static fs_status_t choose_nics(creation_t *c)
 {
     fs_comm_t *comm = c->comm;
@@ -244,8 +247,8 @@ static fs_status_t choose_nics(creation_t *c)
     return status;
 }
 
-/* Whom a rank talks to: its server; the proxies of its own lane, for the
- * summaries at least; and whom the algorithms want. */
+/* The peers that a rank connects to: its server; the proxies of its own lane,
+ * at least for summaries; and the peers of the algorithms. */
 static uint8_t reach(const fs_topo_t *topo, const fs_plan_params_t *params,
                      uint32_t rank, uint32_t peer)
 {
@@ -307,7 +310,7 @@ static void offer_memory(creation_t *c)
     fs_comm_t *comm = c->comm;
 
     if (comm->rank == leader(comm)) {
-        fs_shm_offer(&comm->shm, c->cards[comm->rank].shm_id,
+        fs_shm_offer(&comm->shm, c->records[comm->rank].shm_id,
                      shared_bytes(comm));
     }
 }
@@ -316,7 +319,8 @@ static void join_memory(creation_t *c)
 {
     fs_comm_t *comm = c->comm;
 
-    fs_shm_join(&comm->shm, c->cards[leader(comm)].shm_id, shared_bytes(comm));
+    fs_shm_join(&comm->shm, c->records[leader(comm)].shm_id,
+                shared_bytes(comm));
 }
 
 static void *settle_memory(creation_t *c)
@@ -348,7 +352,7 @@ static fs_status_t build(creation_t *c, uint32_t *failed_p)
     return status;
 }
 
-/* For all addresses, and behind them for what this rank sends. */
+/* Room for all addresses, then for this rank's own. */
 static fs_status_t alloc_addresses(creation_t *c)
 {
     size_t n = c->member->n_ranks;
@@ -377,7 +381,7 @@ static fs_status_t gather_addresses(creation_t *c, const void *address)
     return gather(c, mine, c->stride, c->addresses);
 }
 
-/* What this rank says of itself over comm->net; NULL: it has none. */
+/* This rank's hello on comm->net; the status says if it has no network. */
 static fs_status_t greet(const fs_comm_t *comm, fs_net_hello_t *hello_p,
                          const void **address_p)
 {
@@ -471,7 +475,7 @@ static fs_status_t use_p2p(creation_t *c)
                : explain(c, status, "the MPI has no messages for us", 0, 0);
 }
 
-/* The second network stands in for the first: one rank says so. */
+/* The second network replaces the first one: rank 0 reports it. */
 static void give_notice(creation_t *c)
 {
     const fs_comm_t *comm = c->comm;
@@ -487,7 +491,7 @@ static void give_notice(creation_t *c)
     c->why[0] = '\0';
 }
 
-/* All ranks take the same way: they have agreed on the status. */
+/* All ranks use the same network: they have agreed on the status. */
 static fs_status_t find_network(creation_t *c)
 {
     fs_comm_t  *comm = c->comm;
@@ -511,7 +515,7 @@ static fs_status_t find_network(creation_t *c)
 
 /* ---- trace ---- */
 
-/* For people only: whatever is wrong with it, the communicator works. */
+/* A trace that cannot be started is no error of the communicator. */
 static void start_trace(creation_t *c)
 {
     fs_comm_t              *comm   = c->comm;
@@ -543,7 +547,7 @@ void fs_comm_write_trace(fs_comm_t *comm)
     }
 }
 
-/* All ranks can. */
+/* All ranks have the memory. */
 static fs_status_t create(creation_t *c, const fs_params_t *params)
 {
     fs_comm_t  *comm = c->comm;
@@ -552,7 +556,7 @@ static fs_status_t create(creation_t *c, const fs_params_t *params)
     comm->native = *c->native;
     comm->params = *params;
     comm->rank   = c->member->rank;
-    status       = introduce(c);
+    status       = exchange_records(c);
     if (status == FS_OK && comm->topo->n_servers > 1 &&
         params->algorithm != FS_ALGORITHM_OFF) {
         status = choose_nics(c);
@@ -584,7 +588,7 @@ fs_status_t fs_comm_create(const fs_native_t *native, const fs_params_t *params,
     return status;
 }
 
-/* The network may still write into a dead communicator: leave its memory. */
+/* The network may still write into a dead communicator: keep its memory. */
 void fs_comm_destroy(fs_comm_t *comm)
 {
     if (comm == NULL || comm->dead) {

@@ -53,7 +53,7 @@ typedef struct printer {
     uint64_t               rows[N_TRACKS];
 } printer_t;
 
-/* ---- pieces ---- */
+/* ---- parts of a file ---- */
 
 /* Up to where its name goes. */
 static fs_json_t *open_event(printer_t *p, const char *cat, const char *ph)
