@@ -135,7 +135,7 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
     (void) keyval;
     (void) attribute;
     (void) extra;
-    fs_wrapper_farewell_all(&mca_coll_fast_component.wrapper, end);
+    fs_wrapper_report_all(&mca_coll_fast_component.wrapper, end);
     return MPI_SUCCESS;
 }
 

@@ -373,7 +373,7 @@ static int run(const osu_options_t *options, osu_device_t *device, char *why)
     b.rank = (uint32_t)rank;
     b.n    = (uint32_t)n;
     if (osu_device_ready(b.comm, device, why) &&
-        osu_cluster_init(b.comm, options->nodes, (uint32_t)options->nics,
+        osu_cluster_init(b.comm, options->servers, (uint32_t)options->nics,
                          &b.cluster, why) == FS_OK &&
         osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.comm, &b.algorithm);

@@ -15,7 +15,7 @@ enum {
     OPT_SEED = 256,
     OPT_RATE,
     OPT_NICS,
-    OPT_NODES,
+    OPT_SERVERS,
     OPT_JSON,
     OPT_TIMES,
     OPT_IMPL,
@@ -38,7 +38,8 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, OPT_SEED},
     {"rate", required_argument, NULL, OPT_RATE},
     {"nics", required_argument, NULL, OPT_NICS},
-    {"nodes", required_argument, NULL, OPT_NODES},
+    {"servers", required_argument, NULL, OPT_SERVERS},
+    {"nodes", required_argument, NULL, OPT_SERVERS}, /* its old name */
     {"json", no_argument, NULL, OPT_JSON},
     {"times", no_argument, NULL, OPT_TIMES},
     {"impl", required_argument, NULL, OPT_IMPL},
@@ -74,8 +75,8 @@ void osu_usage(FILE *out, const char *program)
         "                       50mbit, 2.5gbit (unknown)\n"
         "      --nics N         NICs of a server, for the lower bound; ranks\n"
         "                       share them in blocks (one per rank)\n"
-        "      --nodes SPEC     what is a server, for pattern and bound: 4x4,\n"
-        "                       4+4+2+1, @0,1,0,1 (the real hosts)\n"
+        "      --servers SPEC   the servers, for pattern and bound: 4x4, 4+4+2+1,\n"
+        "                       @0,1,0,1 (the real hosts); --nodes does the same\n"
         "      --ceiling        first measure a plain stream per NIC\n"
         "      --json           one JSON object per size, and nothing else\n"
         "      --times          in it also the time of every iteration\n"
@@ -295,8 +296,8 @@ static osu_verdict_t parse_value(int option, const char *value,
         return parse_rate(value, &options->rate, why);
     case OPT_NICS:
         return parse_count("--nics", value, 1, 4096, &options->nics, why);
-    case OPT_NODES:
-        options->nodes = value;
+    case OPT_SERVERS:
+        options->servers = value;
         return OSU_RUN;
     default:
         options->impl = value;

@@ -41,7 +41,7 @@ static void print_shape(osu_cluster_t *cluster, size_t len)
     }
 }
 
-fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes, uint32_t nics,
+fs_status_t osu_cluster_init(MPI_Comm comm, const char *servers, uint32_t nics,
                              osu_cluster_t *cluster, char why[OSU_WHY_LEN])
 {
     size_t      shape_len;
@@ -58,12 +58,12 @@ fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes, uint32_t nics,
         snprintf(why, OSU_WHY_LEN, "out of memory");
         return FS_ERR_NOMEM;
     }
-    if (nodes == NULL) {
+    if (servers == NULL) {
         find_hosts(comm, cluster->server_of);
     } else {
-        int len = snprintf(why, OSU_WHY_LEN, "--nodes ");
+        int len = snprintf(why, OSU_WHY_LEN, "--servers ");
 
-        status = fs_topo_parse(nodes, cluster->n_ranks, cluster->server_of,
+        status = fs_topo_parse(servers, cluster->n_ranks, cluster->server_of,
                                why + len, OSU_WHY_LEN - (size_t)len);
     }
     if (status == FS_OK) {

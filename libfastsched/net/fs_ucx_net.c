@@ -226,7 +226,7 @@ static unsigned mem_kinds_of(const ucx_context_t *c)
 }
 
 /* "UCX 1.13.1 (/usr/lib/libucp.so.0)": there may be several. */
-static void introduce(ucx_net_t *net)
+static void describe(ucx_net_t *net)
 {
     Dl_info info = {.dli_fname = "?"};
 
@@ -540,7 +540,7 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
         status = make_address(net);
     }
     if (status == FS_OK) {
-        introduce(net);
+        describe(net);
     }
     if (status != FS_OK) {
         ucx_free(&net->super);

@@ -119,14 +119,14 @@ static void write_spreadout(writer_t *wr)
 
 /* ---- gather, then along the rails ---- */
 
-/* Bytes of src that leave its server and start at a mate: those to local ranks
- * mate, mate + n_local, ... of other servers. */
-static uint64_t rail_bytes(const writer_t *wr, uint32_t src, uint32_t mate)
+/* Bytes of src that leave its server from a local rank: those to the local
+ * ranks local, local + n_local, ... of other servers. */
+static uint64_t rail_bytes(const writer_t *wr, uint32_t src, uint32_t local)
 {
     uint64_t sum = 0;
 
     for (uint32_t w = 0; w < wr->topo->n_servers; ++w) {
-        for (uint32_t j = mate;
+        for (uint32_t j = local;
              w != wr->server && j < fs_topo_n_local(wr->topo, w);
              j += wr->n_local) {
             sum += pair(wr, src, fs_topo_rank(wr->topo, w, j));

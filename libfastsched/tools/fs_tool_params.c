@@ -26,7 +26,7 @@ const char *fs_tool_decompose_word(uint32_t k)
     return fs_tool_word(fs_decompose_name((fs_decompose_t)k));
 }
 
-/* The host's own algorithm has no program of ours: its place is auto's. */
+/* The native algorithm has no program of ours: auto takes its place. */
 static const char *algorithm_word(uint32_t k)
 {
     return k == FS_ALG_NATIVE ? "auto" : fs_tool_word(fs_alg_name((fs_alg_t)k));

@@ -198,7 +198,7 @@ void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together);
  * @param[in] then  Called after each with fs_native_t.ctx, and may close it. NULL:
  *                  nothing to do.
  */
-void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
+void fs_wrapper_report_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
 
 /* ---- a call ---- */
 

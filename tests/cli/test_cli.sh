@@ -136,12 +136,13 @@ refuses '--servers "two": allowed' plan --matrix good.csv --servers two
 refuses '--lanes "0": allowed' plan --matrix good.csv --lanes 0
 refuses '--lanes 2 needs --servers N' plan --matrix good.csv --lanes 2
 refuses '20000 ranks are too many; allowed: up to 16384' plan --pattern random --servers 5000 --lanes 4
-refuses '--pattern needs --servers N or --nodes SPEC' plan --pattern random
+refuses '--pattern needs --servers' plan --pattern random
 refuses '--pattern "zipf" needs a number' plan --pattern zipf --servers 2
 refuses '--pattern "nonsense" is not a pattern' plan --pattern nonsense --servers 2
+refuses '--servers "2x" does not describe servers' plan --pattern random --servers 2x
 refuses '--nodes "2x" does not describe servers' plan --pattern random --nodes 2x
-refuses '--nodes "4294967296x4294967296" does not describe servers' plan --pattern random --nodes 4294967296x4294967296
-refuses '--nodes and --servers both say' plan --pattern random --nodes 2x2 --servers 2
+refuses '--servers "4294967296x4294967296" does not describe servers' plan --pattern random --servers 4294967296x4294967296
+refuses '--nodes and --servers both describe' plan --pattern random --nodes 2x2 --servers 2
 refuses '--mean "1q": allowed' plan --pattern random --servers 2 --mean 1q
 refuses '--mean "4t4": allowed' plan --pattern random --servers 2 --mean 4t4
 refuses '--mean: the sum over all pairs of ranks passes 2^62' plan --pattern random --servers 4 --mean 524288t
@@ -351,7 +352,7 @@ cat >uneven.csv <<'END'
 0 0 0 0 0
 0 0 0 0 0
 END
-golden lanes plan --matrix uneven.csv --nodes 2+1+2 --algorithm staged --decompose birkhoff --format json
+golden lanes plan --matrix uneven.csv --servers 2+1+2 --algorithm staged --decompose birkhoff --format json
 golden program program --matrix good.csv --rank 0 --verify
 
 # ---- JSON and XML that others can read ----
@@ -367,8 +368,8 @@ if [ -n "$python" ]; then
         json plan --pattern moe --servers 6 --lanes 3 --decompose $how --format json
     done
     for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe pencil adversarial; do
-        json plan --pattern $pattern --nodes 4+4+2+1 --format json
-        json program --pattern $pattern --nodes 4+4+2+1 --rank all --verify
+        json plan --pattern $pattern --servers 4+4+2+1 --format json
+        json program --pattern $pattern --servers 4+4+2+1 --rank all --verify
     done
     for algorithm in staged pipe2d direct all-at-once relay; do
         json sim --pattern zipf:0.8 --servers 3 --lanes 2 --algorithm $algorithm --format json

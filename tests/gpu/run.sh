@@ -207,7 +207,7 @@ cell() {
     file=$logs/$name.$np.$pattern
     : >"$file.rows"
     [ ! -e "$logs/$name.bad" ] || return
-    mpi "$np" "$@" -- -d "$memory" --nodes "2x$((np / 2))" -p "$pattern" -m 4k:4m -i 5 -x 2 -c >"$file" 2>&1
+    mpi "$np" "$@" -- -d "$memory" --servers "2x$((np / 2))" -p "$pattern" -m 4k:4m -i 5 -x 2 -c >"$file" 2>&1
     status=$?
     if [ $status = $no_time ]; then
         : >"$file.no_time"

@@ -52,7 +52,7 @@ left_alone() {
         said 1 "not used on MPI_COMM_WORLD: $1" || return
     # shellcheck disable=SC2086
     job -np 4 $options "$with" "$ranks" "$name" "$value" "$here/mpi_alltoallv" \
-        --nodes 2x2 --expect any ragged split dup never-freed nonblocking &&
+        --servers 2x2 --expect any ragged split dup never-freed nonblocking &&
         ends_well && said 1 'coll fast: ' && said 1 ' cases on 4 ranks: ok'
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A large JSON object is read piece by piece: wherever blocks end, the pieces are those of json, and errors
+"""A large JSON object is read value by value: wherever blocks end, the values are those of json, and errors
 have their lines."""
 import io
 import json
@@ -37,7 +37,7 @@ class Pieces(unittest.TestCase):
 
     def read(self, text):
         document = stream.Document(io.StringIO(text), "file")
-        return [(name, value_of(value), json.loads(document.text())) for name, value in document.pieces("list")]
+        return [(name, value_of(value), json.loads(document.text())) for name, value in document.members("list")]
 
     def test_wherever_blocks_end(self):
         wanted = []

@@ -768,10 +768,10 @@ START_TEST(baselines_by_hand)
 
     even_case(&tc, 2, 2, BYTES);
     params.incast = 0;
-    /* Each rank's mate has one block for its rail; then two go out. */
+    /* Each rank's local peer has one block for its rail; then two go out. */
     same_time(run_baseline(FS_SIM_TWO_PHASE, &tc, &params).time,
               ALPHA_UP + BYTES / UP + ALPHA + 2 * BYTES / OUT);
-    /* The own block arrives first, the mate's later. */
+    /* The own block arrives first, its peer's later. */
     same_time(run_baseline(FS_SIM_RELAY, &tc, &params).time,
               ALPHA + 2 * BYTES / OUT + ALPHA_UP + BYTES / UP);
     fs_test_case_fini(&tc);

@@ -79,7 +79,7 @@ class Picture:
 def read(file):
     """The chart of a simulation. What comes before the spans is there when they begin."""
     about, picture = {}, None
-    for name, value in Document(file, "standard input").pieces("spans"):
+    for name, value in Document(file, "standard input").members("spans"):
         if name != "spans":
             about[name] = value
             continue

@@ -18,9 +18,9 @@ def open_text(path):
     return open(path, encoding="utf-8", errors="surrogateescape", newline="")
 
 
-def pieces(document):
+def members(document):
     """Yield ("otherData", the head) and ("traceEvents", an event): objects."""
-    for name, value in document.pieces("traceEvents"):
+    for name, value in document.members("traceEvents"):
         if name in ("otherData", "traceEvents"):
             if not isinstance(value, dict):
                 raise document.wrong("no object")
@@ -87,7 +87,7 @@ def _read_head(head, path, traces):
 def _find_head(file, path, traces):
     """It may come behind the events, which have to wait for it."""
     document = Document(file, path)
-    for name, value in pieces(document):
+    for name, value in members(document):
         if name == "otherData":
             return _checked(document, _read_head, value, path, traces)
     raise bad(f"{path}:1: this is no trace of coll_fast")
@@ -100,7 +100,7 @@ def _read_file(path, traces):
             file.seek(0)
             document = Document(file, path)
             events = Events(trace, rank)
-            for name, value in pieces(document):
+            for name, value in members(document):
                 if name == "traceEvents":
                     _checked(document, events.add, value)
             if not document.has_list:
