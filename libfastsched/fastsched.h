@@ -191,10 +191,10 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
 #define FS_LIST_NAME(_value, _word, ...) [_value] = #_word,
 
 /** Algorithms: what serves a call. */
-#define FS_ALG_MAP(X)                                 \
-    X(FS_ALG_STAGED, staged, "balance, stages: FAST") \
-    X(FS_ALG_PIPE2D, pipe2d, "along rails: SABRE")    \
-    X(FS_ALG_DIRECT, direct, "the plain rotation")
+#define FS_ALG_MAP(X)                                          \
+    X(FS_ALG_STAGED, staged, "balance, then stages (FAST)")    \
+    X(FS_ALG_PIPE2D, pipe2d, "along rails, pipelined (SABRE)") \
+    X(FS_ALG_DIRECT, direct, "rank r to r + 1, r + 2, ...")
 
 typedef enum fs_alg {
     FS_ALG_NATIVE, /**< the MPI's own algorithm, "native" */
@@ -203,13 +203,13 @@ typedef enum fs_alg {
 
 enum { FS_N_ALGS = 1 FS_ALG_MAP(FS_LIST_ONE) };
 
-/** How a tile becomes lane streams. */
-#define FS_BALANCE_MAP(X)                                        \
-    /* for lanes of equal length, each to its namesake (ours) */ \
+/** Methods that make lane streams of a tile. */
+#define FS_BALANCE_MAP(X)                                                  \
+    /* for lanes of equal length, each to the lane of its number (ours) */ \
     X(FS_BALANCE_MINMOVE, minmove, "fewest bytes moved inside servers")
 
-/** Those of the papers are to compare with: the command has them, this library
- *  and the plugins do not. */
+/** Those of the papers, for comparisons: the command has them, this library and
+ *  the plugins do not. */
 #define FS_PAPERS_BALANCE_MAP(X)                                             \
     /* equal row sums, merged peer transfer, FAST 4.1 */                     \
     X(FS_BALANCE_EQUALIZE, equalize, "FAST")                                 \
@@ -224,7 +224,7 @@ typedef enum fs_balance {
 
 enum { FS_N_BALANCES = FS_BALANCE_MAP(FS_LIST_ONE) };
 
-/** How the server matrix becomes a schedule. */
+/** Methods that make a schedule of the server matrix. */
 #define FS_DECOMPOSE_MAP(X)                         \
     X(FS_DECOMPOSE_AUTO, auto, "by cost")           \
     /* within 2% of the bound (ours) */             \

@@ -20,7 +20,7 @@ extern "C" {
 typedef enum fs_param_level {
     FS_PARAM_USER,  /**< for everyone */
     FS_PARAM_TUNER, /**< for system tuners */
-    FS_PARAM_DEVEL  /**< for who works on the library */
+    FS_PARAM_DEVEL  /**< for developers of the library */
 } fs_param_level_t;
 
 /** One row of the table. All strings are static. */
@@ -32,7 +32,7 @@ typedef struct fs_param_info {
     fs_param_level_t level;
 } fs_param_info_t;
 
-/** What parameter algorithm may be besides an fs_alg_t. */
+/** Values of parameter algorithm besides those of fs_alg_t. */
 enum {
     FS_ALGORITHM_OFF  = FS_ALG_NATIVE,
     FS_ALGORITHM_AUTO = FS_N_ALGS /**< fs_select() decides */
@@ -40,19 +40,19 @@ enum {
 
 /* Lists as in fastsched.h. */
 
-#define FS_TRANSPORT_MAP(X)                                           \
-    X(FS_TRANSPORT_AUTO, auto, "ucx, or mpi where that fails")        \
-    X(FS_TRANSPORT_UCX, ucx, "an error where it cannot reach a peer") \
+#define FS_TRANSPORT_MAP(X)                                             \
+    X(FS_TRANSPORT_AUTO, auto, "ucx, or mpi if UCX fails")              \
+    X(FS_TRANSPORT_UCX, ucx, "UCX; an error if it cannot reach a peer") \
     X(FS_TRANSPORT_MPI, mpi, "the MPI's own messages")
 
 typedef enum fs_transport_param {
     FS_TRANSPORT_MAP(FS_LIST_VALUE)
 } fs_transport_param_t;
 
-#define FS_ACCEL_DIRECT_MAP(X)                                  \
-    X(FS_ACCEL_DIRECT_AUTO, auto, "if it has RDMA, too")        \
-    X(FS_ACCEL_DIRECT_ALWAYS, always, "if UCX is built for it") \
-    X(FS_ACCEL_DIRECT_NEVER, never, "through pinned memory of the host")
+#define FS_ACCEL_DIRECT_MAP(X)                                           \
+    X(FS_ACCEL_DIRECT_AUTO, auto, "if UCX is built for it and has RDMA") \
+    X(FS_ACCEL_DIRECT_ALWAYS, always, "if UCX is built for it")          \
+    X(FS_ACCEL_DIRECT_NEVER, never, "data is staged through pinned host memory")
 
 typedef enum fs_accel_direct {
     FS_ACCEL_DIRECT_MAP(FS_LIST_VALUE)

@@ -103,7 +103,8 @@ static void refuse(ompi_communicator_t *world)
     (void) ompi_mpi_abort(world, MPI_ERR_ARG);
 }
 
-/* Who serves alltoallv instead of us? Functions have no names but those of their files. */
+/* The component that serves alltoallv instead of us, by the name of its
+ * file. */
 static void note_server(const ompi_communicator_t *comm)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;

@@ -180,7 +180,7 @@ static void explain(ompi_communicator_t *comm, int rank)
                  "mca_base_component_path, coll, coll_fast_priority)",
                  rank, opal_get_proc_hostname(&proc->super));
     } else if (0 == strcmp(word, refusal)) {
-        snprintf(why, sizeof(why), "rank %d refuses its parameters", rank);
+        snprintf(why, sizeof(why), "rank %d has a parameter value that is not allowed", rank);
     } else {
         fs_wrapper_explain_settings(mca_coll_fast_component.word, (uint32_t) ompi_comm_rank(comm),
                                     word, (uint32_t) rank, why, sizeof(why));

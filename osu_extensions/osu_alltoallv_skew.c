@@ -198,7 +198,8 @@ static void print_header(const bench_t *b)
     if (o->ceiling && b->ceiling_mbit > 0) {
         printf("# Plain stream per NIC: %.2f Mbit/s.\n", b->ceiling_mbit);
     } else if (o->ceiling) {
-        printf("# Plain stream per NIC: not measured, there is one server.\n");
+        printf("# Plain stream per NIC: not measured, there is only one "
+               "server.\n");
     }
     printf("%-*s", FIRST_WIDTH, "# Size");
     put_text("Avg Latency(us)");

@@ -92,7 +92,8 @@ static fs_choice_t recall_or_choose(fs_request_t    *request,
 
     return counts_agree
                ? choice
-               : fs_comm_leave("send and receive counts differ, see check");
+               : fs_comm_leave(
+                     "send and receive counts differ, see parameter check");
 }
 
 /* A forced algorithm bypasses the tuner. */
@@ -105,7 +106,7 @@ static void apply_tuner(fs_request_t *request)
 {
     static const char *const reasons[] = {
         [FS_TUNER_PROBE]  = "probe of the tuner",
-        [FS_TUNER_NATIVE] = "faster, as the tuner has found",
+        [FS_TUNER_NATIVE] = "faster according to the tuner",
     };
     fs_comm_t          *comm     = request->comm;
     fs_tuner_question_t question = {FS_TUNER_OURS};

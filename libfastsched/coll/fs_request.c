@@ -42,8 +42,8 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
         [FS_STEP_SUMMARY] = "summary exchange",
         [FS_STEP_AGREE]   = "agreement on the plan",
         [FS_STEP_RUN]     = "exchange",
-        [FS_STEP_REPORT]  = "times for verbose",
-        [FS_STEP_SLOWEST] = "times for verbose",
+        [FS_STEP_REPORT]  = "exchange of times for parameter verbose",
+        [FS_STEP_SLOWEST] = "exchange of times for parameter verbose",
     };
     fs_comm_t *comm = request->comm;
 
@@ -67,9 +67,10 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
 static fs_step_t leave(fs_request_t *request)
 {
     if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_NATIVE)) {
-        snprintf(request->comm->error, sizeof(request->comm->error),
-                 "a rank's buffers are on a device, and what serves this call "
-                 "cannot use them there");
+        snprintf(
+            request->comm->error, sizeof(request->comm->error),
+            "a rank's buffers are on a device, where the algorithm of this "
+            "call cannot access them");
         return end(request, FS_ERR_UNSUPPORTED);
     }
     return end(request, FS_OK);

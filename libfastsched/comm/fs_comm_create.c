@@ -472,7 +472,10 @@ static fs_status_t use_p2p(creation_t *c)
     status = open_network(c);
     return comm->net != NULL
                ? status
-               : explain(c, status, "the MPI has no messages for us", 0, 0);
+               : explain(
+                     c, status,
+                     "the MPI cannot provide a communicator for our messages",
+                     0, 0);
 }
 
 /* The second network replaces the first one: rank 0 reports it. */

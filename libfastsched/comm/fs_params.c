@@ -53,9 +53,9 @@ typedef struct row {
 
 static const row_t rows[] = {
     {{"algorithm", "auto", "auto" FS_ALG_MAP(WORD_NAME) ", off",
-      "What serves MPI_Alltoallv whenever bytes cross servers" FS_ALG_MAP(
-          WORD_HELP) "; auto: by size and skew; off: the MPI's own "
-                     "algorithm",
+      "Algorithm of MPI_Alltoallv for calls with bytes between "
+      "servers" FS_ALG_MAP(WORD_HELP) "; auto: chosen by size and skew; off: "
+                                      "the MPI's own algorithm",
       FS_PARAM_USER},
      WORD,
      AT(algorithm),
@@ -65,7 +65,7 @@ static const row_t rows[] = {
            FS_ALG_MAP(WORD_ROW)),
      true},
     {{"verbose", "0", "0 or 1",
-      "1: a line per call on rank 0, with the slowest rank's time, and a "
+      "1: print a line per call on rank 0, with the slowest rank's time, and a "
       "summary at the end",
       FS_PARAM_USER},
      NUMBER,
@@ -75,8 +75,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"stats", "0", "0 or 1",
-      "1: counters when a communicator is freed: least, mean and most of all "
-      "ranks",
+      "1: print counters when a communicator is freed: minimum, mean and "
+      "maximum over its ranks",
       FS_PARAM_USER},
      NUMBER,
      AT(stats),
@@ -105,9 +105,9 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"servers", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
-      "map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
-      "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
-      "the MPI",
+      "Map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
+      "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: as "
+      "the MPI reports",
       FS_PARAM_USER},
      TEXT,
      AT(servers),
@@ -116,8 +116,9 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"rate", "0", "0 or a rate such as 50mbit, 100gbit",
-      "Rate of one NIC, for the lower bound in verbose lines (it assumes a NIC "
-      "for each lane); 0: unknown",
+      "Rate of one NIC, for the lower bound in verbose lines (which assumes "
+      "one "
+      "NIC per lane); 0: unknown",
       FS_PARAM_USER},
      RATE,
      AT(rate),
@@ -126,9 +127,8 @@ static const row_t rows[] = {
      NULL,
      false},
     {{"watchdog", "60", "0 to 86400",
-      "Seconds after which a call ends with an error if nothing moves any "
-      "more; "
-      "before all ranks have entered it that is only a warning; 0: never",
+      "Seconds without progress after which a call ends with an error, or, "
+      "before all ranks have entered it, prints a warning; 0: off",
       FS_PARAM_USER},
      NUMBER,
      AT(watchdog),
@@ -137,7 +137,7 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"min_bytes", "64k", "0 to 1g",
-      "Calls with fewer bytes between servers, averaged over the ranks, go to "
+      "Calls with fewer bytes between servers, averaged over the ranks, use "
       "the MPI's own algorithm",
       FS_PARAM_TUNER},
      BYTES,
@@ -148,7 +148,7 @@ static const row_t rows[] = {
      true},
     {{"mtm_threshold", "2.2", "1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "
-      "call counts as skewed (SABRE) and runs staged",
+      "call counts as skewed (SABRE) and uses algorithm staged",
       FS_PARAM_TUNER},
      MILLI,
      AT(mtm_threshold),
@@ -157,8 +157,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"lanes", "0", "0 to 4096",
-      "Ranks of a server that talk to other servers; 0: one for each NIC that "
-      "they use, all of them if their NICs are unknown",
+      "Ranks of a server that communicate with other servers; 0: one for each "
+      "NIC that they use, all of them if their NICs are unknown",
       FS_PARAM_TUNER},
      NUMBER,
      AT(lanes),
@@ -168,8 +168,7 @@ static const row_t rows[] = {
      true},
     {{"nics", "0", "0 to 16",
       "NICs of a server; 0: those in UCX_NET_DEVICES, or the fastest that "
-      "hwloc "
-      "sees (with parameter servers: unknown)",
+      "hwloc finds (with parameter servers: unknown)",
       FS_PARAM_TUNER},
      NUMBER,
      AT(nics),
@@ -178,7 +177,7 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"chunk", "64k", "4k to 64m",
-      "Bytes of one message between servers, at most", FS_PARAM_TUNER},
+      "Maximum size of a message between servers, in bytes", FS_PARAM_TUNER},
      BYTES,
      AT(chunk),
      4 * KIB,
@@ -186,26 +185,27 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"window", "8", "1 to 64",
-      "Messages a rank asks one sender for ahead of time", FS_PARAM_TUNER},
+      "Messages that a rank requests from one sender in advance",
+      FS_PARAM_TUNER},
      NUMBER,
      AT(window),
      1,
      64,
      NULL,
      true},
-    {{"staging_limit", "64m", "64k to 16g, and 12 chunks at least",
-      "Bytes of staging memory per rank, at most", FS_PARAM_TUNER},
+    {{"staging_limit", "64m", "64k to 16g, and at least 12 chunks",
+      "Maximum staging memory per rank, in bytes", FS_PARAM_TUNER},
      BYTES,
      AT(staging_limit),
      64 * KIB,
      16 * GIB,
      NULL,
      true},
-    CHOICE(transport, "auto", FS_TRANSPORT_MAP, "What carries the bytes",
+    CHOICE(transport, "auto", FS_TRANSPORT_MAP, "Transport of the data",
            FS_PARAM_TUNER, true),
     {{"tcp_sndbuf", "128k", "4k to 64m",
       "Send buffer of our own TCP connections: about twice the "
-      "bandwidth-delay product; more delays the next stage",
+      "bandwidth-delay product; a larger one delays the next stage",
       FS_PARAM_TUNER},
      BYTES,
      AT(tcp_sndbuf),
@@ -214,8 +214,8 @@ static const row_t rows[] = {
      NULL,
      false},
     {{"accel", "1", "0 or 1",
-      "1: buffers in the memory of an accelerator are recognized, if the "
-      "program has loaded CUDA's or HIP's driver",
+      "1: recognize buffers in the memory of an accelerator, if the program "
+      "has loaded the driver of CUDA or HIP",
       FS_PARAM_TUNER},
      NUMBER,
      AT(accel),
@@ -223,14 +223,13 @@ static const row_t rows[] = {
      1,
      NULL,
      false},
-    CHOICE(
-        accel_direct, "auto", FS_ACCEL_DIRECT_MAP,
-        "Whether the network moves such buffers from and to the accelerator's "
-        "memory",
-        FS_PARAM_TUNER, false),
+    CHOICE(accel_direct, "auto", FS_ACCEL_DIRECT_MAP,
+           "When the network accesses such buffers in the accelerator's memory "
+           "directly",
+           FS_PARAM_TUNER, false),
     {{"accel_fallback", "1", "0 or 1",
-      "1: where the network does not, or the MPI cannot, bytes go through "
-      "memory of the host; 0: that is an error",
+      "1: stage data through host memory where the network or the MPI cannot "
+      "access the accelerator's memory; 0: report an error there",
       FS_PARAM_TUNER},
      NUMBER,
      AT(accel_fallback),
@@ -239,8 +238,8 @@ static const row_t rows[] = {
      NULL,
      false},
     {{"stage_cost", "64k", "0 to 1g",
-      "Start-up cost of a message between servers, as the bytes a NIC could "
-      "send meanwhile; decides between schedules and algorithms",
+      "Start-up cost of a message between servers, as the number of bytes that "
+      "a NIC can send in that time; used to choose schedules and algorithms",
       FS_PARAM_TUNER},
      BYTES,
      AT(stage_cost),
@@ -249,8 +248,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"calibrate", "1", "0 or 1",
-      "1: stage_cost is a first guess, measured in the first calls of a "
-      "communicator that has calls of few and of many bytes",
+      "1: measure stage_cost, with the parameter as first estimate, in the "
+      "first calls of a communicator that has calls of few and of many bytes",
       FS_PARAM_TUNER},
      NUMBER,
      AT(calibrate),
@@ -259,9 +258,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"tuner", "1", "0 or 1",
-      "1: periodically time the MPI's own algorithm; a class of calls (size "
-      "and "
-      "skew) is switched to it after two wins; for algorithm auto",
+      "1: periodically time the MPI's own algorithm, and switch a class of "
+      "calls (by size and skew) to it after two wins; for algorithm auto",
       FS_PARAM_TUNER},
      NUMBER,
      AT(tuner),
@@ -270,10 +268,9 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"skip", "64", "0 to 4096",
-      "Calls in a row that go to the MPI's own algorithm unasked, at "
-      "most, "
-      "when those before them did (a large call among them goes there, too); "
-      "for algorithm auto; 0: ask at every call",
+      "Maximum number of calls in a row that use the MPI's own algorithm "
+      "without a summary, after calls that used it (a large call among them "
+      "uses it as well); for algorithm auto; 0: summary for every call",
       FS_PARAM_TUNER},
      NUMBER,
      AT(skip),
@@ -282,8 +279,8 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"plan_cache", "16m", "0 to 16g",
-      "Bytes of plans that a rank keeps for calls with the same counts, per "
-      "communicator, at most",
+      "Maximum memory for plans that a rank keeps for calls with the same "
+      "counts, in bytes per communicator",
       FS_PARAM_TUNER},
      BYTES,
      AT(plan_cache),
@@ -292,7 +289,8 @@ static const row_t rows[] = {
      NULL,
      true},
     CHOICE(decompose, "auto", FS_DECOMPOSE_MAP,
-           "How the server matrix becomes a schedule", FS_PARAM_DEVEL, true),
+           "Method that makes a schedule of the server matrix", FS_PARAM_DEVEL,
+           true),
 };
 
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -386,7 +384,7 @@ void fs_params_init(fs_params_t *params)
     }
 }
 
-/* Names that were: they go on to work. */
+/* Former names, which still work. */
 const char *fs_params_alias(size_t k)
 {
     static const struct {
@@ -426,7 +424,7 @@ fs_status_t fs_params_set(fs_params_t *params, const char *name,
         store(params, &rows[k], value, number);
         return FS_OK;
     }
-    snprintf(why, why_len, "there is no parameter \"%s\"", name);
+    snprintf(why, why_len, "unknown parameter \"%s\"", name);
     return FS_ERR_INVAL;
 }
 
@@ -438,7 +436,7 @@ fs_status_t fs_params_check(const fs_params_t *params, char *why,
     if (params->staging_limit / params->chunk < CHUNKS) {
         snprintf(why, why_len,
                  "staging_limit is %llu and chunk is %llu bytes; allowed: "
-                 "staging_limit of %d chunks at least",
+                 "a staging_limit of at least %d chunks",
                  (unsigned long long)params->staging_limit,
                  (unsigned long long)params->chunk, CHUNKS);
         return FS_ERR_INVAL;

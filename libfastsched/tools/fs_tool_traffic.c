@@ -46,8 +46,8 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
          .value = &args->lanes, 1, MAX_LANES},
         {FS_TOOL_TEXT, "nodes", "SPEC", "old name of --servers",
          .value = &args->nodes},
-        {FS_TOOL_U64, "seed", "S", "of the pattern (", .value = &args->seed, 0,
-         UINT64_MAX},
+        {FS_TOOL_U64, "seed", "S", "seed of the pattern (",
+         .value = &args->seed, 0, UINT64_MAX},
         {FS_TOOL_BYTES, "mean", "BYTES",
          "average of the pattern over all pairs of\n"
          "ranks; suffixes k, m, g and t (",
@@ -229,7 +229,7 @@ static void use_matrix(const char *name, fs_tool_matrix_t *matrix,
 static void must_fit(fs_status_t status, const char *what)
 {
     if (status == FS_ERR_OVERFLOW) {
-        fs_tool_bad("--mean: the sum over all pairs of ranks passes 2^62 "
+        fs_tool_bad("--mean: the sum over all pairs of ranks exceeds 2^62 "
                     "bytes; allowed: less");
     }
     fs_tool_must(status, what);
@@ -328,8 +328,8 @@ void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
     *traffic = (fs_tool_traffic_t){0};
     if ((args->matrix != NULL) == (args->pattern != NULL)) {
         fs_tool_bad("%s; allowed: --matrix FILE or --pattern NAME",
-                    args->matrix == NULL ? "no traffic was given"
-                                         : "two kinds of traffic");
+                    args->matrix == NULL ? "no traffic is given"
+                                         : "both kinds of traffic are given");
     }
     (args->matrix != NULL ? from_matrix : from_pattern)(args, traffic);
     sum_up(traffic);

@@ -109,11 +109,10 @@ static void explain(fs_wrapper_t *wrapper, const fs_comm_t *comm, fs_mem_t mem)
         __atomic_exchange_n(&wrapper->warned, true, __ATOMIC_RELAXED)) {
         return;
     }
-    fs_strbuf_add(
-        &line,
-        "%s takes no %s memory: such buffers go through memory of the "
-        "host",
-        net_name(comm), mem.kind == FS_MEM_CUDA ? "CUDA" : "ROCm");
+    fs_strbuf_add(&line,
+                  "%s does not support %s memory: data is staged through host "
+                  "memory",
+                  net_name(comm), mem.kind == FS_MEM_CUDA ? "CUDA" : "ROCm");
     if (comm->net == wrapper->net) {
         fs_strbuf_add(&line,
                       mem.kind == FS_MEM_CUDA

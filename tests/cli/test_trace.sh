@@ -189,7 +189,7 @@ refuses 't: no such call in these traces' t --comm OTHER
 refuses '--call "0": allowed: 1 to' t --call 0
 refuses '--format "xml": allowed: text, json' t --format xml
 refuses 'unexpected argument "u"' t u
-refuses_file '1: this is no trace of coll_fast' '1s/traceEvents/events/'
+refuses_file '1: not a trace of coll_fast' '1s/traceEvents/events/'
 refuses_file '1: something follows the object' '1d'
 refuses_file '1: no object' '1s/^/[/'
 refuses_file '1: no list of events' '1s/\[$/7/'

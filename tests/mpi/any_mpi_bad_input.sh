@@ -129,7 +129,7 @@ unchecked() {
     # shellcheck disable=SC2086
     job -np 4 $always --mca coll_fast_verbose 1 "$program" "$1" --return &&
         ends_well && said 0 'WRONG' && said 4 'mpi_mismatch: rank' &&
-        said 1 'native (send and receive counts differ, see check)'
+        said 1 'native (send and receive counts differ, see parameter check)'
 }
 
 case_of 'no check, a rank sends more: left to the MPI' unchecked --more

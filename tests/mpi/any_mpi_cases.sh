@@ -230,7 +230,7 @@ remembers() {
         "$scratch/out"
 }
 
-plans='plans kept from earlier calls'
+plans='calls with the plan of an earlier one'
 unasked='calls without a summary'
 kept='same-counts same-in-place many-counts'
 # shellcheck disable=SC2086

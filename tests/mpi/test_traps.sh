@@ -185,7 +185,7 @@ unused() {
 case_of 'a low priority: who serves instead' unused 1 \
     'MPI_Alltoallv is served by ' \
     --mca coll_fast_priority 20 "$program" --none
-case_of 'one server' unused 2 'no call on ranks of several servers' \
+case_of 'one server' unused 2 'no call on a communicator that spans servers' \
     --mca coll fast "$program" --none
 case_of 'no call' unused 1 'no call of MPI_Alltoallv' --mca coll fast \
     "$here/mpi_inside" --who

@@ -540,7 +540,8 @@ START_TEST(one_rank_has_what_nobody_can_read)
     ranks[2].consent = FS_CONSENT_NO;
     live_all();
     all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
-    all_said("a rank's buffers are on a device, and what serves this call");
+    all_said(
+        "a rank's buffers are on a device, where the algorithm of this call");
 }
 END_TEST
 

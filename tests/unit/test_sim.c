@@ -490,18 +490,18 @@ START_TEST(bad_programs)
     script_init(&s, 2, 1);
     fs_program_send(&s.programs[0], FS_CH_WIRE, 1, anywhere(FS_BUF_SEND), 1);
     fs_program_recv(&s.programs[1], FS_CH_WIRE, 0, anywhere(FS_BUF_RECV), 2);
-    expect_mismatch(&s, "another length");
+    expect_mismatch(&s, "a different length");
     /* Each waits for the other's message before it sends its own. */
     script_init(&s, 2, 1);
     a = message(&s, FS_CH_INTRA, 0, 1, 1);
     b = message(&s, FS_CH_INTRA, 1, 0, 1);
     fs_program_after(&s.programs[0], a.send, b.recv);
     fs_program_after(&s.programs[1], b.send, a.recv);
-    expect_mismatch(&s, "waits for ever");
+    expect_mismatch(&s, "waits forever");
     script_init(&s, 2, 1);
     s.window = 0;
     message(&s, FS_CH_WIRE, 0, 1, 1);
-    expect_mismatch(&s, "waits for ever");
+    expect_mismatch(&s, "waits forever");
 }
 END_TEST
 

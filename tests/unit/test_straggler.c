@@ -697,7 +697,7 @@ START_TEST(checker_says_what_is_wrong)
 
     s           = make(FS_STRAGGLER_RING, 5, 0);
     s->n_rounds = s->n_rounds - 1;
-    refuse(s, "have not all messages");
+    refuse(s, "some messages are in no round");
     fs_straggler_destroy(s);
 }
 END_TEST

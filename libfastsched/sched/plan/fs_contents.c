@@ -125,7 +125,7 @@ static fs_status_t land(fs_contents_t *mem, size_t node)
     if (mem->runs.n != 1 || run->src != op->dst.block || run->dst != rank ||
         run->offset != op->dst.offset) {
         return fs_check_fail(mem->check, node,
-                             "delivers bytes that belong elsewhere");
+                             "delivers bytes of another block or offset");
     }
     mem->landings[mem->n_landings++] =
         (struct fs_landing){rank, op->dst.block, op->dst.offset, op->len_bytes};

@@ -25,7 +25,7 @@ class Decimal(str):
 _decode = json.JSONDecoder(parse_float=Decimal, parse_constant=str).raw_decode
 
 _reasons = {
-    "Expecting value": "a value is missing, or is none that is known here",
+    "Expecting value": "a value is missing or unknown",
     "Expecting property name enclosed in double quotes": "the name of a member is missing",
     "Illegal trailing comma before end of object": "the name of a member is missing",
     "Expecting ':' delimiter": 'no ":" after the name of a member',
@@ -50,7 +50,7 @@ class Document:
     def members(self, listed):
         """Yield (name, value) of each member of the object, and (listed, item) of each item of that one."""
         if self._peek() != "{":
-            raise self._failure(0, "no object" if self._peek() else "the file is empty")
+            raise self._failure(0, "not an object" if self._peek() else "the file is empty")
         self._at += 1
         more = self._peek() != "}"
         while more:
@@ -97,7 +97,7 @@ class Document:
             return self._cut_off()
         why = _reasons.get(error.msg, error.msg)
         if error.msg.startswith("Invalid control character"):
-            why = "a zero byte" if self._text[error.pos] == "\0" else "a text does not end"
+            why = "a zero byte" if self._text[error.pos] == "\0" else "a string does not end"
         return self._failure(len(self._text[: error.pos].rstrip(" \t\r\n")), why)
 
     # ---- characters ----
@@ -164,13 +164,13 @@ class Document:
 
     def _items(self, listed):
         if self._peek() != "[":
-            raise self._wrong("no list of events")
+            raise self._wrong("not a list of events")
         self.has_list = True
         self._at += 1
         more = self._peek() != "]"
         while more:
             if self._peek() not in ("{", "["):
-                raise self._wrong("no object")
+                raise self._wrong("not an object")
             yield listed, self._value()
             ahead = _to_next.match(self._text, self._at)
             while ahead:  # the usual case, at once

@@ -29,7 +29,7 @@ def _events(path):
     except OSError as error:
         raise failed(f"{path}: {error.strerror}") from None
     except Failure:
-        raise failed(f"{path}: it has changed meanwhile") from None
+        raise failed(f"{path}: the file has changed while it was read") from None
 
 
 class Merger:
