@@ -5,8 +5,8 @@
  * can go over the user's communicator. Only messages need one of their own:
  * MPICH has 2048, and the user may want them all.
  *
- * The MPI does not look at our network. So a call of ours leaves nothing
- * undone, and wherever we wait for the MPI we look at the network ourselves.
+ * The MPI does not progress our network. So a call of ours leaves nothing
+ * undone, and wherever we wait for the MPI we progress the network ourselves.
  */
 #include "mpich_fast.h"
 

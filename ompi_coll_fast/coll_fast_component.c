@@ -292,7 +292,8 @@ static bool is_our_open_mpi(void)
     return false;
 }
 
-/* Whoever is not wanted says nothing: the component may be installed for all. */
+/* No message if the component is not wanted: it may be installed for all
+ * users. */
 static int fast_open(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
@@ -307,7 +308,7 @@ static int fast_open(void)
     }
     if (mca_coll_fast_is_wanted()) {
         check_params();
-        mca_coll_fast_leave_word();
+        mca_coll_fast_publish_settings();
     }
     return rc;
 }

@@ -96,7 +96,7 @@ static void host_progress(void *ctx)
 }
 
 /* The lowest rank of the communicator on this rank's node, or what parameter
- * nodes says. */
+ * servers defines. */
 static uint32_t server_label(ompi_communicator_t *comm)
 {
     int me = ompi_comm_rank(comm);

@@ -88,8 +88,8 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     return OMPI_SUCCESS;
 }
 
-/* One line of all that refuse their parameters, before the job ends: who aborts silences the others,
- * so those wait for the one that speaks. */
+/* One line for all ranks with wrong parameters, before the job ends: an abort
+ * silences the other ranks, so those wait for the one that speaks. */
 static void refuse(ompi_communicator_t *world)
 {
     enum { END_COMES_S = 5 };

@@ -10,7 +10,7 @@
  *     for each iteration
  *       fill, poison, barrier          outside the clock
  *       MPI_Alltoallv                  inside
- *       barrier                        outside: who is done takes no processor
+ *       barrier                        outside: a rank that is done takes no processor
  *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
  *     maximum over ranks, percentiles, one row

@@ -85,7 +85,7 @@ uint32_t fs_exec_peak_senders(const fs_exec_t *exec);
 /* Time so far with copies from, to or on a device under way. */
 uint64_t fs_exec_copy_ns(const fs_exec_t *exec);
 
-/* ---- for people: where the program stands, or stood when it failed ---- */
+/* ---- for messages: the state of the program, or when it failed ---- */
 
 /* The last that was started; NULL before the first, and after a call that went
  * well. */
@@ -93,7 +93,7 @@ const fs_plan_t *fs_exec_plan(const fs_exec_t *exec);
 /* Has this operation ended well? Is all done that it waits for? */
 bool fs_exec_is_done(const fs_exec_t *exec, uint32_t op);
 bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t op);
-/* Has everything sent to the peer in this call arrived, as it says? */
+/* Has the peer confirmed that all data of this call has arrived? */
 bool fs_exec_is_confirmed(const fs_exec_t *exec, uint32_t peer);
 /* The first operation that failed; FS_NO_OP if none did. */
 uint32_t fs_exec_culprit(const fs_exec_t *exec);

@@ -23,7 +23,7 @@ typedef enum fs_pool_kind {
 
 /* Memory for staging, kept from call to call. */
 typedef struct fs_pool {
-    fs_mem_t device; /* whose it is, or who reads it fast */
+    fs_mem_t device; /* its own, or the one that accesses it fast */
     char    *memory;
     uint64_t len_bytes;
 } fs_pool_t;
@@ -45,7 +45,7 @@ typedef struct fs_staging {
     /* Batches: copies are gathered, begun and ended in this order. */
     fs_accel_t   *accel;
     fs_copier_t  *copier;     /* NULL: no call has needed one */
-    bool          for_kernel; /* it has been told what a kernel needs */
+    bool          for_kernel; /* it has memory for a kernel */
     fs_segment_t *segments;   /* [max_copies] */
     uint32_t     *ids;        /* [max_copies] */
     uint64_t      max_copies;
@@ -56,7 +56,7 @@ typedef struct fs_staging {
     uint64_t      copy_ns;  /* of all batches, ever */
 } fs_staging_t;
 
-/* Zeroed places are fine. */
+/* Zeroed is fine. */
 void fs_staging_fini(fs_staging_t *staging);
 
 /* Get the memory for plans like this one, and for all reserved before, where the
@@ -73,7 +73,7 @@ void fs_staging_start(fs_staging_t *staging, const fs_call_t *call);
 /* Address of a place in contiguous memory; NULL if the MPI has to pack. */
 char *fs_staging_address(const fs_staging_t *staging, const fs_place_t *place);
 
-/* The memory it is in, as a network is told. */
+/* The kind of its memory, for the network. */
 fs_mem_kind_t fs_staging_kind(const fs_staging_t *staging,
                               const fs_place_t   *place);
 
@@ -82,7 +82,7 @@ fs_mem_kind_t fs_staging_kind(const fs_staging_t *staging,
 fs_status_t fs_staging_copy(fs_staging_t *staging, const fs_op_t *op,
                             uint32_t id);
 
-/* Do a reduction, at once: FS_OK, or what the call's reduce() says;
+/* Do a reduction, at once: FS_OK, or the status of the call's reduce();
  * FS_ERR_UNSUPPORTED if a place is on a device or not contiguous. */
 fs_status_t fs_staging_reduce(const fs_staging_t *staging, const fs_op_t *op);
 

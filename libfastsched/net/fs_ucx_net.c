@@ -17,9 +17,10 @@
  * with UCX 1.13 on TCP: it costs no time there, but its endpoints never use
  * shared memory, which carries the wire where one host plays several servers;
  * what it costs on RDMA we could not measure. It brings little: in either mode
- * a send to the dead fails within a second, grants included, and who only
- * receives from it hears of it when other peers give up, or from the watchdog.
- * A link that is down neither mode notices: TCP tries for a quarter of an hour.
+ * a send to a dead process fails within a second, grants included, and a rank
+ * that only receives from it notices it when other peers give up, or by the
+ * watchdog. Neither mode notices a link that is down: TCP tries for a quarter
+ * of an hour.
  *
  * Known limits, of UCX 1.13. Inside a server, CMA aborts a process that reads
  * from one that is gone. On TCP, a message that is sent without a copy when the
@@ -208,7 +209,7 @@ static const ucp_address_t *wire_address(const char *blob)
     return (const ucp_address_t *)(blob + sizeof(local_len) + local_len);
 }
 
-/* ---- what it takes, and who it is ---- */
+/* ---- memory kinds and name ---- */
 
 static unsigned mem_kinds_of(const ucx_context_t *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Options from tables: reading, checking and the help come from the same rows.
- * A value that is not exactly what is allowed is refused with a line that says
- * what is; nothing is rounded, clipped or cut off.
+ * A value that is not allowed is refused with a line that lists the allowed
+ * ones; nothing is rounded, clipped or cut off.
  */
 #include "tools/fs_tool.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan for people: numbers, the first stages, a Gantt chart. */
+/* A plan as text: numbers, the first stages, a Gantt chart. */
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_plan.h"
 

@@ -98,7 +98,7 @@ static const char *net_name(const fs_comm_t *comm)
                                                         : "the network";
 }
 
-/* Rank 0 of the job says what could be faster, once. */
+/* Rank 0 of the job reports once what could be faster. */
 static void explain(fs_wrapper_t *wrapper, const fs_comm_t *comm, fs_mem_t mem)
 {
     char        text[400];

@@ -305,10 +305,10 @@ START_TEST(messages)
     expect(&h, NULL);
     two_messages(&h);
     --h.plan[1].n_ops;
-    expect(&h, "rank 0, operation 1: is received by nobody");
+    expect(&h, "rank 0, operation 1: has no receive");
     two_messages(&h);
     --h.plan[0].n_ops;
-    expect(&h, "rank 1, operation 1: is sent by nobody");
+    expect(&h, "rank 1, operation 1: has no send");
     two_messages(&h);
     h.ops[0][1].len_bytes = 9;
     expect(&h, "differs in length");

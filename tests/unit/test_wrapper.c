@@ -211,7 +211,7 @@ static const char *explain(const char *a, const char *b)
     return why;
 }
 
-START_TEST(words_name_the_first_difference)
+START_TEST(records_name_the_first_difference)
 {
     char usual[FS_SETTINGS_MAX], low[FS_SETTINGS_MAX], odd[FS_SETTINGS_MAX],
         old[FS_SETTINGS_MAX];
@@ -237,8 +237,8 @@ START_TEST(words_name_the_first_difference)
 }
 END_TEST
 
-/* Also where a text of the user's is longer than what a word takes of it. */
-START_TEST(every_value_makes_another_word)
+/* Also where a text of the user's is longer than a record has room for. */
+START_TEST(every_value_makes_another_record)
 {
     char a[FS_SETTINGS_MAX], b[FS_SETTINGS_MAX];
 
@@ -405,8 +405,8 @@ int main(void)
     tcase_add_test(tcase, summary_is_of_rank_0_and_verbose);
     tcase_add_test(tcase, summary_says_why_there_is_none);
     tcase_add_test(tcase, unknown_names_are_told);
-    tcase_add_test(tcase, words_name_the_first_difference);
-    tcase_add_test(tcase, every_value_makes_another_word);
+    tcase_add_test(tcase, records_name_the_first_difference);
+    tcase_add_test(tcase, every_value_makes_another_record);
     tcase_add_test(tcase, in_place_is_copied_or_packed);
     tcase_add_test(tcase, who_cannot_pack_says_so);
     tcase_add_test(tcase, a_copy_in_use_is_left_alone);

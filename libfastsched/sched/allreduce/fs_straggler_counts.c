@@ -28,9 +28,9 @@
  * The straggler meets an A(g). All young chunks double, unless they are in the
  * last line, which is for n just above a power of two: the young would double
  * into more ranks than there are. How often each is made follows from counting
- * who becomes what, up to three exchanges, which are tried in turn (settle()).
+ * who becomes what, up to three numbers, which are tried in turn (settle()).
  *
- * Limit: nobody has proved that there always are such exchanges. There are for
+ * Limit: it is not proved that there always are such numbers. There are for
  * every n up to FS_STRAGGLER_MAX_RANKS (tests/unit/test_straggler.c).
  */
 #include "sched/allreduce/fs_straggler_build.h"
@@ -92,7 +92,7 @@ static void count_single(uint32_t k, uint32_t idle,
 
 /* ---- double ---- */
 
-/* How often the exchanges are made. The first three exchanges are free. */
+/* How often the exchanges are made. The first three numbers are free. */
 typedef struct counts {
     uint32_t meet_full; /* bit a - 1: the young of age a < g - 1 meet full ones,
                            else they meet A(g). So it is also how many do */

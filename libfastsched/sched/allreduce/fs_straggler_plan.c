@@ -15,7 +15,7 @@
  * leaves the one chunk that it will exchange with the straggler in staging, if
  * there is room.
  *
- * Why nobody waits for ever: all ranks emit messages in one order, by round,
+ * Why no rank waits forever: all ranks emit messages in one order, by round,
  * source, destination, fragment. The first of those that are not over waits for
  * nothing but messages before it.
  *

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proves the programs of all ranks from the traffic alone, or from the vector of
- * a reduction, sharing no code with those who made them.
+ * Proves the programs of all ranks from the traffic alone, or from the vector
+ * of a reduction, sharing no code with the planner.
  *
  *   1. Every operation, taken by itself, makes sense: peers, channels, places
  *      within buffers, edges within the program.
  *   2. Ranks agree on totals, and totals agree with operations.
- *   3. Every message has one sender and one receiver, who say the same length
- *      and count alike.
+ *   3. Every message has one sender and one receiver, with equal lengths and
+ *      numbers.
  *   4. Replayed (fs_plan_replay.c), the programs end and deliver.
  *
- * O(n log n) for n operations of all ranks, as long as who overwrites staging
- * has an edge from who read it; otherwise a path is searched.
+ * O(n log n) for n operations of all ranks, as long as each writer of staging
+ * memory has an edge from the reader before it; otherwise a path is searched.
  */
 #include "sched/plan/fs_plan_check.h"
 
@@ -332,10 +332,9 @@ static fs_status_t pair_up(fs_check_t *check, const end_t *sends,
                              (sends[k].ranks == recvs[k].ranks &&
                               sends[k].number < recvs[k].number);
 
-            return lone_send ? fs_check_fail(check, sends[k].node,
-                                             "is received by nobody")
-                             : fs_check_fail(check, recvs[k].node,
-                                             "is sent by nobody");
+            return lone_send
+                       ? fs_check_fail(check, sends[k].node, "has no receive")
+                       : fs_check_fail(check, recvs[k].node, "has no send");
         }
         if (send->op->len_bytes != recv->op->len_bytes) {
             return fs_check_fail(check, recvs[k].node,
@@ -345,12 +344,11 @@ static fs_status_t pair_up(fs_check_t *check, const end_t *sends,
         recv->partner = sends[k].node;
     }
     if (n_sends > n_recvs) {
-        return fs_check_fail(check, sends[n_recvs].node,
-                             "is received by nobody");
+        return fs_check_fail(check, sends[n_recvs].node, "has no receive");
     }
     return n_sends == n_recvs
                ? FS_OK
-               : fs_check_fail(check, recvs[n_sends].node, "is sent by nobody");
+               : fs_check_fail(check, recvs[n_sends].node, "has no send");
 }
 
 static fs_status_t check_messages(fs_check_t *check)
