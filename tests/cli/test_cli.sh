@@ -100,8 +100,8 @@ refuses_matrix '2:4: row 2 ends after 2 of 3 values' '1 2 3\n4 5\n7 8 9\n'
 refuses_matrix '2:5: row 2 has more values than the 2 of the first' '1 2\n3 4 5\n'
 refuses_matrix '1:1: "18446744073709551616" does not fit in 64 bits' '18446744073709551616\n'
 refuses_matrix '1:1: "1e300" does not fit in 64 bits' '1e300\n'
-refuses_matrix '1:1: "9223372036854775807" makes the sum of the matrix pass 2^62' '9223372036854775807\n'
-refuses_matrix '2:3: "1" makes the sum of the matrix pass 2^62' '4611686018427387904 0\n0 1\n'
+refuses_matrix '1:1: "9223372036854775807" makes the sum of the matrix exceed 2^62' '9223372036854775807\n'
+refuses_matrix '2:3: "1" makes the sum of the matrix exceed 2^62' '4611686018427387904 0\n0 1\n'
 refuses_matrix '1:1: no number' ''
 refuses_matrix '3:1: no number' '# nothing\n\n'
 refuses_matrix '1:2: a zero byte' '1\0002\n'
@@ -269,7 +269,7 @@ stage  bytes per lane               bytes  pairs
     1               8                  15  0>2 1>3 2>0 3>1
     2               8                  16  0>3 1>0 2>1 3>2
 
-Destination of each server, over time
+Destination of each server over time
 0  1111111111111111111111111112222....................3333333333...............
 1  2222222....................3333333333333333........0000000000000............
 2  3333.......................0000000000000000000000000111.....................

@@ -192,7 +192,7 @@ case_of 'no call' unused 1 'no call of MPI_Alltoallv' --mca coll fast \
 
 unknown() {
     job -np 4 "$@" --mca coll_fast_windo 8 "$program" --none && ends_well &&
-        said 1 'coll fast: OMPI_MCA_coll_fast_windo is no parameter'
+        said 1 'coll fast: unknown parameter OMPI_MCA_coll_fast_windo'
 }
 
 case_of 'coll_fast_windo: one line about it' unknown --mca coll fast

@@ -189,7 +189,7 @@ START_TEST(slot_is_empty)
     pack_twice(&h);
     h.after[0][1] = NOTHING;
     h.after[0][2] = 0;
-    expect(&h, "operation 1: does not wait for who writes what it reads");
+    expect(&h, "operation 1: does not wait for the writer of what it reads");
 }
 END_TEST
 
@@ -471,7 +471,7 @@ START_TEST(wrong_sums)
 
     sum_of_two(&h);
     reduce(&h, 0, own, result);
-    expect(&h, "rank 0, operation 3: adds what is in the sum already");
+    expect(&h, "rank 0, operation 3: adds a contribution that the sum has already");
     sum_of_two(&h);
     h.ops[0][R0_REDUCE].kind = FS_OP_COPY;
     expect(&h, "rank 0: byte 0 of the result is not the sum of all ranks");
@@ -530,7 +530,7 @@ START_TEST(vectors_are_memory)
     h.after[1][R1_COPY] = NOTHING;
     h.after[1][R1_SEND] = R1_COPY;
     h.after[1][R1_RECV] = NOTHING;
-    expect(&h, "rank 1, operation 3: does not wait for who writes what it");
+    expect(&h, "rank 1, operation 3: does not wait for the writer of what it");
     sum_in_place(&h);
     h.after[0][R0_REDUCE] = R0_RECV;
     h.after[0][R0_RECV]   = NOTHING;

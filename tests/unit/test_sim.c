@@ -483,10 +483,10 @@ START_TEST(bad_programs)
 
     script_init(&s, 2, 1);
     fs_program_send(&s.programs[0], FS_CH_WIRE, 1, anywhere(FS_BUF_SEND), 1);
-    expect_mismatch(&s, "rank 0, operation 0: nobody receives");
+    expect_mismatch(&s, "rank 0, operation 0: this message has no receive");
     script_init(&s, 2, 1);
     fs_program_recv(&s.programs[1], FS_CH_WIRE, 0, anywhere(FS_BUF_RECV), 1);
-    expect_mismatch(&s, "rank 1, operation 0: nobody sends");
+    expect_mismatch(&s, "rank 1, operation 0: this message has no send");
     script_init(&s, 2, 1);
     fs_program_send(&s.programs[0], FS_CH_WIRE, 1, anywhere(FS_BUF_SEND), 1);
     fs_program_recv(&s.programs[1], FS_CH_WIRE, 0, anywhere(FS_BUF_RECV), 2);

@@ -170,10 +170,10 @@ START_TEST(summary_says_why_there_is_none)
     wrapper.calls = 1;
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said,
-                     "summary: not used: no call on ranks of several servers");
+                     "summary: not used: no call on a communicator that spans servers");
     wrapper.declined = true;
     fs_wrapper_summary(&wrapper);
-    ck_assert_str_eq(said, "summary: not used: see why above");
+    ck_assert_str_eq(said, "summary: not used: see the message above");
     wrapper.served_by = "others serve";
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said, "summary: not used: others serve");
@@ -196,7 +196,7 @@ START_TEST(unknown_names_are_told)
     ck_assert_int_eq(setenv("FS_TEST_chunks", "1", 1), 0);
     fs_wrapper_look_for_unknown(&wrapper, "FS_TEST_", is_chunk, "page");
     ck_assert_uint_eq(n_said, 1);
-    ck_assert_str_eq(said, "FS_TEST_chunks is no parameter and has no effect; "
+    ck_assert_str_eq(said, "unknown parameter FS_TEST_chunks, which has no effect; "
                            "see man page");
 }
 END_TEST
