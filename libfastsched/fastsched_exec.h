@@ -133,7 +133,7 @@ typedef struct fs_nics fs_nics_t;
 typedef struct fs_native_p2p {
     /** Tags 0 to n_tags - 1 are reserved for us; 32768, which every MPI
      *  has, are enough, but calls with more messages are then left to the
-     *  host. */
+     *  native algorithm. */
     uint32_t n_tags;
     /** Once, before anything else, on all ranks together: make what the messages
      *  need. The ranks learn of an error on one of them. NULL: they need

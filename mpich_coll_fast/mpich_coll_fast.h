@@ -18,7 +18,7 @@ extern "C" {
  * @param[in] name  "calls": MPI_Alltoallv calls seen; "calls_staged" and so
  *                  on, for each algorithm: of these, run so; "inter_bytes":
  *                  bytes between servers in these, all ranks;
- *                  "last_algorithm": what served the last call, 0 host, 1
+ *                  "last_algorithm": of the last call, 0 native, 1
  *                  staged and so on, as fs_alg_t of fastsched.h counts
  * @return The sum; all ones for another name.
  */

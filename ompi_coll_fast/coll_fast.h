@@ -108,7 +108,7 @@ bool mca_coll_fast_is_wanted(void);
 void mca_coll_fast_publish_settings(void);
 /* The same answer on all that come; a line about it if it is no. */
 bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm);
-/* In MPI_Init, after its fence: no lower rank refuses its parameters, too. */
+/* In MPI_Init, after its fence: no lower rank has a wrong parameter. */
 bool mca_coll_fast_is_first_to_refuse(void);
 
 /* coll_fast_fallback.c */

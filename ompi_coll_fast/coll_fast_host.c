@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What libfastsched asks of Open MPI: who is where, a gather, progress; and
+ * What libfastsched needs of Open MPI: servers, a gather, progress; and
  * what happens at both ends of a communicator's and of the process's life.
  */
 #include "coll_fast.h"

@@ -11,7 +11,7 @@
  * for a record that was never published. From 5.0 on the fence does not always
  * bring the records of other nodes: then they are fetched from there, which
  * takes a millisecond, or PATIENCE_S where there is none. What is not compared:
- * the records of other jobs (MPI_Comm_spawn), and any where Open MPI was told
+ * the records of other jobs (MPI_Comm_spawn), and any where Open MPI was set
  * to leave them where they are. Both are alike on every rank.
  */
 #include "coll_fast.h"

@@ -228,7 +228,7 @@ static unsigned cuda_kernel_blocks(fs_backend_t *backend, int ordinal)
 
 /* ---- life ---- */
 
-/* Contexts stay as they are: the program uses them, too. */
+/* Contexts are not changed: the program uses them as well. */
 static void cuda_destroy(fs_backend_t *backend)
 {
     cuda_t *cuda = (cuda_t *)backend;

@@ -21,13 +21,13 @@
  * A receive that is cancelled breaks the count, but then the communicator is
  * lost anyway.
  *
- * Grants come from any peer into a few receives that are always posted: what
- * has arrived since the last look may be more, and waits in the MPI. To each
- * peer one grant is on its way at most; those that come meanwhile wait, the
- * newest stands for all, and the call does not end before it is out.
+ * Grants come from any peer into a few receives that are always posted: if more
+ * have arrived since the last turn, they wait in the MPI. To each peer at most
+ * one grant is in flight; later ones wait, the newest replaces them, and the
+ * call does not end before it is sent.
  *
- * All memory is there when the communicator begins: a message in flight is a
- * link in a list of its caller's.
+ * All memory is allocated when the communicator is created: a message in flight
+ * is a link in a list of its caller's.
  *
  * Unlike over UCX, a grant queues behind data to the same peer if the MPI sends
  * both the same way.
@@ -207,8 +207,8 @@ static fs_status_t await_grant(mpi_net_t *net, grant_in_t *in)
                                   &in->request);
 }
 
-/* Messages come in order, their ends need not; the executor keeps the largest
- * count it has heard. */
+/* Messages come in order, their completions need not; the executor keeps the
+ * largest count. */
 static unsigned take_grants(mpi_net_t *net)
 {
     const fs_transport_t *t      = &net->transport;

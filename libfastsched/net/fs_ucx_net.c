@@ -450,7 +450,7 @@ static void leave_contexts(void)
 }
 
 /* Endpoints go with their workers. Closing them one by one would flush, and on
- * TCP a flush waits for an answer of the peer, who may be gone. */
+ * TCP a flush waits for an answer of the peer, which may be gone. */
 static void ucx_free(fs_net_t *super)
 {
     ucx_net_t *net = (ucx_net_t *)super;

@@ -4,7 +4,7 @@
  *
  * Messages on the wire channel obey the executor's grants, in the order (step,
  * rail) on all ranks; the other channels are free, also between servers. See
- * sim/fs_sim.h for who does what.
+ * sim/fs_sim.h for their definitions.
  */
 #include "base/fs_arith.h"
 #include "sim/fs_sim.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The matrix reader, value by value. The first row that ends says how many
- * columns there are. Nothing is guessed: what is no whole number, no separator
- * and no comment is an error, told with its line and column.
+ * The matrix reader, value by value. The end of the first row determines the
+ * number of columns. Everything that is not a whole number, a separator or a
+ * comment is an error, reported with its line and column.
  */
 #include "tools/fs_tool_matrix.h"
 

@@ -23,7 +23,7 @@ typedef struct check {
     char                 *why;
     size_t                why_len;
     uint32_t              n_words;  /* of a row */
-    uint64_t             *rows;     /* [n_ranks x n_words] who is in it */
+    uint64_t             *rows;     /* [n_ranks x n_words] contributors */
     uint64_t             *sent;     /* [n_ranks x n_words] as the round began */
     bool                 *stale;    /* [n_ranks] not to be used any more */
     uint32_t             *to;       /* [n_ranks] receiver, in this round */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Few rounds are left, and who lacks as many chunks as there are rounds must
- * receive one in each: call such a rank pressed. So each round is a matching
- * that leaves no pressed rank without a gift. Two ranks that lack equally many,
- * but not the same, always have something for each other, so matchings are
- * plenty, and the art is in what is sent. Rare chunks first: those who have the
- * rarest look for a partner that lacks it, best one that has a rare chunk for
- * them in return. Pressed ranks that are left over take a partner away from
- * another pair that can do without it. Whether that works out to the end is
- * seen in the end; if not, another try starts the search elsewhere.
+ * Few rounds are left, and a rank that lacks as many chunks as there are rounds
+ * must receive one in each: such a rank is called pressed. So each round is a
+ * matching in which every pressed rank receives a chunk. Two ranks that lack
+ * equally many chunks, but not the same ones, always have a chunk for each
+ * other, so there are many matchings; the choice of the chunks matters. Rare
+ * chunks come first: a rank that has the rarest one looks for a partner that
+ * lacks it, preferably one that has a rare chunk in return. Pressed ranks that
+ * are left over take a partner from another pair that is not pressed. If chunks
+ * are lacking in the end, another try starts the search elsewhere.
  *
- * Limits: a heuristic. For even n it has always found the fewest rounds there
- * can be (tests/unit/test_straggler.c); it promises only to come to an end.
+ * Limits: a heuristic. For even n it has always found the smallest possible
+ * number of rounds (tests/unit/test_straggler.c); only termination is
+ * guaranteed.
  */
 #include "sched/allreduce/fs_straggler_epilogue.h"
 #include "sched/model/fs_rng.h"
@@ -24,7 +25,7 @@ enum { MAX_LIVE = 32, TRIES = 16 };
 typedef struct round {
     uint32_t        n;
     uint32_t        left;            /* rounds, this one included */
-    uint32_t        n_live;          /* bits that somebody lacks */
+    uint32_t        n_live;          /* bits that some rank lacks */
     uint32_t        order[MAX_LIVE]; /* [n_live] bits, the rarest first */
     const uint32_t *live;
     const uint32_t *old;
@@ -32,7 +33,7 @@ typedef struct round {
     uint32_t        start;   /* where searches begin */
 } round_t;
 
-/* ---- who can do what ---- */
+/* ---- possible partners ---- */
 
 static uint32_t n_lacked(const round_t *round, uint32_t u)
 {
@@ -80,7 +81,7 @@ static void match(round_t *round, uint32_t u, uint32_t v)
     round->partner[v] = u;
 }
 
-/* A free partner for u, who has a chunk (bit) that the partner must lack. */
+/* A free partner for u, which has a chunk (bit) that the partner must lack. */
 static uint32_t find_taker(const round_t *round, uint32_t u, uint32_t bit)
 {
     uint32_t best = FS_EPILOGUE_NONE, best_cost = UINT32_MAX;

@@ -69,8 +69,8 @@ static uint32_t way_out(const walk_t *walk, uint32_t having)
     return N_SIDES;
 }
 
-/* Hierholzer's algorithm: go on while there is a way; who is stuck is at the
- * end of the path, and steps back. */
+/* Hierholzer's algorithm: go on while there is a way; at a dead end the path
+ * is complete, and the walk steps back. */
 static void walk_all(walk_t *walk, uint32_t first)
 {
     uint32_t having = having_of(a_round_later(side_of(first), walk->oldest));

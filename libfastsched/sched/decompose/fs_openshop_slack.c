@@ -2,15 +2,15 @@
 /*
  * Open-shop scheduling by slack. A line, a sender or a receiver, has slack as
  * long as the time left is more than its bytes left take; without slack it is
- * tight and must be busy. Transfers go on to their end, and who is idle goes
- * on with the largest pair it can have: so most pairs are one message. Only
- * when a tight line is idle are others interrupted: along an alternating path
- * the line gets a partner, that one's partner another, until somebody is found
- * who was idle or has slack. Of the paths, the one whose smallest new pair is
- * the largest is taken, as what is started then goes on for long. Sizes are
- * compared by octaves below the bound; fewest interruptions come next.
+ * tight and must be busy. Transfers run to their end, and an idle line starts
+ * its largest available pair: so most pairs are one message. Others are
+ * interrupted only when a tight line is idle: along an alternating path the
+ * line gets a partner, that one's partner another, until a line is found that
+ * was idle or has slack. Of the paths, the one whose smallest new pair is the
+ * largest is taken, because its transfers last long. Sizes are compared by
+ * octaves below the bound; then the number of interruptions decides.
  *
- * Were there no limit of parts, all would end in time, as a matrix whose lines
+ * Without a limit of parts all would end in time, because a matrix whose lines
  * all fit always has a matching of all its tight lines (Birkhoff). The last
  * part that a pair may have is not interrupted, so a tight line may come late.
  *
@@ -84,7 +84,7 @@ static uint32_t octave_of(const slack_t *slack, uint64_t bytes)
         OCTAVES - 1);
 }
 
-/* ---- who is next ---- */
+/* ---- the next pair ---- */
 
 static void join(side_t *a, uint32_t i, side_t *b, uint32_t j)
 {

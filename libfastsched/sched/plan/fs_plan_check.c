@@ -142,7 +142,7 @@ static const char *op_problem(const fs_check_t      *check,
     return problem;
 }
 
-/* Successors are operations, and each is told how many it waits for. */
+/* Successors exist, and each has the right number of predecessors. */
 static fs_status_t check_edges(fs_check_t *check, uint32_t rank)
 {
     const fs_plan_t *plan = check->plans[rank];

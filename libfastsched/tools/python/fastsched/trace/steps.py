@@ -123,7 +123,7 @@ def _add_received(steps, received):
 
 
 def find(trace, call, ops):
-    """The steps of a call in the order of time; ops are told theirs."""
+    """The steps of a call in the order of time; each operation gets its own."""
     planned = trace.planned.get(call, [])
     steps = _planned(trace, planned)
     _place(trace, planned, ops)

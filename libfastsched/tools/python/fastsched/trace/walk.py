@@ -12,8 +12,8 @@ At every point the walk stands at the end of something and asks which of the thi
   ready
   the first ones       after the agreement, the plan, the summary, and these after the last rank has entered
 
-The time between a cause and what follows it is nobody's work: a rank had not looked, or was not given the
-processor. It is called idle.
+The time between a cause and its effect is called idle: a rank had not progressed its network, or did not have
+the processor.
 """
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -27,7 +27,7 @@ class Hop:
     def __init__(self, what, rank, peer, begin, end, bytes_, after):
         self.what, self.rank, self.peer = what, rank, peer  # peer: or None
         self.begin, self.end = begin, end
-        self.bytes, self.messages = bytes_, 1  # in a row, told together
+        self.bytes, self.messages = bytes_, 1  # consecutive ones, as one
         self.after = after  # what it waited for
 
 
