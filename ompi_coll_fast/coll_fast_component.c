@@ -190,7 +190,7 @@ static void settle_priority(void)
     }
 }
 
-bool mca_coll_fast_is_wanted(void)
+static bool is_wanted(void)
 {
     return mca_coll_fast_component.priority >= 0;
 }
@@ -213,7 +213,7 @@ static void parse_params(void)
     }
 }
 
-/* Parameter nodes names the server of every rank of MPI_COMM_WORLD. */
+/* Parameter servers names the server of every rank of MPI_COMM_WORLD. */
 static void parse_nodes(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
@@ -303,10 +303,10 @@ static int fast_open(void)
     parse_params();
     rc = mca_coll_fast_add_helpers();
     settle_priority();
-    if (mca_coll_fast_is_wanted() && !is_our_open_mpi()) {
+    if (is_wanted() && !is_our_open_mpi()) {
         c->priority = -1;
     }
-    if (mca_coll_fast_is_wanted()) {
+    if (is_wanted()) {
         check_params();
         mca_coll_fast_publish_settings();
     }
@@ -317,7 +317,7 @@ static int fast_close(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
 
-    if (mca_coll_fast_is_wanted()) {
+    if (is_wanted()) {
         fs_wrapper_summary(&c->wrapper);
     }
     mca_coll_fast_close_network();

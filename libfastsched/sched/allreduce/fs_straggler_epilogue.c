@@ -11,7 +11,7 @@
  * are lacking in the end, another try starts the search elsewhere.
  *
  * Limits: a heuristic. For even n it has always found the smallest possible
- * number of rounds (tests/unit/test_straggler.c); only termination is
+ * number of rounds (tests/unit/sched/test_straggler.c); only termination is
  * guaranteed.
  */
 #include "sched/allreduce/fs_straggler_epilogue.h"

@@ -471,7 +471,8 @@ START_TEST(wrong_sums)
 
     sum_of_two(&h);
     reduce(&h, 0, own, result);
-    expect(&h, "rank 0, operation 3: adds a contribution that the sum has already");
+    expect(&h,
+           "rank 0, operation 3: adds a contribution that the sum has already");
     sum_of_two(&h);
     h.ops[0][R0_REDUCE].kind = FS_OP_COPY;
     expect(&h, "rank 0: byte 0 of the result is not the sum of all ranks");

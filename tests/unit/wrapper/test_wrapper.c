@@ -169,8 +169,9 @@ START_TEST(summary_says_why_there_is_none)
     ck_assert_str_eq(said, "summary: not used: no call of MPI_Alltoallv");
     wrapper.calls = 1;
     fs_wrapper_summary(&wrapper);
-    ck_assert_str_eq(said,
-                     "summary: not used: no call on a communicator that spans servers");
+    ck_assert_str_eq(
+        said,
+        "summary: not used: no call on a communicator that spans servers");
     wrapper.declined = true;
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said, "summary: not used: see the message above");
@@ -196,8 +197,9 @@ START_TEST(unknown_names_are_told)
     ck_assert_int_eq(setenv("FS_TEST_chunks", "1", 1), 0);
     fs_wrapper_look_for_unknown(&wrapper, "FS_TEST_", is_chunk, "page");
     ck_assert_uint_eq(n_said, 1);
-    ck_assert_str_eq(said, "unknown parameter FS_TEST_chunks, which has no effect; "
-                           "see man page");
+    ck_assert_str_eq(said,
+                     "unknown parameter FS_TEST_chunks, which has no effect; "
+                     "see man page");
 }
 END_TEST
 
