@@ -16,7 +16,7 @@ static fs_status_t check(fs_comm_t *comm, const fs_call_t *call)
     return fs_comm_check_counts(comm, call);
 }
 
-/* Why no request is needed; NULL: one is. */
+/* The reason why no request is needed; NULL: one is. */
 static const char *why_native(const fs_comm_t *comm)
 {
     return comm->topo->n_servers < 2                    ? "one server"
@@ -70,7 +70,7 @@ fs_status_t fs_comm_collective(fs_comm_t             *comm,
         fs_trace_end(comm->trace, status);
     }
     if (comm->dead) {
-        fs_comm_write_trace(comm); /* there may be no later */
+        fs_comm_write_trace(comm); /* there may be no later chance */
     }
     fs_request_fini(&request);
     return status;

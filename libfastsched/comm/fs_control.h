@@ -9,7 +9,7 @@
 #include "comm/fs_bundle.h"
 #include "net/fs_transport.h"
 
-/* What one rank says, and what all ranks hear. */
+/* The vote of one rank, and the result: all votes combined. */
 typedef struct fs_control_vote {
     uint64_t flags;     /* OR over all ranks */
     uint64_t max_inter; /* maximum */
@@ -23,8 +23,8 @@ typedef struct fs_control_vote {
 
 typedef struct fs_control fs_control_t;
 
-/* The rank that speaks for its server where not all servers share memory: the
- * proxy of lane 0. */
+/* The rank that exchanges with other servers where not all of them share memory:
+ * the proxy of lane 0. */
 uint32_t fs_control_leader(const fs_topo_t *topo, uint32_t server);
 
 /* What the ranks of a server would share, bytes, about bundle_memory of it for
@@ -67,15 +67,15 @@ uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
 fs_status_t fs_control_start_summary(fs_control_t    *control,
                                      const fs_vote_t *mine);
 
-/* Begin a round of votes only: do all ranks agree? */
+/* Begin a round of votes without counts. */
 fs_status_t fs_control_start_agree(fs_control_t    *control,
                                    const fs_vote_t *mine);
 
 /* FS_INPROGRESS; FS_OK: the results below are set; an error of the transport,
- * after which control is dead. */
+ * after which the object cannot be used any more. */
 fs_status_t fs_control_progress(fs_control_t *control);
 
-/* For messages: does the round wait for this rank? */
+/* For messages: does the round wait for the vote of this rank? */
 bool fs_control_awaits(const fs_control_t *control, uint32_t rank);
 
 /* Of the last round; valid until the next start. */
