@@ -76,7 +76,7 @@ typedef struct fs_params {
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;
     uint32_t tuner;
-    uint64_t bundle_memory; /**< bytes */
+    uint64_t bundle_memory; /**< bytes per rank */
     uint64_t plan_cache;    /**< bytes */
     uint32_t check;
     uint32_t verbose;

@@ -79,18 +79,23 @@ static bool sum_traffic(const fs_comm_t *comm, uint64_t *bytes,
     return fs_traffic_sum(traffic) == FS_OK;
 }
 
-static fs_choice_t choose(fs_request_t *request)
+/* Where some pairs are in bundles the native algorithm would do the whole call
+ * again: min_bytes is not for the rest of it. */
+static fs_choice_t choose(const fs_request_t *request)
 {
     const fs_comm_t *comm   = request->comm;
     fs_plan_params_t params = fs_params_plan(&comm->params);
+    uint64_t         all    = request->outcome.traffic.inter_bytes;
 
     if (!(request->flags & FS_VOTE_REST)) {
         return (fs_choice_t){FS_ALG_BUNDLES, false, "small"};
     }
-    if (request->rest.inter_bytes == 0 &&
-        request->outcome.traffic.inter_bytes > 0) {
+    if (request->rest.inter_bytes == 0 && all > 0) {
         return (fs_choice_t){FS_ALG_DIRECT, false,
                              "small between servers, the rest inside"};
+    }
+    if (request->rest.inter_bytes < all) {
+        params.min_bytes = 0;
     }
     return fs_select(comm->topo, &request->rest, &params);
 }

@@ -71,15 +71,16 @@ fs_status_t fs_control_create(const fs_control_setup_t *setup, uint32_t rank,
     if (control == NULL) {
         return FS_ERR_NOMEM;
     }
-    control->topo      = topo;
-    control->transport = setup->transport;
-    control->rank      = rank;
-    control->server    = fs_topo_server(topo, rank);
-    control->leader    = fs_control_leader(topo, control->server);
-    control->n_local   = fs_topo_n_local(topo, control->server);
-    control->local     = fs_topo_local(topo, rank);
-    control->messages  = setup->shared == NULL && control->n_local > 1;
-    control->all_share = setup->all_share;
+    control->topo          = topo;
+    control->transport     = setup->transport;
+    control->rank          = rank;
+    control->server        = fs_topo_server(topo, rank);
+    control->leader        = fs_control_leader(topo, control->server);
+    control->n_local       = fs_topo_n_local(topo, control->server);
+    control->local         = fs_topo_local(topo, rank);
+    control->messages      = setup->shared == NULL && control->n_local > 1;
+    control->all_share     = setup->all_share;
+    control->bundle_memory = setup->bundle_memory;
     control->n_lanes = setup->all_share ? fs_topo_n_lanes(topo, control->server)
                                         : 1;
     control->lane    = fs_topo_lane(topo, rank);

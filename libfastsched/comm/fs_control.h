@@ -27,8 +27,8 @@ typedef struct fs_control fs_control_t;
  * the proxy of lane 0. */
 uint32_t fs_control_leader(const fs_topo_t *topo, uint32_t server);
 
-/* What the ranks of a server would share, bytes, about bundle_memory of it for
- * bundles; 0 if it has only one. */
+/* What the ranks of a server would share, bytes, with bundle_memory for each of them
+ * for bundles; 0 if it has only one. */
 size_t fs_control_shared_bytes(const fs_topo_t *topo, uint32_t server,
                                uint64_t bundle_memory);
 

@@ -63,21 +63,28 @@ static size_t block_len(const fs_control_block_t *block, size_t n_sets)
 
 /* ---- the block ---- */
 
-/* Half of the memory is for inboxes, half for pools, and each holds two sets.
- * Bundles are as long on all servers. */
+/* Half of the memory is for inboxes, half for pools, and each holds two sets. */
+uint64_t fs_control_bundle_bytes(const fs_topo_t *topo, uint32_t server,
+                                 uint64_t bundle_memory)
+{
+    enum { LARGEST = 256 << 10 };
+    uint64_t all = bundle_memory * fs_topo_n_local(topo, server);
+
+    return fs_u64_min(all / 4 / fs_topo_n_servers(topo), LARGEST) / 64 * 64;
+}
+
 static fs_control_block_t describe(const fs_topo_t *topo, uint32_t server,
                                    uint64_t bundle_memory)
 {
-    enum { LARGEST = 256 << 10 };
-    fs_control_block_t block = {.topo    = topo,
-                                .n_local = fs_topo_n_local(topo, server)};
-    uint64_t           n     = fs_topo_n_servers(topo);
-    uint64_t           each  = fs_u64_min(bundle_memory / 4 / n, LARGEST);
+    uint64_t each = fs_control_bundle_bytes(topo, server, bundle_memory);
 
-    block.bundle_bytes = each / 64 * 64;
-    block.pool_bytes = fs_u64_min(bundle_memory / 4 / block.n_local, n * each) /
-                       64 * 64;
-    return block;
+    return (fs_control_block_t){
+        .topo         = topo,
+        .n_local      = fs_topo_n_local(topo, server),
+        .bundle_bytes = each,
+        .pool_bytes   = fs_u64_min(bundle_memory / 4 / 64 * 64,
+                                   fs_topo_n_servers(topo) * each),
+    };
 }
 
 size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server,

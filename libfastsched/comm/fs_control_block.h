@@ -58,7 +58,7 @@ typedef struct fs_control_block {
     const fs_topo_t  *topo;
     uint32_t          n_local;
     uint64_t          pool_bytes;
-    uint64_t          bundle_bytes; /* of one, at most; 0: there are none */
+    uint64_t          bundle_bytes; /* of one to here, at most; 0: none */
     uint8_t           set;          /* of the summary */
     uint64_t         *own;          /* NULL: the block is shared */
     _Atomic uint64_t *failed;
@@ -77,8 +77,12 @@ typedef struct fs_control_block {
     char      *inboxes;
 } fs_control_block_t;
 
-/* Bytes of a block that the server's ranks share, with so many bytes of it for
- * bundles, about; equal on all servers. */
+/* Bytes of a bundle to a server, at most, with so many bytes of memory for each of
+ * its ranks. */
+uint64_t fs_control_bundle_bytes(const fs_topo_t *topo, uint32_t server,
+                                 uint64_t bundle_memory);
+
+/* Bytes of a block that the server's ranks share, with as many for bundles. */
 size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server,
                               uint64_t bundle_memory);
 

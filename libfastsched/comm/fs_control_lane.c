@@ -62,11 +62,19 @@ static range_t own_range(const fs_control_t *control, uint32_t server,
                : (range_t){0, 0};
 }
 
+/* To a server, from here: neither has more memory for it. */
+static uint64_t longest_bundle(const fs_control_t *control, uint32_t server)
+{
+    return fs_u64_min(
+        control->block.bundle_bytes,
+        fs_control_bundle_bytes(control->topo, server, control->bundle_memory));
+}
+
 /* Of one message between servers, at most. */
 static uint64_t longest_message(const fs_control_t *control, uint32_t server)
 {
     uint64_t lanes = pair_lanes(control, server);
-    uint64_t most  = control->block.bundle_bytes;
+    uint64_t most  = longest_bundle(control, server);
 
     return fs_control_head_len(control->topo) +
            fs_u64_min(most, fs_u64_max(fs_u64_div_up(most, lanes), CUT_BYTES));
@@ -190,8 +198,9 @@ static uint64_t bundle_to(fs_control_t *control, uint32_t server)
     control->pieces[0] = (fs_bytes_t){(const char *)control->ends,
                                       fs_bundle_ends_len(control->n_local)};
     sum += control->pieces[0].len;
-    return server == control->server || sum <= control->block.bundle_bytes ? sum
-                                                                           : 0;
+    return server == control->server || sum <= longest_bundle(control, server)
+               ? sum
+               : 0;
 }
 
 /* Which pairs have one: a mark in the row. And is that all? */

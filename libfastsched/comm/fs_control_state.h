@@ -51,6 +51,7 @@ struct fs_control {
     bool               messages;  /* inside the server */
     bool               all_share; /* all servers share memory */
     bool               summary;
+    uint64_t           bundle_memory;
     uint64_t           limit; /* of bundles, in this summary */
     uint64_t           round;
     uint32_t           n_said; /* lane: local ranks below have said */

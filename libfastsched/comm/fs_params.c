@@ -247,9 +247,9 @@ static const fs_param_row_t rows[] = {
      1,
      NULL,
      true},
-    {{"bundle_memory", "8m", "0 to 1g",
+    {{"bundle_memory", "1m", "0 to 1g",
       "Bytes of shared memory for bundles of small blocks, per communicator "
-      "and server, approximately",
+      "and rank",
       FS_PARAM_TUNER},
      FS_VALUE_BYTES,
      AT(bundle_memory),

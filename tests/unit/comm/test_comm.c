@@ -939,7 +939,7 @@ static void use_bundles(uint64_t memory)
 
 START_TEST(small_calls_are_bundled)
 {
-    use_bundles(8 << 20);
+    use_bundles(4 << 20);
     live_all();
     all_came_out(FS_OK, FS_OK, true);
     all_said("bundles (small)");
@@ -950,7 +950,7 @@ END_TEST
 /* Of a server's six pairs, some are too large: both ways in one call. */
 START_TEST(some_pairs_are_bundled)
 {
-    use_bundles((uint64_t)12 * 25000 * (1 + (uint64_t)_i));
+    use_bundles((uint64_t)6 * 25000 * (1 + (uint64_t)_i));
     SET(min_bytes, 0);
     live_all();
     all_came_out(FS_OK, FS_OK, true);
@@ -973,7 +973,7 @@ static void only_one_pair_is_large(rank_t *me, int k)
  * same call and every time. */
 START_TEST(one_large_pair_among_small_ones)
 {
-    use_bundles(8 << 20);
+    use_bundles(4 << 20);
     SET(tuner, 0);
     SET(min_bytes, 0);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
@@ -998,7 +998,7 @@ static void nothing_between_servers(rank_t *me, int k)
 
 START_TEST(small_between_servers_large_inside)
 {
-    use_bundles(1 << 20);
+    use_bundles(512 << 10);
     live_on(2, nothing_between_servers);
     all_came_out(FS_OK, FS_OK, true);
     all_said("direct (small between servers, the rest inside)");
@@ -1013,7 +1013,7 @@ static void no_bytes(rank_t *me, int k)
 
 START_TEST(no_bytes_at_all)
 {
-    use_bundles(8 << 20);
+    use_bundles(4 << 20);
     live_on(3, no_bytes);
     all_came_out(FS_OK, FS_OK, true);
     all_said("bundles (small)");
@@ -1028,7 +1028,7 @@ static void now_small_now_large(rank_t *me, int k)
 /* Inboxes and pools are used again by calls of other sizes. */
 START_TEST(sizes_change)
 {
-    use_bundles(1 << 20);
+    use_bundles(512 << 10);
     SET(tuner, 0);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         ranks[r].packs    = r == 2;
@@ -1043,7 +1043,7 @@ END_TEST
 /* What a rank has on a device it cannot offer, what it receives it can. */
 START_TEST(one_rank_is_on_a_device)
 {
-    use_bundles(8 << 20);
+    use_bundles(4 << 20);
     SET(min_bytes, 0);
     fs_test_device_load("accel/libcuda.so.1");
     accel              = fs_accel_create();
@@ -1057,7 +1057,7 @@ END_TEST
 /* Seen without parameter check, though nothing is large, and named. */
 START_TEST(small_counts_differ)
 {
-    use_bundles(8 << 20);
+    use_bundles(4 << 20);
     ranks[5].counts[1][5] += (uint64_t)_i == 0 ? 1 : 100000;
     live_all();
     all_came_out(FS_OK, FS_ERR_MISMATCH, false);

@@ -154,7 +154,7 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.stage_cost, 64 * KIB);
     ck_assert_uint_eq(params.calibrate, 1);
     ck_assert_uint_eq(params.tuner, 1);
-    ck_assert_uint_eq(params.bundle_memory, 8 << 20);
+    ck_assert_uint_eq(params.bundle_memory, 1 << 20);
     ck_assert_uint_eq(params.plan_cache, 16 * MIB);
     ck_assert_uint_eq(params.check, 0);
     ck_assert_uint_eq(params.verbose, 0);
