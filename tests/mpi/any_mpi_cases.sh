@@ -227,6 +227,30 @@ bundles 11 4+4+2+1 --mca coll_fast_bundle_memory 64k
 bundles 11 4+4+2+1 --mca coll_fast_lanes 2 --mca coll_fast_check 1
 bundles 16 4x4
 
+# ---- MPI_Alltoall ----
+
+# NP SERVERS MOST CALLS [OPTION...]: some calls on MPI_COMM_WORLD are counted as CALLS.
+alltoall() {
+    np=$1 servers=$2 most=$3 calls=$4
+    shift 4
+    any_run -np "$np" --mca coll fast --mca coll_fast_servers "$servers" \
+        --mca coll_fast_stats 1 "$@" "${program%v}" "$most" &&
+        grep -q 'mpi_alltoall: ok' "$scratch/out" &&
+        grep 'stats: MPI_COMM_WORLD:' "$scratch/out" | grep -q " [1-9][0-9]* $calls,"
+}
+
+# An MPICH with our lines in it leaves it alone.
+even() {
+    [ -n "${native-}" ] ||
+        report "MPI_Alltoall, np $1, $2, $4" alltoall "$@"
+}
+
+even 4 2x2 1000000 staged --mca coll_fast_algorithm staged
+even 4 2x2 300000 bundles --mca coll_fast_algorithm bundles
+even 8 @1,0,0,2,1,2,0,1 70000 bundles
+even 11 4+4+2+1 70000 bundles
+even 6 1+2+3 300000 pipe2d --mca coll_fast_algorithm pipe2d
+
 # ---- now ours, now the MPI's, by the tuner: always right ----
 
 report 'tuner' job 4 2x2 any --mca coll fast --mca coll_fast_min_bytes 1k
