@@ -23,6 +23,7 @@
 #include "comm/fs_params.h"
 #include "sched/model/fs_topo.h"
 
+#include <sched.h>
 #include <stdio.h>
 
 enum { DRAIN_NS = 2000000000, LAST_NS = 500000000 };
@@ -485,6 +486,31 @@ void fs_request_post(fs_request_t *request, fs_step_t step)
     pthread_mutex_unlock(&comm->net->lock);
 }
 
+/* For this long a rank looks at shared memory alone, if nothing else can end its
+ * wait, and leaves the core to the ranks that it waits for: a look at two
+ * networks takes longer than what they have to do. */
+enum { LOOKS_INSIDE = 8 };
+
+static bool waits_inside(const fs_request_t *first)
+{
+    return first != NULL &&
+           (first->step == FS_STEP_SUMMARY || first->step == FS_STEP_AGREE ||
+            first->step == FS_STEP_SLOWEST) &&
+           fs_control_waits_inside(first->comm->control);
+}
+
+/* What a rank that waits does between two turns. */
+static void give_way(fs_comm_t *comm, bool inside)
+{
+    pthread_mutex_unlock(&comm->net->lock);
+    if (inside) {
+        sched_yield();
+    } else {
+        comm->native.progress(comm->native.ctx);
+    }
+    pthread_mutex_lock(&comm->net->lock);
+}
+
 /* Progress our network, and the MPI's periodically and whenever ours is
  * idle. */
 fs_status_t fs_request_wait(fs_request_t *request)
@@ -495,12 +521,17 @@ fs_status_t fs_request_wait(fs_request_t *request)
     pthread_mutex_lock(&net->lock);
     ++net->n_waiting;
     for (unsigned turns = 1; request->step != FS_STEP_DONE; ++turns) {
-        unsigned events = fs_net_turn(net);
+        bool inside = turns % LOOKS_INSIDE != 0 && waits_inside(comm->first);
+        unsigned events = 0;
 
-        if (request->step != FS_STEP_DONE && fs_net_is_quiet(events, turns)) {
-            pthread_mutex_unlock(&net->lock);
-            comm->native.progress(comm->native.ctx);
-            pthread_mutex_lock(&net->lock);
+        if (inside) {
+            turn(&comm->task, false);
+        } else {
+            events = fs_net_turn(net);
+        }
+        if (request->step != FS_STEP_DONE &&
+            (inside || fs_net_is_quiet(events, turns))) {
+            give_way(comm, inside);
         }
     }
     --net->n_waiting;

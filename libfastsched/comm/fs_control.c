@@ -284,6 +284,13 @@ fs_status_t fs_control_progress(fs_control_t *control)
                                                : FS_INPROGRESS;
 }
 
+bool fs_control_waits_inside(const fs_control_t *control)
+{
+    return !control->messages &&
+           (control->state == FS_CONTROL_COLLECT ||
+            (control->state == FS_CONTROL_WAIT && control->n_pending == 0));
+}
+
 /* ---- results ---- */
 
 const fs_vote_t *fs_control_vote(const fs_control_t *control)

@@ -75,6 +75,10 @@ fs_status_t fs_control_start_agree(fs_control_t    *control,
  * after which the object cannot be used any more. */
 fs_status_t fs_control_progress(fs_control_t *control);
 
+/* Does the round wait for ranks of this server alone, by their words in shared
+ * memory? */
+bool fs_control_waits_inside(const fs_control_t *control);
+
 /* For messages: does the round wait for the vote of this rank? */
 bool fs_control_awaits(const fs_control_t *control, uint32_t rank);
 
