@@ -8,7 +8,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(fs_control_part_t) == sizeof(uint64_t),
-               "a part is a number of a slot");
+               "a part is a number of the block");
 
 /* ---- lengths, in numbers ---- */
 
@@ -34,7 +34,7 @@ static size_t row_len(const fs_control_block_t *block, bool summary)
 
 static size_t slot_len(const fs_topo_t *topo)
 {
-    return lines(1 + FS_VOTE_LEN + 2 * (size_t)fs_topo_n_servers(topo));
+    return lines(1 + FS_VOTE_LEN + fs_topo_n_servers(topo));
 }
 
 static size_t counts_len(const fs_control_block_t *block)
@@ -42,12 +42,23 @@ static size_t counts_len(const fs_control_block_t *block)
     return (size_t)block->n_local * fs_topo_n_ranks(block->topo);
 }
 
+/* Up to the parts. */
+static size_t numbers_len(const fs_control_block_t *block)
+{
+    return lines(FS_VOTE_LEN + 2 * matrix_len(block->topo) +
+                 2 * counts_len(block));
+}
+
+static size_t parts_len(const fs_control_block_t *block)
+{
+    return lines((size_t)block->n_local * fs_topo_n_servers(block->topo));
+}
+
 static size_t summary_len(const fs_control_block_t *block)
 {
     size_t n = fs_topo_n_servers(block->topo);
 
-    return lines(FS_VOTE_LEN + 2 * matrix_len(block->topo) +
-                 2 * counts_len(block)) +
+    return numbers_len(block) + parts_len(block) +
            len_of(block->n_local * block->pool_bytes) +
            len_of(n * fs_control_block_inbox_len(block));
 }
@@ -105,8 +116,9 @@ static void take_set(fs_control_block_t *block, uint8_t set)
     block->sends    = block->matrix + matrix_len(block->topo);
     block->receives = block->sends + counts_len(block);
     block->rest     = block->receives + counts_len(block);
-    at += lines(FS_VOTE_LEN + 2 * matrix_len(block->topo) +
-                2 * counts_len(block));
+    at += numbers_len(block);
+    block->parts = (fs_control_part_t *)at;
+    at += parts_len(block);
     block->pools   = (char *)at;
     block->inboxes = (char *)(at + len_of(block->n_local * block->pool_bytes));
 }

@@ -5,7 +5,7 @@
  *
  *   failed     not 0: a rank that talks to other servers has an error
  *   slots      m: the round that a rank has said, its row: a vote, and in a summary
- *              its bytes to each server, and where in its pool the parts are
+ *              its bytes to each server
  *   lanes      m: the round whose messages this lane has
  *   here       N: the round that a server's message is here of
  *   votes      2 sets of N: those of the servers
@@ -14,6 +14,7 @@
  *     matrix   N x N bytes between servers
  *     counts   m x P sends, m x P receives
  *     rest     N x N, of that what is not in bundles
+ *     parts    m x N: where in its pool a rank has its part for a server
  *     pools    m: the parts that a rank sends
  *     inboxes  N: the message of a server, its bundle last
  *
@@ -68,13 +69,14 @@ typedef struct fs_control_block {
     fs_vote_t        *votes;
     uint64_t         *summaries;
     /* What follows is of this set. */
-    fs_vote_t *vote;
-    uint64_t  *matrix;
-    uint64_t  *sends;
-    uint64_t  *receives;
-    uint64_t  *rest;
-    char      *pools;
-    char      *inboxes;
+    fs_vote_t         *vote;
+    uint64_t          *matrix;
+    uint64_t          *sends;
+    uint64_t          *receives;
+    uint64_t          *rest;
+    fs_control_part_t *parts;
+    char              *pools;
+    char              *inboxes;
 } fs_control_block_t;
 
 /* Bytes of a bundle to a server, at most, with so many bytes of memory for each of
@@ -111,8 +113,7 @@ static inline uint64_t *fs_control_block_row(const fs_control_block_t *block,
 static inline fs_control_part_t *
 fs_control_block_parts(const fs_control_block_t *block, uint32_t local)
 {
-    return (fs_control_part_t *)(fs_control_block_row(block, local) +
-                                 FS_VOTE_LEN + fs_topo_n_servers(block->topo));
+    return block->parts + (size_t)local * fs_topo_n_servers(block->topo);
 }
 
 static inline char *fs_control_block_pool(const fs_control_block_t *block,

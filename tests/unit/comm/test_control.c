@@ -184,30 +184,38 @@ static void check_matrix(const table_t *table, uint32_t rank)
 
 /* ---- bundles ---- */
 
-static char byte_of(uint32_t src, uint32_t dst, uint64_t k)
+/* Byte k of a block in a summary. */
+static char byte_of(uint32_t summary, uint32_t src, uint32_t dst, uint64_t k)
 {
-    return (char)(src * 61 + dst * 17 + k * 7 + (k >> 8));
+    return (char)(summary * 31 + src * 61 + dst * 17 + k * 7 + (k >> 8));
 }
 
-/* ctx is a sender's rank. */
+typedef struct sender {
+    uint32_t rank;
+    uint32_t summary;
+} sender_t;
+
 static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset,
                         uint64_t len_bytes, void *dst)
 {
+    const sender_t *sender = ctx;
+
     for (uint64_t k = 0; k < len_bytes; ++k) {
-        ((char *)dst)[k] = byte_of(*(uint32_t *)ctx, block, offset + k);
+        ((char *)dst)[k] =
+            byte_of(sender->summary, sender->rank, block, offset + k);
     }
     return FS_OK;
 }
 
-static void check_block(const table_t *table, uint32_t src, uint32_t dst)
+static void check_block(const table_t *table, uint32_t summary, uint32_t src,
+                        uint32_t dst, uint64_t len_bytes)
 {
-    uint64_t   want = table->tc.counts[(size_t)src * table->tc.n_ranks + dst];
     fs_bytes_t block;
 
     MUST(fs_control_block_of(table->actors[dst].control, src, &block));
-    MUST(block.len == want);
-    for (uint64_t k = 0; k < want; ++k) {
-        MUST(block.at[k] == byte_of(src, dst, k));
+    MUST(block.len == len_bytes);
+    for (uint64_t k = 0; k < len_bytes; ++k) {
+        MUST(block.at[k] == byte_of(summary, src, dst, k));
     }
 }
 
@@ -238,7 +246,9 @@ static uint64_t check_bundles(const table_t *table)
                             fs_topo_server(topo, r);
 
             if (rest[pair] == 0 && matrix[pair] > 0) {
-                check_block(table, src, r);
+                check_block(
+                    table, 0, src, r,
+                    table->tc.counts[(size_t)src * table->tc.n_ranks + r]);
             }
         }
     }
@@ -246,12 +256,13 @@ static uint64_t check_bundles(const table_t *table)
 }
 
 /* With the vote of the actor. */
-static void start_summary(table_t *table, uint32_t rank, const uint64_t *send,
-                          const uint64_t *recv)
+static void start_summary(table_t *table, uint32_t rank, uint32_t summary,
+                          const uint64_t *send, const uint64_t *recv)
 {
     actor_t    *a      = &table->actors[rank];
     fs_counts_t counts = fs_test_call_counts(table->tc.topo, rank, send, recv);
-    fs_call_t   call   = {.counts = &counts, .ctx = &rank, .pack = pack};
+    sender_t    sender = {rank, summary};
+    fs_call_t   call   = {.counts = &counts, .ctx = &sender, .pack = pack};
 
     (void)fs_control_offer(a->control, &call, table->limit);
     MUST(fs_control_start_summary(a->control, &a->vote) == FS_OK);
@@ -270,7 +281,7 @@ static void summary_round(table_t *table)
             recv[k] = table->tc.counts[(size_t)k * n + r];
         }
         a->vote = random_vote(table);
-        start_summary(table, r, table->tc.counts + (size_t)r * n, recv);
+        start_summary(table, r, 0, table->tc.counts + (size_t)r * n, recv);
     }
     free(recv);
     finish(table);
@@ -394,7 +405,7 @@ END_TEST
 /* What rank src sends to dst in a summary; 0 in none. */
 static uint64_t bytes_of(uint32_t summary, uint32_t src, uint32_t dst)
 {
-    return summary * 1000003 + src * 1009 + dst * 17;
+    return (summary * 101 + src * 109 + dst * 17) % 1500 + 1;
 }
 
 static void start_numbered(table_t *table, uint32_t r, uint32_t summary)
@@ -408,8 +419,19 @@ static void start_numbered(table_t *table, uint32_t r, uint32_t summary)
         recv[k] = bytes_of(summary, k, r);
     }
     table->actors[r].vote = (fs_vote_t){.max_inter = summary};
-    start_summary(table, r, send, recv);
+    start_summary(table, r, summary, send, recv);
     free(send);
+}
+
+static bool is_bundled(const table_t *table, uint32_t src, uint32_t dst)
+{
+    const fs_topo_t    *topo    = table->tc.topo;
+    const fs_control_t *control = table->actors[dst].control;
+    uint32_t            n       = fs_topo_n_servers(topo);
+    uint32_t pair = fs_topo_server(topo, src) * n + fs_topo_server(topo, dst);
+
+    return fs_control_rest(control)[pair] == 0 &&
+           fs_control_matrix(control)[pair] > 0;
 }
 
 /* All that a rank has heard is of this summary. */
@@ -439,6 +461,11 @@ static void check_numbered(const table_t *table, uint32_t r, uint32_t summary)
         }
     }
     MUST(fs_control_matrix(control)[server * fs_topo_n_servers(topo)] == cell);
+    for (uint32_t k = 0; k < n; ++k) {
+        if (is_bundled(table, k, r)) {
+            check_block(table, summary, k, r, bytes_of(summary, k, r));
+        }
+    }
 }
 
 /* A rank reads its results as late as it may, just before it starts the next
@@ -450,6 +477,7 @@ START_TEST(prop_late_readers_see_their_round)
     uint32_t *round, n, n_left;
 
     table_init(&table, 700 + (uint64_t)_i);
+    table.limit = fs_rng_below(&table.tc.rng, 3) > 0 ? 1 << 17 : 0;
     n = n_left = table.tc.n_ranks;
     round      = fs_test_alloc(n, sizeof(*round));
     for (uint32_t k = 0; n_left > 0; ++k) {
@@ -622,7 +650,7 @@ START_TEST(large_counts_do_not_wrap)
     ck_assert_uint_gt(fs_topo_n_local(table.tc.topo, far), 1);
     for (uint32_t r = 0; r < n; ++r) {
         table.actors[r].vote = (fs_vote_t){0};
-        start_summary(&table, r, table.tc.counts + (size_t)r * n, zero);
+        start_summary(&table, r, 0, table.tc.counts + (size_t)r * n, zero);
     }
     finish(&table);
     ck_assert_uint_gt(fs_control_matrix(table.actors[0].control)[far],
