@@ -38,6 +38,7 @@ best() {
     for shape in '32 40 1' '32 40 8' '128 96 1' '128 96 8' '1024 64 1' \
         '1024 64 8' '1024 4 1' '1024 1 1'; do
         for bytes in 8 64 512; do
+            # shellcheck disable=SC2086 # words
             set -- $shape $bytes
             direct=$(time_of "$@" --algorithm direct)
             small "$@" --algorithm bundles >"$work/json"
@@ -53,6 +54,7 @@ best() {
 {
     echo thread,servers,ranks,lanes,bytes,reported_us,direct_us
     while read -r thread shape reported; do
+        # shellcheck disable=SC2046 # words
         set -- $(echo "$shape" | tr , ' ')
         echo "$thread,$1,$2,$3,$4,$reported,$(time_of "$@" --algorithm direct)"
     done <<'END'
