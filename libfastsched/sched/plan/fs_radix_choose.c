@@ -7,7 +7,7 @@
  * what is forwarded is copied together first. So small ones pay where start-up
  * costs count more than bytes.
  *
- * Sums are in 128 bits: products of three numbers of 64 bits do not occur.
+ * Bundles times bytes times 10^9 ns need 128 bits.
  */
 #include "sched/plan/fs_radix.h"
 
