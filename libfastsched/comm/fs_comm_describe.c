@@ -95,8 +95,7 @@ static void say_verdict(fs_strbuf_t *line, const fs_tuner_t *tuner, uint32_t k)
     }
     fs_strbuf_add(
         line,
-        ", went back to the native algorithm, which took %.0f%% of our "
-        "time",
+        ", switched to the native algorithm, which took %.0f%% of our time",
         100 * (double)class->native / ours);
 }
 

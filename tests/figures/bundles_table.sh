@@ -8,7 +8,7 @@ figure bundles_table "small calls: bundles against direct"
 small() {
     servers=$1 ranks=$2 lanes=$3 bytes=$4
     shift 4
-    tool "$FASTSCHED" sim --level loggp --nodes "${servers}x$ranks" \
+    tool "$FASTSCHED" sim --level loggp --servers "${servers}x$ranks" \
         --lanes "$lanes" --mean "$bytes" --scale-out 200gbit "$@" --format json
 }
 

@@ -17,10 +17,10 @@
 
 enum { N_RANKS = 6, WHY = 256, MAX_CALLS = 200 };
 
-/* The MPI: a barrier and a board on which all write. */
+/* The MPI: a barrier and memory to which all write. */
 typedef struct world {
     pthread_barrier_t barrier;
-    char             *board;
+    char             *gathered;
     fs_loop_t        *loop;
 } world_t;
 
@@ -62,13 +62,13 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 
     if (pthread_barrier_wait(&me->world->barrier) ==
         PTHREAD_BARRIER_SERIAL_THREAD) {
-        free(me->world->board);
-        me->world->board = malloc(len * N_RANKS + 1);
+        free(me->world->gathered);
+        me->world->gathered = malloc(len * N_RANKS + 1);
     }
     pthread_barrier_wait(&me->world->barrier);
-    memcpy(me->world->board + len * me->rank, in, len);
+    memcpy(me->world->gathered + len * me->rank, in, len);
     pthread_barrier_wait(&me->world->barrier);
-    memcpy(out, me->world->board, len * N_RANKS);
+    memcpy(out, me->world->gathered, len * N_RANKS);
     return FS_OK;
 }
 
@@ -322,7 +322,7 @@ static void tear_down(void)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         free_blocks(&ranks[r]);
     }
-    free(world.board);
+    free(world.gathered);
     fs_loop_destroy(world.loop);
     pthread_barrier_destroy(&world.barrier);
 }
@@ -540,7 +540,8 @@ START_TEST(one_rank_has_what_nobody_can_read)
     ranks[2].consent = FS_CONSENT_NO;
     live_all();
     all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
-    all_said("a rank's buffers are on a device, and what serves this call");
+    all_said(
+        "a rank's buffers are on a device, where the algorithm of this call");
 }
 END_TEST
 

@@ -150,7 +150,7 @@ END_TEST
 
 /* The host's first call may have to connect: if it is slow that proves
  * nothing. */
-START_TEST(the_rehearsal_may_only_be_lost)
+START_TEST(the_warm_up_may_only_be_lost)
 {
     calls(3, CLASS, 100, 100000);
     ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_TRY);
@@ -173,7 +173,7 @@ START_TEST(one_slow_call_of_ours_is_forgiven)
 }
 END_TEST
 
-/* What only we need, the summary, is on our bill. */
+/* The summary, which only we need, counts as our time. */
 START_TEST(the_summary_counts)
 {
     tuner.warmed_up = true;
@@ -389,7 +389,7 @@ int main(void)
     tcase_add_test(tcase, slower_twice_goes_back);
     tcase_add_test(tcase, slower_once_stays);
     tcase_add_test(tcase, close_is_ours);
-    tcase_add_test(tcase, the_rehearsal_may_only_be_lost);
+    tcase_add_test(tcase, the_warm_up_may_only_be_lost);
     tcase_add_test(tcase, one_slow_call_of_ours_is_forgiven);
     tcase_add_test(tcase, the_summary_counts);
     tcase_add_test(tcase, sizes_differ);
