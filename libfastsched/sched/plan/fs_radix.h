@@ -103,8 +103,8 @@ uint64_t fs_radix_time_ns(const fs_radix_cost_t *cost,
  * The radix of the shortest time, from 2 to N; of several the largest, which
  * forwards least. 2 if there are fewer than two servers.
  *
- * Equal on all ranks that have equal arguments. Cost: N evaluations of some
- * 10 ns each.
+ * Equal on all ranks that have equal arguments. Cost: about 0.1 us for each
+ * server: 75 us for 1,024.
  */
 uint32_t fs_radix_choose(const fs_radix_cost_t *cost,
                          const fs_radix_load_t *load);
