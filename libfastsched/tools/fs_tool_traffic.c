@@ -83,21 +83,23 @@ static uint64_t count_ranks(const char *text)
     return n;
 }
 
-static void allocate(fs_tool_traffic_t *traffic, uint64_t n_ranks)
+static void allocate(fs_tool_traffic_t *traffic, uint64_t n_ranks,
+                     uint32_t max_ranks)
 {
-    if (n_ranks > FS_TOOL_MAX_RANKS) {
-        fs_tool_bad("%" PRIu64 " ranks are too many; allowed: up to %d",
-                    n_ranks, FS_TOOL_MAX_RANKS);
+    if (n_ranks > max_ranks) {
+        fs_tool_bad("%" PRIu64 " ranks are too many; allowed: up to %" PRIu32,
+                    n_ranks, max_ranks);
     }
     traffic->n_ranks   = (uint32_t)n_ranks;
     traffic->server_of = fs_tool_calloc(n_ranks, sizeof(uint32_t));
 }
 
-static void parse_servers(const char *spec, fs_tool_traffic_t *traffic)
+static void parse_servers(const char *spec, uint32_t max_ranks,
+                          fs_tool_traffic_t *traffic)
 {
     char why[WHY_LEN];
 
-    allocate(traffic, count_ranks(spec));
+    allocate(traffic, count_ranks(spec), max_ranks);
     if (fs_topo_parse(spec, traffic->n_ranks, traffic->server_of, why,
                       sizeof(why)) != FS_OK) {
         fs_tool_bad("--servers %s", why);
@@ -120,34 +122,36 @@ static uint32_t count_servers(const char *servers)
 
 /* n_rows: of the matrix; 0 if a pattern is to be drawn. */
 static void even_servers(const fs_tool_traffic_args_t *args, uint32_t n_rows,
-                         fs_tool_traffic_t *traffic)
+                         uint32_t max_ranks, fs_tool_traffic_t *traffic)
 {
     uint32_t lanes   = args->lanes == 0 ? 1 : args->lanes;
     uint32_t servers = count_servers(args->servers);
 
     if (servers == 0 && n_rows == 0) {
-        fs_tool_bad("--pattern needs --servers");
+        fs_tool_bad("%s needs --servers",
+                    args->pattern == NULL ? "an exchange" : "--pattern");
     }
     if (servers == 0 && lanes > 1) {
         fs_tool_bad("--lanes %u needs --servers N: the %u rows of the matrix "
                     "may be servers or ranks",
                     lanes, n_rows);
     }
-    allocate(traffic, (uint64_t)lanes * (servers == 0 ? n_rows : servers));
+    allocate(traffic, (uint64_t)lanes * (servers == 0 ? n_rows : servers),
+             max_ranks);
     for (uint32_t r = 0; r < traffic->n_ranks; ++r) {
         traffic->server_of[r] = r / lanes;
     }
 }
 
 static void make_topo(const fs_tool_traffic_args_t *args, uint32_t n_rows,
-                      fs_tool_traffic_t *traffic)
+                      uint32_t max_ranks, fs_tool_traffic_t *traffic)
 {
     bool lists = args->servers != NULL && strpbrk(args->servers, "x+@") != NULL;
 
     if (lists) {
-        parse_servers(args->servers, traffic);
+        parse_servers(args->servers, max_ranks, traffic);
     } else {
-        even_servers(args, n_rows, traffic);
+        even_servers(args, n_rows, max_ranks, traffic);
     }
     fs_tool_must(fs_topo_create(traffic->n_ranks, traffic->server_of,
                                 lists ? args->lanes : 0, &traffic->topo),
@@ -290,7 +294,7 @@ static void from_matrix(const fs_tool_traffic_args_t *args,
     snprintf(name, sizeof(name), "%s",
              is_stdin ? "standard input" : fs_tool_quote(args->matrix));
     fs_tool_matrix_file(args->matrix, name, &matrix);
-    make_topo(args, matrix.n, traffic);
+    make_topo(args, matrix.n, FS_TOOL_MAX_RANKS, traffic);
     use_matrix(name, &matrix, traffic);
 }
 
@@ -303,7 +307,7 @@ static void from_pattern(const fs_tool_traffic_args_t *args,
     if (fs_pattern_parse(args->pattern, &pattern, why, sizeof(why)) != FS_OK) {
         fs_tool_bad("--pattern %s", why);
     }
-    make_topo(args, 0, traffic);
+    make_topo(args, 0, FS_TOOL_MAX_RANKS, traffic);
     draw_pattern(args, &pattern, traffic);
 }
 
@@ -318,6 +322,13 @@ void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
     }
     (args->matrix != NULL ? from_matrix : from_pattern)(args, traffic);
     sum_up(traffic);
+}
+
+void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
+                             uint32_t max_ranks, fs_tool_traffic_t *traffic)
+{
+    *traffic = (fs_tool_traffic_t){0};
+    make_topo(args, 0, max_ranks, traffic);
 }
 
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic)

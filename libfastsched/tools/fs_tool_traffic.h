@@ -36,6 +36,9 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
 /* The caller's: fs_tool_traffic_fini(). */
 void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
                           fs_tool_traffic_t            *traffic);
+/* Only the servers and who sits where: no pairs, no summary. */
+void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
+                             uint32_t max_ranks, fs_tool_traffic_t *traffic);
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic);
 
 /* What the ranks of a server know, for fs_plan_create(). Both matrices are in

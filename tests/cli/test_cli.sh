@@ -173,6 +173,14 @@ refuses '--scale-up "fast": allowed' sim --matrix good.csv --scale-up fast
 refuses '--topology "torus": allowed: switch, mesh' sim --matrix good.csv --topology torus
 refuses '--alpha "-1": allowed' sim --matrix good.csv --alpha -1
 refuses 'no traffic is given' sim
+refuses 'an exchange needs --servers' sim --algorithm bundles
+refuses '2097152 ranks are too many; allowed: up to 1048576' sim --algorithm bundles --servers 8192 --lanes 256
+refuses '--radix "1": allowed: auto, 2 to 4294967295' sim --algorithm bundles --servers 2 --radix 1
+refuses '--radix "best": allowed: auto, 2 to' sim --algorithm bundles --servers 2 --radix best
+refuses '--batch "0": allowed: 1 to 1024' sim --algorithm direct --level loggp --servers 2 --batch 0
+refuses '--level loggp knows only --algorithm bundles, direct and spreadout' sim --level loggp --algorithm staged --servers 2
+refuses '--algorithm bundles needs --level loggp' sim --algorithm bundles --level ranks --pattern random --servers 2
+refuses '--level loggp knows no --svg, --count-scheduling or --repeat' sim --algorithm bundles --servers 2 --repeat 2
 refuses '--ranks "0": allowed' stragglar --ranks 0
 refuses '--straggler "8": allowed with --ranks 8: 0 to 7' stragglar --ranks 8 --straggler 8
 refuses '--algorithm "best": allowed: stragglar, ring' stragglar --algorithm best
@@ -182,6 +190,34 @@ run
 verdict 'no command: how to use it, on stderr'
 
 # ---- accepted ----
+
+# KEY OPTIONS: a number of a simulated small call.
+small() {
+    key=$1
+    shift
+    "$tool" sim --level loggp "$@" --format json | sed -n 's/^ *"'"$key"'": \([0-9.]*\).*/\1/p'
+}
+shape='--servers 32x40 --lanes 1 --mean 8 --scale-out 200gbit'
+# shellcheck disable=SC2086
+{
+    direct=$(small time_us $shape --algorithm direct) bundles=$(small time_us $shape --algorithm bundles)
+    awk "BEGIN { exit !($bundles > 0 && $direct >= 3.84 * $bundles) }" ||
+        echo "direct takes $direct us, bundles $bundles us"
+    [ "$(small messages $shape --algorithm bundles)" = 992 ] || echo 'not 992 messages'
+} >why
+verdict 'small: 32 x 40 ranks, bundles at least 3.84 times as fast'
+time=$(small time_us --servers 128x96 --lanes 1 --mean 8 --scale-out 200gbit)
+awk "BEGIN { exit !(\"$time\" != \"\" && $time < 5000) }" >why 2>&1 || echo "$time us" >>why
+verdict 'small: 128 x 96 ranks, bundles below 5 ms'
+{
+    [ "$(small radix --servers 1024 --mean 8 --radix 7)" = 7 ] || echo 'not the radix that was asked for'
+    [ "$(small header_bytes --servers 16 --mean 8)" = $((16 * 15 * 16 * 8)) ] || echo 'not a row to each server'
+    [ "$(small header_bytes --servers 16 --mean 8 --uniform)" = 0 ] || echo 'headers of MPI_Alltoall'
+} >why
+verdict 'small: radix, headers'
+run sim --algorithm bundles --servers 1024x64 --lanes 8 --mean 8
+{ ends 0 && silent err && said out '1024 servers, 65536 ranks' && said out 'bundles, radix'; } >why
+verdict 'small: 65,536 ranks'
 
 # INPUT: one matrix, written in another way.
 run_with '0 10\n20 0\n' plan --matrix - --format json --decompose spreadout
@@ -372,6 +408,10 @@ if [ -n "$python" ]; then
     done
     for algorithm in staged pipe2d direct all-at-once relay; do
         json sim --pattern zipf:0.8 --servers 3 --lanes 2 --algorithm $algorithm --format json
+    done
+    for algorithm in bundles direct spreadout; do
+        json sim --level loggp --servers 3 --lanes 2 --mean 8 --algorithm $algorithm --format json
+        json sim --level loggp --servers 4+4+2+1 --pattern zipf:0.8 --mean 64 --algorithm $algorithm --format json
     done
     for ranks in 2 3 4 5 6 7 8 9 16; do
         for algorithm in stragglar ring broadcast all-pairs; do
