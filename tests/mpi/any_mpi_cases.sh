@@ -207,9 +207,10 @@ report 'one host, parameter servers not set' job 4 '' native --mca coll fast
 
 # ---- small blocks in bundles, all of a call or some ----
 
-report 'small calls' job 4 2x2 bundles --mca coll fast -- ragged ints
+report 'small calls' job 4 2x2 bundles --mca coll fast \
+    --mca coll_fast_tuner 0 -- ragged
 report 'small calls, one lane' job 8 2x4 bundles --mca coll fast \
-    --mca coll_fast_lanes 1 -- ragged ints
+    --mca coll_fast_tuner 0 --mca coll_fast_lanes 1 -- ragged
 bundles() {
     text="bundles, np $1, $2${3:+, }"
     np=$1 servers=$2
