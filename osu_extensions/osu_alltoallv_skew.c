@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* OSU-style latency of MPI_Alltoallv under skewed traffic.
+/* OSU-style latency of MPI_Alltoallv under skewed traffic, and of MPI_Alltoall.
  *
  * osu_alltoallv gives every pair the same count, and averages over ranks, so
  * the rank that all others wait for disappears. Here the counts come from a
  * pattern, and the time of an iteration is that of its slowest rank.
  *
  *   for each size                      average bytes per pair, doubling
- *     draw the matrix                  fs_pattern_fill(), same on every rank
+ *     draw the matrix                  osu_skew_draw(), same on every rank
  *     for each iteration
  *       fill, poison, barrier          outside the clock
- *       MPI_Alltoallv                  inside
+ *       MPI_Alltoallv or MPI_Alltoall  inside
  *       barrier                        outside: who is done takes no processor
  *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
@@ -35,6 +35,8 @@ typedef struct row {
     double   mtm, alg_bw, bound, efficiency;
     char     algorithm[OSU_NAME_LEN];
     bool     valid;
+    double   sent_packets, sent_bytes, received_packets, received_bytes;
+    double   data_packets; /* of a call, over all NICs */
 } row_t;
 
 static unsigned size_class(uint64_t size)
@@ -43,6 +45,19 @@ static unsigned size_class(uint64_t size)
 }
 
 /* ---- measurement ---- */
+
+static void exchange(bench_t *b)
+{
+    if (b->options->collective == OSU_ALLTOALL) {
+        MPI_Alltoall(b->send, b->send_counts[0], MPI_CHAR,
+                     b->recv + b->recv_displs[0], b->recv_counts[0], MPI_CHAR,
+                     b->comm);
+    } else {
+        MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR,
+                      b->recv, b->recv_counts, b->recv_displs, MPI_CHAR,
+                      b->comm);
+    }
+}
 
 /* One call; seconds on this rank. */
 static double run_call(bench_t *b)
@@ -55,8 +70,7 @@ static double run_call(bench_t *b)
     }
     MPI_Barrier(b->comm);
     seconds = MPI_Wtime();
-    MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR, b->recv,
-                  b->recv_counts, b->recv_displs, MPI_CHAR, b->comm);
+    exchange(b);
     seconds = MPI_Wtime() - seconds;
     MPI_Barrier(b->comm);
     if (validate) {
@@ -77,7 +91,29 @@ static void draw_or_abort(bench_t *b, uint64_t size, uint64_t iteration)
     }
 }
 
-/* Times, MTM and link bytes of each iteration; complete on rank 0. */
+/* Add what the NICs have counted so far, or take it away. */
+static void count(bench_t *b, int64_t times)
+{
+    osu_nic_counts_t counts;
+
+    osu_nic_counters_read(&b->counters, &counts);
+    osu_nic_counts_add(&b->counts, &counts, times);
+}
+
+/* The barriers of the timed calls are not theirs: as many without calls are
+ * taken away. */
+static void count_barriers(bench_t *b, uint64_t n_calls)
+{
+    b->counts = (osu_nic_counts_t){0};
+    count(b, 1);
+    for (uint64_t k = 0; k < 2 * n_calls; ++k) {
+        MPI_Barrier(b->comm);
+    }
+    count(b, -1);
+}
+
+/* Times, MTM, link bytes of each iteration and what the NICs have counted;
+ * complete on rank 0. */
 static void run_size(bench_t *b, uint64_t size)
 {
     const osu_options_t *o          = b->options;
@@ -93,6 +129,10 @@ static void run_size(bench_t *b, uint64_t size)
             draw_or_abort(b, size, o->dynamic ? iteration : 0);
             osu_skew_lay_out(b);
         }
+        if (k == warmup && o->counted_nics != NULL) {
+            count_barriers(b, iterations);
+            count(b, -1);
+        }
         seconds = run_call(b);
         if (k < warmup) {
             continue;
@@ -104,6 +144,10 @@ static void run_size(bench_t *b, uint64_t size)
             b->mtms[iteration] = bound.mtm;
             b->nics[iteration] = bound.bytes_per_nic;
         }
+    }
+    if (o->counted_nics != NULL) {
+        count(b, 1);
+        osu_nic_counters_sum(&b->counters, &b->counts);
     }
     MPI_Reduce(b->rank == 0 ? MPI_IN_PLACE : b->times, b->times,
                (int)iterations, MPI_DOUBLE, MPI_MAX, 0, b->comm);
@@ -123,6 +167,21 @@ static const double *sort(bench_t *b, const double *values, size_t n)
     memcpy(b->sorted, values, n * sizeof(*values));
     osu_sort(b->sorted, n);
     return b->sorted;
+}
+
+/* Packets and bytes of a call, NAN where nothing was counted. */
+static void per_call(const bench_t *b, uint64_t n_calls, row_t *row)
+{
+    bool   counted = b->options->counted_nics != NULL;
+    double calls   = counted ? (double)n_calls : NAN;
+
+    row->sent_packets     = (double)b->counts.sent_packets / calls;
+    row->sent_bytes       = (double)b->counts.sent_bytes / calls;
+    row->received_packets = (double)b->counts.received_packets / calls;
+    row->received_bytes   = (double)b->counts.received_bytes / calls;
+    row->data_packets     = counted && b->counters.has_data_packets
+                                ? (double)b->counts.data_packets / calls
+                                : NAN;
 }
 
 /* Rank 0 turns what run_size() left into a row. */
@@ -150,6 +209,7 @@ static row_t summarize(bench_t *b, uint64_t size)
          b, osu_percentile(sort(b, b->nics, n_matrices), n_matrices, 50));
     row.efficiency = row.bound > 0 ? row.bound / row.p50 : NAN;
     osu_algorithm_last(&b->algorithm, row.algorithm);
+    per_call(b, n, &row);
     return row;
 }
 
@@ -177,11 +237,12 @@ static void print_header(const bench_t *b)
     const osu_options_t *o = b->options;
     char                 tail[32];
 
-    printf("# OSU MPI%s Skewed All-to-Allv Personalized Exchange Latency Test "
-           "v" FS_VERSION "\n",
+    printf("# OSU MPI%s %s Personalized Exchange Latency Test v" FS_VERSION
+           "\n",
            o->memory == OSU_CUDA   ? "-CUDA"
            : o->memory == OSU_ROCM ? "-ROCM"
-                                   : "");
+                                   : "",
+           o->collective == OSU_ALLTOALL ? "All-to-All" : "Skewed All-to-Allv");
     if (o->memory != OSU_HOST) {
         const char *where = o->memory == OSU_MANAGED ? "MANAGED (M)"
                                                      : "DEVICE (D)";
@@ -199,6 +260,10 @@ static void print_header(const bench_t *b)
         printf("# Plain stream per NIC: %.2f Mbit/s.\n", b->ceiling_mbit);
     } else if (o->ceiling) {
         printf("# Plain stream per NIC: not measured, there is one server.\n");
+    }
+    if (o->counted_nics != NULL) {
+        printf("# Packets and bytes: sent in a call, all %u NICs together.\n",
+               b->counters.n_nics);
     }
     printf("%-*s", FIRST_WIDTH, "# Size");
     put_text("Avg Latency(us)");
@@ -220,6 +285,11 @@ static void print_header(const bench_t *b)
     put_text("Lower Bound(us)");
     put_text("Efficiency(%)");
     put_text("Algorithm");
+    if (o->counted_nics != NULL) {
+        put_text("Packets");
+        put_text("Data Packets");
+        put_text("NIC Bytes");
+    }
     if (o->validate) {
         put_text("Validation");
     }
@@ -250,6 +320,11 @@ static void print_row(const bench_t *b, const row_t *row)
     put_number(row->bound * 1e6);
     put_number(row->efficiency * 100);
     put_text(row->algorithm);
+    if (o->counted_nics != NULL) {
+        put_number(row->sent_packets);
+        put_number(row->data_packets);
+        put_number(row->sent_bytes);
+    }
     if (o->validate) {
         put_text(row->valid ? "Pass" : "Fail");
     }
@@ -309,10 +384,12 @@ static void print_json(const bench_t *b, const row_t *row)
     char                 impl[OSU_NAME_LEN];
 
     name_impl(impl);
-    printf("{\"impl\": \"%s\", \"pattern\": \"%s\", \"servers\": %u, "
+    printf("{\"impl\": \"%s\", \"collective\": \"%s\", "
+           "\"pattern\": \"%s\", \"servers\": %u, "
            "\"ranks_per_server\": %s%s%s",
-           o->impl != NULL ? o->impl : impl, o->pattern_text,
-           fs_topo_n_servers(b->cluster.topo), quote, b->cluster.shape, quote);
+           o->impl != NULL ? o->impl : impl, osu_collective_name(o->collective),
+           o->pattern_text, fs_topo_n_servers(b->cluster.topo), quote,
+           b->cluster.shape, quote);
     json_number("nics", o->nics > 0 ? (double)o->nics : NAN);
     json_number("rate_mbit", o->rate > 0 ? o->rate / 1e6 : NAN);
     printf(", \"avg_bytes_per_pair\": %llu", (unsigned long long)row->size);
@@ -331,6 +408,14 @@ static void print_json(const bench_t *b, const row_t *row)
            (unsigned long long)o->seed);
     printf(", \"memory\": \"%s\"", osu_memory_name(o->memory));
     json_number("ceiling_mbit", b->ceiling_mbit > 0 ? b->ceiling_mbit : NAN);
+    if (o->counted_nics != NULL) {
+        json_number("counted_nics", b->counters.n_nics);
+        json_number("sent_packets", row->sent_packets);
+        json_number("sent_bytes", row->sent_bytes);
+        json_number("received_packets", row->received_packets);
+        json_number("received_bytes", row->received_bytes);
+        json_number("data_packets", row->data_packets);
+    }
     if (o->times) {
         json_times(b, row->iterations);
     }
@@ -362,8 +447,20 @@ static bool run_all(bench_t *b)
     return !wrong;
 }
 
+/* What the file says, where it is taken as it is: one size. */
+static bool read_file(bench_t *b, osu_options_t *options, char *why)
+{
+    if (!osu_skew_read_file(b, why)) {
+        return false;
+    }
+    if (options->as_is) {
+        options->min_size = options->max_size = osu_skew_mean(b);
+    }
+    return true;
+}
+
 /* Exit status of every rank: 0; 1: wrong bytes; 2: cannot run like this. */
-static int run(const osu_options_t *options, osu_device_t *device, char *why)
+static int run(osu_options_t *options, osu_device_t *device, char *why)
 {
     bench_t b = {.options = options, .device = device, .comm = MPI_COMM_WORLD};
     int     rank, n, status = 2;
@@ -375,8 +472,11 @@ static int run(const osu_options_t *options, osu_device_t *device, char *why)
     if (osu_device_ready(b.comm, device, why) &&
         osu_cluster_init(b.comm, options->nodes, (uint32_t)options->nics,
                          &b.cluster, why) == FS_OK &&
-        osu_skew_claim(&b, why)) {
+        read_file(&b, options, why) && osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.comm, &b.algorithm);
+        if (options->counted_nics != NULL) {
+            osu_nic_counters_init(b.comm, options->counted_nics, &b.counters);
+        }
         if (options->ceiling) {
             b.ceiling_mbit = osu_ceiling_mbit(b.comm, &b.cluster);
         }

@@ -21,9 +21,9 @@ static uint64_t other[MAX_RANKS * MAX_RANKS];
 static const uint32_t uneven[11] = {9, 9, 9, 9, 2, 2, 2, 2, 7, 7, 0};
 
 static const char *const all[] = {
-    "balanced",    "random",      "zipf:0",      "zipf:0.8",   "zipf:4",
-    "lognormal:1", "lognormal:4", "hotspot:2",   "hotspot:99", "intrahost",
-    "moe",         "pencil",      "adversarial",
+    "balanced",    "random",      "zipf:0",    "zipf:0.8",    "zipf:4",
+    "lognormal:1", "lognormal:4", "hotspot:2", "hotspot:99",  "intrahost",
+    "moe",         "moe:0.18",    "pencil",    "adversarial",
 };
 #define N_ALL ((int)(sizeof(all) / sizeof(all[0])))
 
@@ -148,6 +148,7 @@ START_TEST(digests_are_golden)
         {"hotspot:2", UINT64_C(0x3ab28e5ff1ad803c)},
         {"intrahost", UINT64_C(0x176419f0a8da0636)},
         {"moe", UINT64_C(0x913c0ead4c9f722f)},
+        {"moe:1", UINT64_C(0x913c0ead4c9f722f)},
         {"pencil", UINT64_C(0xfd5c96322d682c0e)},
         {"adversarial", UINT64_C(0xd42a12629c035569)},
     };
@@ -205,6 +206,9 @@ START_TEST(numbers_are_thousandths)
     ck_assert_uint_eq(parse("lognormal:4.000").param, 4000);
     ck_assert_uint_eq(parse("hotspot:2").param, 2);
     ck_assert_int_eq(parse("moe").kind, FS_PATTERN_MOE);
+    ck_assert_uint_eq(parse("moe").param, 1000);
+    ck_assert_uint_eq(parse("moe:0.18").param, 180);
+    ck_assert_uint_eq(parse("moe:0").param, 0);
     ck_assert_int_eq(parse("adversarial").kind, FS_PATTERN_ADVERSARIAL);
 }
 END_TEST
@@ -219,7 +223,10 @@ START_TEST(bad_text_says_why)
         {"zipff:1", "is not a pattern"},
         {"Random", "is not a pattern"},
         {"random ", "is not a pattern"},
-        {"moe:2", "takes no number"},
+        {"moe:", "at most three decimals"},
+        {"moe:4.001", "out of range"},
+        {"moe2", "is not a pattern"},
+        {"file:x", "is not a pattern"},
         {"random:", "takes no number"},
         {"zipf", "needs a number after a colon"},
         {"zipf:", "at most three decimals"},
@@ -426,6 +433,136 @@ START_TEST(moe_rows_are_equal_columns_are_not)
 }
 END_TEST
 
+/* Most over mean of what ranks receive. */
+static double most_over_mean(const char *pattern)
+{
+    uint64_t most = 0;
+
+    fill(pattern, 16, NULL, 100000, 11, matrix);
+    for (uint32_t r = 0; r < 16; ++r) {
+        uint64_t received = 0;
+
+        for (uint32_t src = 0; src < 16; ++src) {
+            received += matrix[src * 16 + r];
+        }
+        most = received > most ? received : most;
+    }
+    return (double)most / 1600000;
+}
+
+START_TEST(moe_skew_grows_with_sigma)
+{
+    double flat = most_over_mean("moe:0"), mild = most_over_mean("moe:0.18"),
+           more = most_over_mean("moe:0.7");
+
+    ck_assert_double_lt(flat, 1.05);
+    ck_assert_double_lt(flat, mild);
+    ck_assert_double_lt(mild, 1.5);
+    ck_assert_double_lt(mild, more);
+    ck_assert_double_lt(more, most_over_mean("moe"));
+}
+END_TEST
+
+/* ---- matrices of files ---- */
+
+START_TEST(path_is_what_follows_file)
+{
+    ck_assert_str_eq(fs_pattern_path("file:a:b"), "a:b");
+    ck_assert_str_eq(fs_pattern_path("file:"), "");
+    ck_assert_ptr_null(fs_pattern_path("files"));
+    ck_assert_ptr_null(fs_pattern_path("moe"));
+}
+END_TEST
+
+static fs_topo_t *uneven_topo(void)
+{
+    fs_topo_t *topo;
+
+    ck_assert_int_eq(fs_topo_create(11, uneven, 0, &topo), FS_OK);
+    return topo;
+}
+
+START_TEST(ranks_stay_as_they_are)
+{
+    fs_topo_t *topo   = uneven_topo();
+    char       why[1] = "";
+
+    fill("random", 11, uneven, MEAN, 3, matrix);
+    ck_assert_int_eq(
+        fs_pattern_spread(topo, 11, matrix, other, why, sizeof(why)), FS_OK);
+    ck_assert(memcmp(matrix, other, 121 * sizeof(matrix[0])) == 0);
+    fs_topo_destroy(topo);
+}
+END_TEST
+
+/* Tiles keep their sums; in a tile nobody has two bytes more than another, and
+ * who has one more comes first. */
+START_TEST(servers_are_spread_over_ranks)
+{
+    static const uint64_t rows[16] = {5,  17, 3, 1000003, 0, 1,  2, 9,
+                                      16, 7,  4, 3,       8, 77, 6, 1};
+    static const uint32_t first[]  = {0, 4, 8, 10, 11};
+    fs_topo_t            *topo     = uneven_topo();
+    char                  why[100] = "";
+
+    ck_assert_int_eq(fs_pattern_spread(topo, 4, rows, matrix, why, sizeof(why)),
+                     FS_OK);
+    for (uint32_t u = 0; u < 4; ++u) {
+        for (uint32_t w = 0; w < 4; ++w) {
+            uint64_t left = rows[u * 4 + w];
+            uint64_t n = (first[u + 1] - first[u]) * (first[w + 1] - first[w]);
+            uint64_t more = left % n;
+
+            for (uint32_t i = first[u]; i < first[u + 1]; ++i) {
+                for (uint32_t j = first[w]; j < first[w + 1]; ++j) {
+                    ck_assert_uint_eq(matrix[i * 11 + j],
+                                      rows[u * 4 + w] / n + (more > 0));
+                    more -= more > 0;
+                    left -= matrix[i * 11 + j];
+                }
+            }
+            ck_assert_uint_eq(left, 0);
+        }
+    }
+    fs_topo_destroy(topo);
+}
+END_TEST
+
+START_TEST(other_shapes_are_refused)
+{
+    static const uint64_t rows[144] = {0};
+    fs_topo_t            *topo      = uneven_topo();
+    char                  why[100]  = "";
+
+    ck_assert_int_eq(
+        fs_pattern_spread(topo, 12, rows, matrix, why, sizeof(why)),
+        FS_ERR_INVAL);
+    ck_assert_str_eq(why, "the matrix is 12 x 12; allowed: 4 x 4 (servers) or "
+                          "11 x 11 (ranks)");
+    ck_assert_int_eq(fs_pattern_spread(topo, 3, rows, matrix, why, 4),
+                     FS_ERR_INVAL);
+    ck_assert_str_eq(why, "the");
+    fs_topo_destroy(topo);
+}
+END_TEST
+
+START_TEST(scaling_is_exact)
+{
+    fill("zipf:0.8", 11, uneven, 1000, 3, matrix);
+    memcpy(other, matrix, 121 * sizeof(matrix[0]));
+    ck_assert_int_eq(fs_pattern_scale(11, 7000, matrix), FS_OK);
+    ck_assert_uint_eq(total(matrix, 11), 121 * 7000);
+    for (int i = 0; i < 121; ++i) {
+        ck_assert_uint_ge(matrix[i] + 1, 7 * other[i]);
+        ck_assert_uint_le(matrix[i], 7 * other[i] + 1);
+    }
+    ck_assert_int_eq(fs_pattern_scale(11, UINT64_MAX / 100, matrix),
+                     FS_ERR_OVERFLOW);
+    memset(matrix, 0, sizeof(matrix));
+    ck_assert_int_eq(fs_pattern_scale(11, 7000, matrix), FS_ERR_INVAL);
+}
+END_TEST
+
 START_TEST(pencil_is_nearly_equal)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -480,6 +617,7 @@ int main(void)
     Suite *suite = suite_create("pattern");
     TCase *each  = tcase_create("each pattern");
     TCase *shape = tcase_create("shapes");
+    TCase *file  = tcase_create("matrices of files");
 
     tcase_add_loop_test(each, mean_is_exact, 0, N_ALL);
     tcase_add_loop_test(each, one_rank_keeps_all, 0, N_ALL);
@@ -499,9 +637,16 @@ int main(void)
     tcase_add_test(shape, intrahost_is_one_pair_a_tile);
     tcase_add_test(shape, adversarial_is_one_holder_one_taker);
     tcase_add_test(shape, moe_rows_are_equal_columns_are_not);
+    tcase_add_test(shape, moe_skew_grows_with_sigma);
     tcase_add_test(shape, pencil_is_nearly_equal);
     tcase_add_test(shape, fixed_point_functions);
     tcase_add_test(shape, normal_has_mean_0_variance_1);
+    tcase_add_test(file, path_is_what_follows_file);
+    tcase_add_test(file, ranks_stay_as_they_are);
+    tcase_add_test(file, servers_are_spread_over_ranks);
+    tcase_add_test(file, other_shapes_are_refused);
+    tcase_add_test(file, scaling_is_exact);
+    suite_add_tcase(suite, file);
     suite_add_tcase(suite, each);
     suite_add_tcase(suite, shape);
     return fs_test_run(suite);
