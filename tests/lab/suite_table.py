@@ -4,7 +4,9 @@
 Imported by suite; runs nothing."""
 
 import collections
+import dataclasses
 import statistics
+import typing
 
 median = statistics.median
 
@@ -18,21 +20,45 @@ GAIN_GOALS = {"balanced": 1.2, "zipf": 1.8, "hotspot": 1.8, "intrahost": 1.8,
 FEW_PACKETS = 1.2  # data packets over N * (N - 1)
 FEW_BYTES = 64  # up to here a pair of servers needs one packet
 
-# Speed of fast over the best setting of the MPI, small calls: layouts, rates
-# that need not be at least 500mbit (None: any), collective, patterns (None:
-# all), sizes from and to, of what (each size, or their geometric mean for each
-# pattern), goal.
+
+
+@dataclasses.dataclass(frozen=True)
+class SpeedGoal:
+    """Of fast over the best peer, small calls."""
+
+    layouts: str  # "4x4 8x2"
+    limit: float
+    most: int = 65536  # bytes per pair, from 8 on
+    least: int = 8
+    patterns: tuple = ()  # none: all
+    nics: typing.Optional[int] = None  # of a server, None: one per rank
+    fast_links: bool = False  # 500mbit and more, or less
+    collective: str = "alltoallv"
+    means: bool = False  # of each pattern, or each size and pattern
+
+    def is_about(self, place, collective):
+        layout, rate, nics = place
+        fast_links = rate.endswith("gbit") or (
+            rate.endswith("mbit") and int(rate[:-4]) >= 500)
+        return (layout in self.layouts.split() and nics == self.nics
+                and fast_links == self.fast_links
+                and collective == self.collective)
+
+    def covers(self, size, pattern):
+        return self.least <= size <= self.most and (
+            not self.patterns or pattern in self.patterns)
+
+
 SPEED_GOALS = [
-    (["4x4", "8x2", "2x8", "4+4+2+1", "2x16"], False, "alltoallv", None,
-     8, 65536, "mean", 0.97),
-    (["4x4", "8x2", "2x8", "4+4+2+1", "2x16"], False, "alltoallv", None,
-     8, 65536, "each", 0.90),
-    (["2x16", "4x16"], False, "alltoallv", None, 8, 64, "each", 6),
-    (["4x4"], False, "alltoallv", None, 8, 64, "each", 3),
-    (["4x4"], False, "alltoallv", ["zipf:0.8", "moe"], 512, 8192, "each", 1.7),
-    (["2x4"], True, "alltoallv", None, 8, 1 << 20, "each", 0.95),
-    (["1x4"], False, "alltoallv", None, 8, 1 << 20, "each", 0.97),
-    (["4x4", "2x16", "4x16"], False, "alltoall", None, 8, 4096, "each", 1),
+    SpeedGoal("4x4 8x2 2x8 4+4+2+1 2x16", 0.97, means=True),
+    SpeedGoal("4x4 8x2 2x8 4+4+2+1 2x16", 0.90),
+    SpeedGoal("2x16 4x16", 6, most=64, nics=1),
+    SpeedGoal("4x4", 3, most=64),
+    SpeedGoal("4x4", 1.7, 8192, 512, ("zipf:0.8", "moe")),
+    SpeedGoal("2x4", 0.95, 1 << 20, fast_links=True),
+    SpeedGoal("1x4", 0.97, 1 << 20),
+    SpeedGoal("4x4", 1, 4096, collective="alltoall"),
+    SpeedGoal("2x16 4x16", 1, 4096, collective="alltoall", nics=1),
 ]
 # Over the lower bound, at 50 Mbit/s: from so many bytes per pair on.
 BOUND_GOALS = [(1000000, 1.02), (100000, 1.04), (65536, 1.06), (16384, 1.15)]
@@ -171,7 +197,7 @@ def bulk_table(title, patterns, ceiling):
 class Cell:
     """A size and a pattern: what the rounds of each variant say.
 
-    speeds: of fast over the best setting of the MPI, a number for each round;
+    speeds: of fast over the best peer, a number for each round;
     best: which setting that is, by its median."""
 
     def __init__(self, rounds):
@@ -212,58 +238,52 @@ def show_speed(cell, goal):
     return text if cell.speed >= goal else f"**{text}**"
 
 
-def goals_for(place, collective):
-    """The rows of SPEED_GOALS that are about this lab."""
-    layout, rate, _ = place
-    is_fast = rate.endswith("gbit") or (
-        rate.endswith("mbit") and int(rate[:-4]) >= 500)
-    return [g for g in SPEED_GOALS
-            if layout in g[0] and g[1] == is_fast and g[2] == collective]
+def goals_for(where, collective):
+    return [g for g in SPEED_GOALS if g.is_about(where, collective)]
 
 
 def speed_goal(goal, cells):
     """A line: is it met, and what is the worst. Below the goal is a goal
     missed only if every round says so: of many cells some are low by
     chance."""
-    _, _, _, patterns, least, most, of, limit = goal
-    about = {key: cell for key, cell in cells.items()
-             if least <= key[0] <= most and (
-                 patterns is None or key[1] in patterns)}
+    about = {key: cell for key, cell in cells.items() if goal.covers(*key)}
     if not about:
         return []
-    text = f"{show_size(least)} to {show_size(most)}"
-    text += f", {', '.join(patterns)}" if patterns else ""
-    if of == "mean":
+    text = f"{show_size(goal.least)} to {show_size(goal.most)}"
+    text += f", {', '.join(goal.patterns)}" if goal.patterns else ""
+    if goal.means:
         means = {p: statistics.geometric_mean(
             [c.speed for key, c in about.items() if key[1] == p])
             for p in {key[1] for key in about}}
         worst = min(means, key=means.get)
-        met = "yes" if means[worst] >= limit else "no"
-        return [f"- {text}, geometric mean of each pattern at least {limit}: "
-                f"{met}; worst {worst}: {means[worst]:.2f}"]
-    missed = [c for c in about.values() if c.speed < limit]
-    sure = [c for c in missed if max(c.speeds) < limit]
+        met = "yes" if means[worst] >= goal.limit else "no"
+        return [f"- {text}, geometric mean of each pattern at least "
+                f"{goal.limit}: {met}; worst {worst}: {means[worst]:.2f}"]
+    missed = [c for c in about.values() if c.speed < goal.limit]
+    sure = [c for c in missed if max(c.speeds) < goal.limit]
     size, pattern = min(about, key=lambda key: about[key].speed)
     worst = about[size, pattern]
     met = "no" if sure else "not clear" if missed else "yes"
-    return [f"- {text}, each at least {limit}: {met}; below it {len(missed)} "
-            f"of {len(about)}, with all of their rounds {len(sure)}; worst "
-            f"{pattern}, {show_size(size)}: {worst.speed:.2f} "
+    return [f"- {text}, each at least {goal.limit}: {met}; below it "
+            f"{len(missed)} of {len(about)}, with all of their rounds "
+            f"{len(sure)}; worst {pattern}, {show_size(size)}: "
+            f"{worst.speed:.2f} "
             f"({min(worst.speeds):.2f} to {max(worst.speeds):.2f})"]
 
 
 def speed_table(cells, patterns, goals):
-    limits = [(g[4], g[5], g[3], g[7]) for g in goals if g[6] == "each"]
-    text = ["Speed of fast over that of the best setting of the MPI, median "
-            "of rounds run in turn.", ""]
+    peers = sorted({name for c in cells.values() for name in c.lines}
+                   - {TUNED})
+    text = ["Speed of fast over that of the best peer, median of rounds run "
+            f"in turn. Peers: {', '.join(peers)}.", ""]
     text += head(["bytes per pair", *patterns])
     for size in sorted({size for size, _ in cells}):
         shown = []
         for pattern in patterns:
-            goal = max((limit for least, most, which, limit in limits
-                        if least <= size <= most and (
-                            which is None or pattern in which)), default=0)
-            shown.append(show_speed(cells.get((size, pattern)), goal))
+            limit = max((g.limit for g in goals
+                         if not g.means and g.covers(size, pattern)),
+                        default=0)
+            shown.append(show_speed(cells.get((size, pattern)), limit))
         text.append(row([show_size(size), *shown]))
     means = [[c.speed for (_, q), c in cells.items() if q == p]
              for p in patterns]
@@ -302,8 +322,8 @@ def packet_table(cells, layout):
     limit = FEW_PACKETS * n * (n - 1)
     text = [f"Data packets per call, goal: at most {limit:.1f}, that is "
             f"{FEW_PACKETS} x {n} x {n - 1}.", ""]
-    text += head(["bytes per pair", "pattern", "fast", "best of the MPI",
-                  "bytes on the NICs: fast", "best of the MPI", "goal met"])
+    text += head(["bytes per pair", "pattern", "fast", "best peer",
+                  "bytes on the NICs: fast", "best peer", "goal met"])
     for (size, pattern), cell in sorted(few.items()):
         packets, other = cell.packets(TUNED), cell.packets(cell.best)
         sent = [median(line["sent_bytes"] for line in cell.lines[name])

@@ -154,12 +154,18 @@ bulk 8x2 25mbit moe 1000000 fast
 TEXT
     report $? "of what would run"
     "$suite" --list --kind small --only random --layout 2x16 --repeat 2 >"$work/output" 2>&1
-    [[ $(grep -c "small 2x16 1 NICs 100mbit random 8:8k" "$work/output") == 10 &&
-        $(grep -c "small 2x16 1 NICs 100mbit random 16k:64k .* round 2" "$work/output") == 5 ]]
+    [[ $(grep -c "small 2x16 50mbit random 8:8k" "$work/output") == 10 &&
+        $(grep -c "small 2x16 50mbit random 16k:64k .* round 2" "$work/output") == 5 ]]
     report $? "in turn, in the lab that a kind has for a layout"
     "$suite" --list --kind alltoall --mpi mpich --repeat 1 >"$work/output" 2>&1
     [[ $(grep -c "^alltoall 4x4 100mbit balanced 8:4k" "$work/output") == 3 ]]
     report $? "of MPI_Alltoall"
+    touch "$work/other.so"
+    "$suite" --list --kind alltoall --repeat 1 --peer "other=$work/other.so,METHOD=2" >"$work/output" 2>&1
+    [[ $(grep -c "^alltoall 4x4 100mbit balanced 8:4k other round 1" "$work/output") == 1 ]]
+    report $? "with a peer"
+    ! "$suite" --list --kind alltoall --peer other=missing.so >"$work/output" 2>&1
+    report $? "which must be there"
 }
 
 # Matrices through the command: needs no lab.
@@ -202,6 +208,16 @@ test_job() {
     report $? "MPI_Alltoall in a lab"
     prints "### 2x2, 500mbit, MPI_Alltoall" "and its table"
     prints "| 8 B | balanced |" "with packets"
+    # Pairwise: a message from each of two ranks to each of two, both ways.
+    python3 - "$work/lab-suite.jsonl" >"$work/output" 2>&1 <<'CODE'
+import json, sys
+
+lines = map(json.loads, open(sys.argv[1], encoding="utf-8"))
+packets = [x["data_packets"] for x in lines if x["variant"] == "pairwise" and x["avg_bytes_per_pair"] == 8]
+print(packets)
+assert len(packets) == 1 and abs(packets[0] - 8) < 0.5
+CODE
+    report $? "as many as there are messages"
 }
 
 command -v python3 >/dev/null || exit 77
