@@ -9,6 +9,10 @@
 
 #define OSU_SKEW_PROGRAM "osu_alltoallv_skew"
 
+#ifndef FS_VERSION
+#define FS_VERSION "unknown" /* configure knows it */
+#endif
+
 typedef struct bench {
     const osu_options_t *options;
     const osu_device_t  *device;

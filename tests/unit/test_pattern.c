@@ -463,106 +463,6 @@ START_TEST(moe_skew_grows_with_sigma)
 }
 END_TEST
 
-/* ---- matrices of files ---- */
-
-START_TEST(path_is_what_follows_file)
-{
-    ck_assert_str_eq(fs_pattern_path("file:a:b"), "a:b");
-    ck_assert_str_eq(fs_pattern_path("file:"), "");
-    ck_assert_ptr_null(fs_pattern_path("files"));
-    ck_assert_ptr_null(fs_pattern_path("moe"));
-}
-END_TEST
-
-static fs_topo_t *uneven_topo(void)
-{
-    fs_topo_t *topo;
-
-    ck_assert_int_eq(fs_topo_create(11, uneven, 0, &topo), FS_OK);
-    return topo;
-}
-
-START_TEST(ranks_stay_as_they_are)
-{
-    fs_topo_t *topo   = uneven_topo();
-    char       why[1] = "";
-
-    fill("random", 11, uneven, MEAN, 3, matrix);
-    ck_assert_int_eq(
-        fs_pattern_spread(topo, 11, matrix, other, why, sizeof(why)), FS_OK);
-    ck_assert(memcmp(matrix, other, 121 * sizeof(matrix[0])) == 0);
-    fs_topo_destroy(topo);
-}
-END_TEST
-
-/* Tiles keep their sums; in a tile nobody has two bytes more than another, and
- * who has one more comes first. */
-START_TEST(servers_are_spread_over_ranks)
-{
-    static const uint64_t rows[16] = {5,  17, 3, 1000003, 0, 1,  2, 9,
-                                      16, 7,  4, 3,       8, 77, 6, 1};
-    static const uint32_t first[]  = {0, 4, 8, 10, 11};
-    fs_topo_t            *topo     = uneven_topo();
-    char                  why[100] = "";
-
-    ck_assert_int_eq(fs_pattern_spread(topo, 4, rows, matrix, why, sizeof(why)),
-                     FS_OK);
-    for (uint32_t u = 0; u < 4; ++u) {
-        for (uint32_t w = 0; w < 4; ++w) {
-            uint64_t left = rows[u * 4 + w];
-            uint64_t n = (first[u + 1] - first[u]) * (first[w + 1] - first[w]);
-            uint64_t more = left % n;
-
-            for (uint32_t i = first[u]; i < first[u + 1]; ++i) {
-                for (uint32_t j = first[w]; j < first[w + 1]; ++j) {
-                    ck_assert_uint_eq(matrix[i * 11 + j],
-                                      rows[u * 4 + w] / n + (more > 0));
-                    more -= more > 0;
-                    left -= matrix[i * 11 + j];
-                }
-            }
-            ck_assert_uint_eq(left, 0);
-        }
-    }
-    fs_topo_destroy(topo);
-}
-END_TEST
-
-START_TEST(other_shapes_are_refused)
-{
-    static const uint64_t rows[144] = {0};
-    fs_topo_t            *topo      = uneven_topo();
-    char                  why[100]  = "";
-
-    ck_assert_int_eq(
-        fs_pattern_spread(topo, 12, rows, matrix, why, sizeof(why)),
-        FS_ERR_INVAL);
-    ck_assert_str_eq(why, "the matrix is 12 x 12; allowed: 4 x 4 (servers) or "
-                          "11 x 11 (ranks)");
-    ck_assert_int_eq(fs_pattern_spread(topo, 3, rows, matrix, why, 4),
-                     FS_ERR_INVAL);
-    ck_assert_str_eq(why, "the");
-    fs_topo_destroy(topo);
-}
-END_TEST
-
-START_TEST(scaling_is_exact)
-{
-    fill("zipf:0.8", 11, uneven, 1000, 3, matrix);
-    memcpy(other, matrix, 121 * sizeof(matrix[0]));
-    ck_assert_int_eq(fs_pattern_scale(11, 7000, matrix), FS_OK);
-    ck_assert_uint_eq(total(matrix, 11), 121 * 7000);
-    for (int i = 0; i < 121; ++i) {
-        ck_assert_uint_ge(matrix[i] + 1, 7 * other[i]);
-        ck_assert_uint_le(matrix[i], 7 * other[i] + 1);
-    }
-    ck_assert_int_eq(fs_pattern_scale(11, UINT64_MAX / 100, matrix),
-                     FS_ERR_OVERFLOW);
-    memset(matrix, 0, sizeof(matrix));
-    ck_assert_int_eq(fs_pattern_scale(11, 7000, matrix), FS_ERR_INVAL);
-}
-END_TEST
-
 START_TEST(pencil_is_nearly_equal)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -617,7 +517,6 @@ int main(void)
     Suite *suite = suite_create("pattern");
     TCase *each  = tcase_create("each pattern");
     TCase *shape = tcase_create("shapes");
-    TCase *file  = tcase_create("matrices of files");
 
     tcase_add_loop_test(each, mean_is_exact, 0, N_ALL);
     tcase_add_loop_test(each, one_rank_keeps_all, 0, N_ALL);
@@ -641,12 +540,6 @@ int main(void)
     tcase_add_test(shape, pencil_is_nearly_equal);
     tcase_add_test(shape, fixed_point_functions);
     tcase_add_test(shape, normal_has_mean_0_variance_1);
-    tcase_add_test(file, path_is_what_follows_file);
-    tcase_add_test(file, ranks_stay_as_they_are);
-    tcase_add_test(file, servers_are_spread_over_ranks);
-    tcase_add_test(file, other_shapes_are_refused);
-    tcase_add_test(file, scaling_is_exact);
-    suite_add_tcase(suite, file);
     suite_add_tcase(suite, each);
     suite_add_tcase(suite, shape);
     return fs_test_run(suite);
