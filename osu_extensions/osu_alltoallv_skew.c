@@ -10,7 +10,7 @@
  *     for each iteration
  *       fill, poison, barrier          outside the clock
  *       MPI_Alltoallv or MPI_Alltoall  inside
- *       barrier                        outside: who is done takes no processor
+ *       barrier                        outside: a rank that is done takes none
  *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
  *     maximum over ranks, percentiles, one row
@@ -237,7 +237,7 @@ static int run(osu_options_t *options, osu_device_t *device, char *why)
     b.rank = (uint32_t)rank;
     b.n    = (uint32_t)n;
     if (osu_device_ready(b.comm, device, why) &&
-        osu_cluster_init(b.comm, options->nodes, (uint32_t)options->nics,
+        osu_cluster_init(b.comm, options->servers, (uint32_t)options->nics,
                          &b.cluster, why) == FS_OK &&
         read_file(&b, options, why) && osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.comm, &b.algorithm);

@@ -53,11 +53,11 @@ typedef struct osu_options {
     fs_pattern_t     pattern;
     osu_memory_t     memory;
     const char      *pattern_text; /* as given */
-    const char *path;  /* of the file whose matrix takes the place of pattern,
+    const char *path;    /* of the file whose matrix takes the place of pattern,
                            NULL: none */
-    bool        as_is; /* that matrix is not scaled: -m was not given */
-    const char *nodes; /* NULL: the real hosts */
-    const char *impl;  /* NULL: named after the MPI in use */
+    bool        as_is;   /* that matrix is not scaled: -m was not given */
+    const char *servers; /* NULL: the real hosts */
+    const char *impl;    /* NULL: named after the MPI in use */
     bool        validate, full, json, times, dynamic, ceiling;
     const char *counted_nics; /* --nic-counters: shell patterns with commas
                                   between; NULL: nothing is counted */

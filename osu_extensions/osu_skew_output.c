@@ -57,7 +57,8 @@ void osu_skew_print_header(const bench_t *b)
     if (o->ceiling && b->ceiling_mbit > 0) {
         printf("# Plain stream per NIC: %.2f Mbit/s.\n", b->ceiling_mbit);
     } else if (o->ceiling) {
-        printf("# Plain stream per NIC: not measured, there is one server.\n");
+        printf("# Plain stream per NIC: not measured, there is only one "
+               "server.\n");
     }
     if (o->counted_nics != NULL) {
         printf("# Packets and bytes: sent in a call, all %u NICs together.\n",

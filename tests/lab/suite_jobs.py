@@ -21,7 +21,7 @@ FAST = ["--mca", "coll", "fast", "--mca", "coll_fast_stats", "1"]
 LAUNCHER = ["mpich-fast"]  # in front of the program
 MPICH_FAST = ["-x", "FASTSCHED_STATS=1"]
 
-# Options of mpirun. The tuner times the native algorithm now and then, which
+# Options of mpirun. The tuner times the native algorithm periodically, which
 # would be counted as ours; in small calls that is part of what a user gets.
 TUNED = suite_table.TUNED
 VARIANTS = {

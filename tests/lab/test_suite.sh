@@ -64,19 +64,19 @@ test_table() {
         failed "default eager"
         small default 0 8 2e-5 0
         small pairwise 0 8 3e-5 0
-        small "fast, tuner" 0 8 1e-5 0
+        small "fast, tuned" 0 8 1e-5 0
         small default 1 8 2e-5 0
         small pairwise 1 8 1e-5 0
-        small "fast, tuner" 1 8 4e-5 0
+        small "fast, tuned" 1 8 4e-5 0
         small default 0 16 1e-5 0
-        small "fast, tuner" 0 16 2e-5 0
+        small "fast, tuned" 0 16 2e-5 0
         small default 0 8 4e-5 192 4x4
         small "default eager" 0 8 3.5e-5 190 4x4
-        small "fast, tuner" 0 8 1e-5 12 4x4
+        small "fast, tuned" 0 8 1e-5 12 4x4
         small default 0 16 4e-5 192 4x4
-        small "fast, tuner" 0 16 1e-5 15 4x4
+        small "fast, tuned" 0 16 1e-5 15 4x4
         small default 0 65536 1.8 600 4x4
-        small "fast, tuner" 0 65536 1.2 600 4x4
+        small "fast, tuned" 0 65536 1.2 600 4x4
         plan 4x4 1015
         plan 2x8 1016
     } >"$work/lab-suite.jsonl"
