@@ -76,7 +76,7 @@ static void draw_or_abort(bench_t *b, uint64_t size, uint64_t iteration)
     }
 }
 
-/* Add what the NICs have counted so far, or take it away. */
+/* Add the counters of the NICs, or subtract them (times is -1). */
 static void count(bench_t *b, int64_t times)
 {
     osu_nic_counts_t counts;
@@ -85,8 +85,8 @@ static void count(bench_t *b, int64_t times)
     osu_nic_counts_add(&b->counts, &counts, times);
 }
 
-/* The barriers of the timed calls are not theirs: as many without calls are
- * taken away. */
+/* Subtract the barriers between the timed calls: count the same number of
+ * barriers without calls. */
 static void count_barriers(bench_t *b, uint64_t n_calls)
 {
     b->counts = (osu_nic_counts_t){0};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters from /sys/class/net and /proc/net/netstat, see osu_nic_counters.h.
  *
- * Packets of an interface include bare acknowledgements, and how many of these
- * TCP sends depends on timing. TCPOrigDataSent counts the segments with data,
- * each once, and so tells how many messages crossed a NIC when all are small.
- * It is kept for a network namespace as a whole: what TCP sends on a host to
- * itself is in it.
+ * The packets of an interface include bare acknowledgements, and their number
+ * depends on timing. TCPOrigDataSent counts the segments with data, without
+ * retransmissions: as long as messages are small, this is the number of
+ * messages. It is a counter of the network namespace, so TCP traffic inside the
+ * host is included.
  *
- * Limits: RDMA passes these counters by. */
+ * Limit: RDMA traffic is in none of these counters. */
 #include "osu_nic_counters.h"
 
 #include <ctype.h>
@@ -45,7 +45,7 @@ static long long read_file(const char *nic, const char *file)
     return value;
 }
 
-/* Its packets pass an interface below it, and are counted there. */
+/* Its packets go through another interface, and are counted there. */
 static bool is_made_of_others(const char *nic)
 {
     char           path[PATH_MAX];
