@@ -203,8 +203,9 @@ class Job:
             "stream": ["--ceiling"],
             "bulk": ["-c", "--times"],
             "traffic": ["-c", "--times"],
-            "small": ["--nic-counters=nic*"],
-            "alltoall": ["--nic-counters=nic*", "--collective", "alltoall"],
+            "small": ["-c", "--nic-counters=nic*"],
+            "alltoall": ["-c", "--nic-counters=nic*", "--collective",
+                         "alltoall"],
         }[self.kind]
 
     def command(self, lab_name, timeout_s):

@@ -106,6 +106,25 @@ test_table() {
     prints "| m | 2x8 | 1.0160 | no: > 1.015 |" "and one above its goal"
 }
 
+# Of the lines of test_table.
+test_plot() {
+    local plot=${suite%suite}plot
+    if ! command -v gnuplot >/dev/null; then
+        echo "ok $((++count)) - a plot # SKIP no gnuplot"
+        return
+    fi
+    "$plot" "$work/lab-suite.jsonl" "$work/plot.svg" --layout 4x4 >"$work/output" 2>&1
+    report $? "a plot"
+    cp "$work/plot.svg" "$work/output"
+    prints "4x4, 50mbit" "of a lab"
+    prints "random" "and a pattern"
+    ! grep -q "1x4" "$work/output"
+    report $? "and of no other lab"
+    ! "$plot" "$work/lab-suite.jsonl" "$work/plot.svg" --collective alltoall >"$work/output" 2>&1
+    report $? "what was not measured is not drawn"
+    prints "has nothing of the kind alltoall" "and says so"
+}
+
 # Eight ranks on four, twice the bytes: what a matrix becomes, and what it is.
 test_matrix() {
     python3 - "$(dirname "$suite")" "$work" >"$work/output" 2>&1 <<'CODE'
@@ -222,6 +241,7 @@ CODE
 
 command -v python3 >/dev/null || exit 77
 test_table
+test_plot
 test_matrix
 test_list
 test_plan
