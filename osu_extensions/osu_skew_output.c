@@ -61,7 +61,7 @@ void osu_skew_print_header(const bench_t *b)
                "server.\n");
     }
     if (o->counted_nics != NULL) {
-        printf("# Packets and bytes: sent in a call, all %u NICs together.\n",
+        printf("# Packets and bytes: sent in a call, sum over the NICs (%u).\n",
                b->counters.n_nics);
     }
     printf("%-*s", FIRST_WIDTH, "# Size");

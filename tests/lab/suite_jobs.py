@@ -66,7 +66,7 @@ BULK_SIZES = {"4x4": [1000000, 100000]}  # elsewhere the first one
 TRAFFIC_S = 2  # lower bound of a matrix
 PLAN_LANES = [4, 8, 16, 32]
 JOB_S = 2.5  # to start and end one
-MPI_CALL_S = 0.0015  # at least
+MPI_CALL_S = 0.0015  # at least, of 16 ranks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +101,7 @@ SMALL_PARTS = [("8:8k", 15), ("16k:64k", 3)]
 LONGER_PARTS = [("8:8k", 15), ("16k:1m", 5)]
 FEW_PARTS = [("8:64", 15)]
 ONE_SERVER_PARTS = [("8:1m", 200)]
-ALLTOALL_PARTS = [("8:4k", 30)]
+ALLTOALL_PARTS = [("8:4k", 15)]
 WARMUP = {TUNED: 8}
 OTHER_WARMUP = 2
 # After so many rounds a setting of the MPI that is nowhere near the best one
@@ -181,7 +181,8 @@ class Job:
         start_s = JOB_S * max(1, sum(self.lab.servers()) / 16)
         if self.is_in_turn():
             many = len(self.lab.servers()) > 1
-            each = [MPI_CALL_S + 2 * many * self.lab.balanced_s(size)
+            least_s = MPI_CALL_S * max(1, (sum(self.lab.servers()) / 16) ** 2)
+            each = [least_s + 2 * many * self.lab.balanced_s(size)
                     for size in each_size(self.sizes)]
             return start_s + (self.calls + self.warmup) * sum(each)
         bound = TRAFFIC_S if self.matrix else self.lab.balanced_s(
