@@ -200,6 +200,8 @@ test_plan() {
     "$suite" --build "$work" --kind plan --traffic "$work/own" >"$work/output" 2>&1
     report $? "$what"
     prints "| eight | 2x4 | 1." "and their row"
+    [[ $(grep -cE "^\| (lammps-pppm|ptscotch-order|spfft-sphere) .* yes \|" "$work/output") == 9 ]]
+    report $? "those of tests/traffic are within their goal"
 }
 
 # A rate so high that it takes no time. With --resume nothing is left to be done.
