@@ -3,21 +3,23 @@
 #ifndef FS_TOOL_TRAFFIC_H
 #define FS_TOOL_TRAFFIC_H
 
+#include "base/fs_matrix.h"
 #include "fastsched.h"
 #include "tools/fs_tool.h"
-#include "tools/fs_tool_matrix.h"
 
 /* Ranks of one exchange, at most: as many rows as a matrix may have. */
-#define FS_TOOL_MAX_RANKS FS_TOOL_MATRIX_MAX_ROWS
+#define FS_TOOL_MAX_RANKS FS_MATRIX_MAX_ROWS
+
+#define FS_TOOL_NO_MEAN UINT64_MAX
 
 /* What the options say. */
 typedef struct fs_tool_traffic_args {
     const char *matrix;  /* a file, "-": stdin, NULL: none */
-    const char *pattern; /* NULL: none */
+    const char *pattern; /* NULL: none; or "file:PATH" */
     const char *servers; /* a number, or as for fs_topo_parse(); NULL: none */
     uint32_t    lanes;   /* 0: not given */
     uint64_t    seed;
-    uint64_t    mean; /* bytes per pair of ranks */
+    uint64_t    mean; /* bytes per pair of ranks, FS_TOOL_NO_MEAN: not given */
 } fs_tool_traffic_args_t;
 
 /* One exchange. */

@@ -130,6 +130,17 @@ refuses 'missing.csv: No such file or directory' plan --matrix missing.csv
 refuses '.: Is a directory' plan --matrix .
 refuses 'no traffic is given; allowed: --matrix FILE or --pattern NAME' plan
 refuses 'both kinds of traffic' plan --matrix good.csv --pattern random
+refuses 'missing.csv: No such file or directory' plan --pattern file:missing.csv
+refuses ': No such file or directory' plan --pattern file:
+# shellcheck disable=SC2059
+printf '1 2\n3 x\n' >bad.csv
+refuses 'bad.csv:2:3: "x" is not a number' sim --pattern file:bad.csv
+printf '0 0\n0 0\n' >zero.csv
+refuses 'zero.csv:1:1: the matrix is all zero; --mean needs one that is not' plan --pattern file:zero.csv --mean 1
+refuses 'good.csv:1:1: the matrix is 2 x 2; allowed: 3 x 3 (servers) or 6 x 6 (ranks)' \
+    plan --pattern file:good.csv --servers 3 --lanes 2
+refuses '--mean: the sum over all pairs of ranks exceeds 2^62' plan --pattern file:good.csv --mean 4096000t
+refuses '--pattern "file:good.csv" is not a pattern' bench --pattern file:good.csv
 refuses '--servers "0": allowed: 1 to 16384' plan --matrix good.csv --servers 0
 refuses '--servers "-1": allowed: 1 to 16384' plan --matrix good.csv --servers -1
 refuses '--servers "two": allowed' plan --matrix good.csv --servers two
@@ -139,6 +150,7 @@ refuses '20000 ranks are too many; allowed: up to 16384' plan --pattern random -
 refuses '--pattern needs --servers' plan --pattern random
 refuses '--pattern "zipf" needs a number' plan --pattern zipf --servers 2
 refuses '--pattern "nonsense" is not a pattern' plan --pattern nonsense --servers 2
+refuses '--pattern "moe:5" has a number out of range' plan --pattern moe:5 --servers 2
 refuses '--servers "2x" does not describe servers' plan --pattern random --servers 2x
 refuses '--servers "2x" does not describe servers' plan --pattern random --nodes 2x
 refuses '--servers "4294967296x4294967296" does not describe servers' plan --pattern random --servers 4294967296x4294967296
@@ -247,6 +259,18 @@ run_with '0 5\n0 0\n' program --matrix - --servers 2 --lanes 2 --rank 0
 run_with '0 5\n0 0\n' program --matrix - --servers 2 --lanes 2 --rank 1
 { ends 0 && said out '{"name": "send", "bytes": 2}'; } >>why
 verdict 'an N x N matrix is spread over the ranks'
+
+# As a pattern it is the same, and scaled if --mean is given.
+printf '0 10\n20 0\n' >file.csv
+run plan --pattern file:file.csv --format json --decompose spreadout
+{ ends 0 && silent err; } >why
+grep -v plan_us out | cmp -s - expected || echo 'another plan' >>why
+verdict 'the pattern of a file'
+run plan --pattern file:file.csv --mean 90 --format json
+{ ends 0 && said out '"lower_bound": 240,'; } >why
+run plan --pattern file:file.csv --mean 90 --servers 2 --lanes 2 --format json
+{ ends 0 && said out '"lower_bound": 480,'; } >>why
+verdict 'the pattern of a file, scaled'
 
 commands=$("$tool" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ -n "$commands" ] || fail 'the help lists commands'
@@ -402,7 +426,7 @@ if [ -n "$python" ]; then
     for how in auto compact openshop birkhoff hierarchical spreadout; do
         json plan --pattern moe --servers 6 --lanes 3 --decompose $how --format json
     done
-    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe pencil adversarial; do
+    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe moe:0.18 pencil adversarial; do
         json plan --pattern $pattern --servers 4+4+2+1 --format json
         json program --pattern $pattern --servers 4+4+2+1 --rank all --verify
     done
