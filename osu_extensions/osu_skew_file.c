@@ -23,7 +23,7 @@ static bool read_matrix(const char *path, fs_matrix_t *matrix_p, char *why)
         status = fs_matrix_read(file, NULL, matrix_p, &error);
     }
     if (status == FS_ERR_INVAL) {
-        snprintf(why, OSU_WHY_LEN, "-p file:%s:%llu:%llu: %s", quoted,
+        snprintf(why, OSU_WHY_LEN, "-p file:%s:%llu:%llu: %.200s", quoted,
                  (unsigned long long)error.line,
                  (unsigned long long)error.column, error.why);
     } else if (status != FS_OK) {

@@ -16,7 +16,7 @@ typedef enum fs_tool_sim_level {
 /* Words of --algorithm: auto and ours, as fs_alg_t counts them, then
  * fs_sim_baseline_t, then bundles, which only the level loggp knows. */
 enum {
-    FS_TOOL_SIM_OURS    = FS_N_ALGS,
+    FS_TOOL_SIM_OURS    = FS_ALG_BUNDLES, /* those before it have plans */
     FS_TOOL_SIM_BUNDLES = FS_TOOL_SIM_OURS + FS_SIM_N_BASELINES
 };
 
