@@ -55,7 +55,7 @@ wrong() {
     case_of "$1=$2 on $np ranks is refused" refuses "$np" "$@" --mca coll fast
 }
 
-wrong 4 algorithm foo 'auto, staged, pipe2d, direct'
+wrong 4 algorithm foo 'auto, bundles, staged, pipe2d, direct'
 wrong 4 verbose 2 '0 or 1'
 wrong 4 stats yes '0 or 1'
 wrong 4 check 2 '0 or 1'
@@ -126,18 +126,16 @@ case_of 'check, fewer: the default error handler ends the job' checked_ends \
 
 # Seen in the summary as well, where data are planned and where they are in bundles.
 unchecked() {
-    difference=$1 text=$2
-    shift 2
-    # shellcheck disable=SC2086
-    job -np 4 $always "$@" "$program" "$difference" --return &&
-        ends_well && said 4 "$text" && said 4 ': truncate'
+    job -np 4 --mca coll fast --mca coll_fast_algorithm "$1" \
+        --mca coll_fast_servers 2x2 "$program" "$2" --return &&
+        ends_well && said 4 "$3" && said 4 ': truncate'
 }
 
-case_of 'no check, a rank sends more' unchecked --more "$pair"
-case_of 'no check, a rank sends fewer' unchecked --fewer \
-    'rank 0 sends 993 bytes to rank 1, which expects 1000'
-case_of 'no check, in bundles, a rank sends more' unchecked --more "$pair" \
-    --mca coll_fast_algorithm bundles
+fewer='rank 0 sends 993 bytes to rank 1, which expects 1000'
+case_of 'no check, a rank sends more' unchecked staged --more "$pair"
+case_of 'no check, a rank sends fewer' unchecked staged --fewer "$fewer"
+case_of 'no check, in bundles, a rank sends more' unchecked bundles --more "$pair"
+case_of 'no check, in bundles, a rank sends fewer' unchecked bundles --fewer "$fewer"
 
 # ---- ranks that were told different things ----
 

@@ -303,7 +303,7 @@ says() {
 # shellcheck disable=SC2086
 report 'verbose: a line per call' says $always
 report 'algorithm auto, above min_bytes' says --mca coll_fast_min_bytes 1 \
-    --mca coll_fast_tuner 0
+    --mca coll_fast_tuner 0 --mca coll_fast_bundle_memory 0
 
 # One line for all ranks. Peak staging of every rank is within the limit, which
 # is what is tested.
