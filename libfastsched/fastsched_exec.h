@@ -58,15 +58,22 @@ typedef enum fs_accel_direct {
     FS_ACCEL_DIRECT_MAP(FS_LIST_VALUE)
 } fs_accel_direct_t;
 
-enum { FS_SERVERS_MAX = 4096, FS_TRACE_MAX = 1024 };
+enum { FS_SERVERS_MAX = 4096, FS_TRACE_MAX = 1024, FS_TUNING_MAX = 1024 };
+
+/** Parameters min_bytes and mtm_threshold: the tuner decides. */
+#define FS_MIN_BYTES_AUTO UINT64_MAX
+enum { FS_MTM_THRESHOLD_AUTO = 0 };
+
+/** What these stand for where there is no tuner. */
+enum { FS_MIN_BYTES_USUAL = 65536, FS_MTM_THRESHOLD_USUAL = 2200 };
 
 /** All parameters, parsed. */
 typedef struct fs_params {
     uint32_t algorithm;     /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
-    uint32_t mtm_threshold; /**< thousandths */
-    uint64_t min_bytes;
-    uint32_t lanes; /**< per server; 0: as many as NICs in use */
-    uint32_t nics;  /**< per server; 0: ask UCX and hwloc */
+    uint32_t mtm_threshold; /**< thousandths, or FS_MTM_THRESHOLD_AUTO */
+    uint64_t min_bytes;     /**< or FS_MIN_BYTES_AUTO */
+    uint32_t lanes;         /**< per server; 0: as many as NICs in use */
+    uint32_t nics;          /**< per server; 0: ask UCX and hwloc */
     char     servers[FS_SERVERS_MAX]; /**< empty: ask the MPI */
     uint64_t chunk;                   /**< bytes */
     uint32_t window;
@@ -76,8 +83,9 @@ typedef struct fs_params {
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;
     uint32_t tuner;
-    uint32_t skip;       /**< summaries left out in a row, at most */
-    uint64_t plan_cache; /**< bytes */
+    char     tuning[FS_TUNING_MAX]; /**< a file; empty: none */
+    uint32_t skip;                  /**< summaries left out in a row, at most */
+    uint64_t plan_cache;            /**< bytes */
     uint32_t check;
     uint32_t verbose;
     uint32_t stats;
@@ -121,6 +129,9 @@ typedef struct fs_net fs_net_t;
 
 /** The NICs that this process may use, shared by its communicators. */
 typedef struct fs_nics fs_nics_t;
+
+/** What tuners have found in earlier runs (parameter tuning). */
+typedef struct fs_tuning fs_tuning_t;
 
 #define FS_ANY_PEER UINT32_MAX
 
@@ -193,6 +204,13 @@ typedef struct fs_native {
     const fs_native_p2p_t *p2p;
     /** Kinds of device memory that these take: bits 1 << fs_mem_kind_t. */
     unsigned mem_kinds;
+    /** Name and version of the MPI: times of its own algorithm are its own. NULL:
+     *  unknown. */
+    const char *name;
+    /** What is in the file of parameter tuning, read at the first call. Asked for
+     *  on rank 0 only, which tells the others. NULL, or returning NULL: nothing
+     *  is known. */
+    const fs_tuning_t *(*tuning)(void *process);
 } fs_native_t;
 
 /* ---- a network ---- */
@@ -411,8 +429,8 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
                       size_t text_len);
 
 /**
- * One line about class k of calls that the tuner found the native algorithm
- * faster at, lowest first. False: there are no more than k.
+ * One line about class k of calls that the tuner is done with, lowest first: what
+ * is the fastest there. False: there are no more than k.
  */
 bool fs_comm_describe_tuner(const fs_comm_t *comm, uint32_t k, char *text,
                             size_t text_len);
@@ -436,9 +454,11 @@ typedef struct fs_comm_stats {
                                 look_ahead does not count */
     uint64_t cache_hits; /**< calls whose plan was there from an earlier one */
     uint64_t skipped;    /**< calls without a summary, see fs_comm_skip() */
-    uint64_t tuner_probes; /**< calls lent to the native algorithm to compare */
-    uint64_t tuner_gone_back; /**< classes of calls it was found faster at */
-    uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
+    uint64_t tuner_probes; /**< calls that something else served, to compare */
+    uint64_t
+        tuner_gone_back; /**< classes of calls that the native algorithm was
+                                   found faster at */
+    uint64_t stage_cost; /**< bytes, given or measured; 0: no call yet */
 } fs_comm_stats_t;
 
 /** Copy out the sums. */

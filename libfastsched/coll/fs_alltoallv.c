@@ -3,9 +3,10 @@
  * MPI_Alltoallv: what each rank says in the summary, what all conclude from what
  * they hear, and the plan that follows.
  *
- *   select    by size and skew                            fs_select.c
- *   recall    or as last time, if the counts are the same fs_plan_cache.c
- *   tuner     unless the native one is faster at them     fs_tuner.c
+ *   select    what may serve it                           fs_select.c
+ *   cost      what that should take                       fs_cost.c
+ *   tuner     what has been the fastest at calls like it  fs_tuner.c
+ *   recall    is there a plan from an earlier call?       fs_plan_cache.c
  *   backoff   and is it worth while to ask again?         fs_backoff.c
  *
  * Conclusions come from the summary and from what was concluded before, so they
@@ -16,6 +17,10 @@
 #include "comm/fs_params.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_topo.h"
+#include "sched/plan/fs_cost.h"
+#include "sched/plan/fs_plan.h"
+
+enum { COARSE = 4 }; /* chunks of FS_CANDIDATE_COARSE, in chunks */
 
 static const uint64_t consent_flags[] = {
     [FS_CONSENT_YES]    = 0,
@@ -50,49 +55,7 @@ static fs_vote_t word(const fs_request_t *request)
     return word;
 }
 
-/* ---- what all conclude ---- */
-
-static fs_choice_t choose(fs_request_t *request, uint64_t max_inter)
-{
-    const fs_comm_t *comm   = request->comm;
-    fs_plan_params_t params = fs_params_plan(&comm->params);
-
-    request->outcome.traffic =
-        (fs_traffic_t){.n_servers = comm->topo->n_servers,
-                       .bytes     = fs_control_matrix(comm->control),
-                       .max_inter = max_inter};
-    if (fs_traffic_sum(&request->outcome.traffic) != FS_OK) {
-        return fs_comm_leave("too many bytes");
-    }
-    request->outcome.bound =
-        fs_traffic_lower_bound(comm->topo, &request->outcome.traffic);
-    return fs_select(comm->topo, &request->outcome.traffic, &params);
-}
-
-/* Has there been a call like this one? */
-static fs_choice_t recall_or_choose(fs_request_t    *request,
-                                    const fs_vote_t *word)
-{
-    fs_comm_t *comm         = request->comm;
-    bool       counts_agree = word->sum[0] == word->sum[1];
-
-    request->key = fs_digest_add(word->sum[0], word->max_inter);
-    request->plan =
-        counts_agree ? fs_plan_cache_find(&comm->cache, request->key) : NULL;
-    request->outcome.recalled = request->plan != NULL;
-    if (request->outcome.recalled) {
-        ++comm->stats.cache_hits;
-        request->outcome.traffic       = request->plan->traffic;
-        request->outcome.traffic.bytes = fs_control_matrix(comm->control);
-        request->outcome.bound         = request->plan->bound;
-        return request->plan->choice;
-    }
-    fs_choice_t choice = choose(request, word->max_inter);
-
-    return counts_agree
-               ? choice
-               : fs_comm_leave("send and receive counts differ, see check");
-}
+/* ---- what is known of the call ---- */
 
 /* A forced algorithm bypasses the tuner. */
 static bool is_auto(const fs_comm_t *comm)
@@ -100,30 +63,202 @@ static bool is_auto(const fs_comm_t *comm)
     return comm->params.algorithm == FS_ALGORITHM_AUTO;
 }
 
+static bool is_tuned(const fs_comm_t *comm)
+{
+    return is_auto(comm) && comm->params.tuner;
+}
+
+static fs_plan_params_t select_params(const fs_comm_t *comm)
+{
+    fs_plan_params_t params = fs_params_plan(&comm->params);
+
+    if (is_tuned(comm) && comm->params.min_bytes == FS_MIN_BYTES_AUTO) {
+        params.min_bytes = 0; /* it is the tuner that decides */
+    }
+    return params;
+}
+
+/* For the tuner, a byte as a nanosecond: it finds the factor. */
+static uint64_t as_ns(fs_u128_t cost)
+{
+    return cost >= FS_TUNER_UNKNOWN ? FS_TUNER_UNKNOWN - 1
+                                    : fs_u64_max((uint64_t)cost, 1);
+}
+
+/* What each candidate should take. A threshold that the user has set forces: the
+ * native algorithm is not the first guess above it, and between staged and pipe2d
+ * there is no choice. */
+static void estimate(const fs_comm_t *comm, const fs_outcome_t *outcome,
+                     uint64_t ns[FS_N_CANDIDATES])
+{
+    const fs_topo_t    *topo    = comm->topo;
+    const fs_traffic_t *traffic = &outcome->traffic;
+    fs_plan_params_t    params  = select_params(comm);
+    uint64_t            alpha = params.stage_cost, chunk = params.chunk;
+    bool     forced = comm->params.mtm_threshold != FS_MTM_THRESHOLD_AUTO;
+    uint64_t staged = as_ns(fs_cost_staged(topo, traffic, alpha));
+
+    ns[FS_CANDIDATE_NATIVE] =
+        comm->params.min_bytes == FS_MIN_BYTES_AUTO
+            ? as_ns(fs_cost_native(topo, traffic, outcome->bound, alpha))
+            : FS_TUNER_UNKNOWN;
+    if (!forced || outcome->choice.alg == FS_ALG_STAGED) {
+        ns[FS_CANDIDATE_STAGED] = staged;
+    }
+    /* Where a lane's bytes are a chunk at most, it is the same. The first of them
+     * takes longer through staging. */
+    if (ns[FS_CANDIDATE_STAGED] != 0 && outcome->bound > chunk &&
+        params.staging_limit / chunk / COARSE >=
+            FS_STAGING_RINGS * FS_STAGING_MIN_SLOTS) {
+        ns[FS_CANDIDATE_COARSE] =
+            as_ns((fs_u128_t)staged + (COARSE - 1) * (fs_u128_t)chunk);
+    }
+    if (fs_select_can(topo, &params, FS_ALG_PIPE2D) &&
+        (!forced || outcome->choice.alg == FS_ALG_PIPE2D)) {
+        ns[FS_CANDIDATE_PIPE2D] =
+            as_ns(fs_cost_pipe2d(topo, traffic, outcome->bound, alpha));
+    }
+}
+
+static void describe(const fs_comm_t *comm, fs_outcome_t *outcome)
+{
+    const fs_topo_t    *topo    = comm->topo;
+    const fs_traffic_t *traffic = &outcome->traffic;
+
+    outcome->tuned = (fs_tuner_call_t){
+        .of_class = fs_tuner_class(traffic->inter_bytes,
+                                   fs_traffic_mtm_milli(topo, traffic),
+                                   fs_cost_server_skew_milli(topo, traffic)),
+        .bound    = outcome->bound};
+    estimate(comm, outcome, outcome->tuned.estimate);
+}
+
+static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
+{
+    const fs_comm_t *comm    = request->comm;
+    fs_outcome_t    *outcome = &request->outcome;
+    fs_plan_params_t params  = select_params(comm);
+
+    outcome->traffic = (fs_traffic_t){.n_servers = comm->topo->n_servers,
+                                      .bytes = fs_control_matrix(comm->control),
+                                      .max_inter = max_inter};
+    if (fs_traffic_sum(&outcome->traffic) != FS_OK) {
+        outcome->choice = fs_comm_leave("too many bytes");
+        return;
+    }
+    outcome->bound  = fs_traffic_lower_bound(comm->topo, &outcome->traffic);
+    outcome->choice = fs_select(comm->topo, &outcome->traffic, &params);
+    if (is_tuned(comm) && outcome->choice.alg != FS_ALG_NATIVE) {
+        describe(comm, outcome);
+    }
+}
+
+/* A call with these counts has had a plan. */
+static void recall(fs_request_t *request, const fs_cached_plan_t *cached)
+{
+    fs_outcome_t *outcome = &request->outcome;
+
+    outcome->traffic       = cached->traffic;
+    outcome->traffic.bytes = fs_control_matrix(request->comm->control);
+    outcome->bound         = cached->bound;
+    outcome->choice        = cached->choice;
+    outcome->tuned         = cached->tuned;
+}
+
+static void find_out(fs_request_t *request, const fs_vote_t *word)
+{
+    fs_comm_t              *comm         = request->comm;
+    bool                    counts_agree = word->sum[0] == word->sum[1];
+    const fs_cached_plan_t *alike;
+
+    request->counts_key = fs_digest_add(word->sum[0], word->max_inter);
+    alike               = counts_agree
+                              ? fs_plan_cache_alike(&comm->cache, request->counts_key)
+                              : NULL;
+    if (alike != NULL) {
+        recall(request, alike);
+    } else {
+        look_at_matrix(request, word->max_inter);
+    }
+    if (!counts_agree) {
+        request->outcome.choice =
+            fs_comm_leave("send and receive counts differ, see check");
+    } else if (word->flags & FS_FLAG_DECLINE) {
+        request->outcome.choice =
+            fs_comm_leave("a rank's buffer is accessible only to the MPI");
+    }
+}
+
+/* ---- what all conclude ---- */
+
+static bool is_coarse(const fs_outcome_t *outcome)
+{
+    return outcome->question.reason != FS_TUNER_NONE &&
+           outcome->question.candidate == FS_CANDIDATE_COARSE;
+}
+
 static void apply_tuner(fs_request_t *request)
 {
-    static const char *const reasons[] = {
-        [FS_TUNER_PROBE]  = "probe of the tuner",
-        [FS_TUNER_NATIVE] = "faster, as the tuner has found",
+    static const fs_alg_t algs[] = {
+        [FS_CANDIDATE_NATIVE]  = FS_ALG_NATIVE,
+        [FS_CANDIDATE_BUNDLES] = FS_ALG_NATIVE, /* its estimate is 0 */
+        [FS_CANDIDATE_STAGED]  = FS_ALG_STAGED,
+        [FS_CANDIDATE_COARSE]  = FS_ALG_STAGED,
+        [FS_CANDIDATE_PIPE2D]  = FS_ALG_PIPE2D,
     };
-    fs_comm_t          *comm     = request->comm;
-    fs_tuner_question_t question = {FS_TUNER_OURS};
-    uint64_t            mtm;
+    static const char *const reasons[][2] = {
+        [FS_TUNER_GUESS] = {"guess of the tuner",
+                            "guess of the tuner, coarse chunks"},
+        [FS_TUNER_PROBE] = {"probe of the tuner",
+                            "probe of the tuner, coarse chunks"},
+        [FS_TUNER_FOUND] = {"faster, as the tuner has found",
+                            "faster, as the tuner has found, coarse chunks"},
+    };
+    fs_comm_t       *comm    = request->comm;
+    fs_outcome_t    *outcome = &request->outcome;
+    fs_tuner_call_t  call    = outcome->tuned;
+    const fs_vote_t *word    = fs_control_vote(comm->control);
 
-    if (request->outcome.choice.alg != FS_ALG_NATIVE && is_auto(comm) &&
-        comm->params.tuner) {
-        mtm      = fs_traffic_mtm_milli(comm->topo, &request->outcome.traffic);
-        question = fs_tuner_next(
-            &comm->tuner,
-            fs_tuner_class(request->outcome.traffic.inter_bytes, mtm),
-            request->outcome.bound);
+    if (!is_tuned(comm) || outcome->choice.alg == FS_ALG_NATIVE) {
+        return;
     }
-    if (question.turn != FS_TUNER_OURS) {
-        request->outcome.choice.alg    = FS_ALG_NATIVE;
-        request->outcome.choice.reason = reasons[question.turn];
+    if (word->flags & FS_FLAG_NO_NATIVE) {
+        call.estimate[FS_CANDIDATE_NATIVE] = 0;
     }
-    comm->stats.tuner_probes += question.turn == FS_TUNER_PROBE;
-    request->outcome.question = question;
+    outcome->question   = fs_tuner_next(&comm->tuner, &call);
+    outcome->choice.alg = algs[outcome->question.candidate];
+    outcome->choice.reason =
+        reasons[outcome->question.reason][is_coarse(outcome)];
+    comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
+}
+
+/* Has there been a plan for this? */
+static void find_plan(fs_request_t *request)
+{
+    fs_comm_t          *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
+
+    if (outcome->choice.alg == FS_ALG_NATIVE) {
+        return;
+    }
+    request->key =
+        fs_digest_add(request->counts_key,
+                      (uint64_t)outcome->choice.alg << 1 | is_coarse(outcome));
+    request->plan             = fs_plan_cache_find(&comm->cache, request->key);
+    request->outcome.recalled = request->plan != NULL;
+    comm->stats.cache_hits += request->outcome.recalled;
+}
+
+/* What a call took that the tuner knows: with the summary, which the native
+ * algorithm can do without in the long run. 0: nobody knows. */
+static uint64_t time_of(const fs_tuner_question_t *question,
+                        const fs_vote_t           *word)
+{
+    uint64_t ns = word->max_ns;
+
+    return ns == 0 || question->candidate == FS_CANDIDATE_NATIVE ? ns
+           : fs_u64_add(ns, word->min_ns, &ns)                   ? ns
+                                                                 : UINT64_MAX;
 }
 
 /* Times of the last call. Plans made with another stage_cost are no use. */
@@ -131,9 +266,9 @@ static void hear(fs_comm_t *comm, const fs_vote_t *word)
 {
     fs_timed_run_t run = comm->last.run;
 
-    fs_tuner_update(&comm->tuner, &comm->last.question, word->max_ns,
-                    word->min_ns);
-    comm->stats.tuner_gone_back = comm->tuner.n_gone_back;
+    fs_tuner_update(&comm->tuner, &comm->last.question,
+                    time_of(&comm->last.question, word));
+    comm->stats.tuner_gone_back = comm->tuner.n_native;
     run.ns                      = word->max_ns;
     if (comm->params.calibrate &&
         fs_calibration_update(&comm->calibration, &run,
@@ -146,25 +281,22 @@ static void hear(fs_comm_t *comm, const fs_vote_t *word)
 
 static void decide(fs_request_t *request)
 {
-    fs_comm_t        *comm = request->comm;
-    const fs_vote_t  *word = fs_control_vote(comm->control);
-    fs_backoff_seen_t seen = {.missed     = word->flags & FS_FLAG_MISSED,
-                              .sent_bytes = request->call->counts->sent_bytes,
-                              .min_bytes  = comm->params.min_bytes};
+    fs_comm_t        *comm   = request->comm;
+    fs_plan_params_t  params = fs_params_plan(&comm->params);
+    const fs_vote_t  *word   = fs_control_vote(comm->control);
+    fs_backoff_seen_t seen   = {.missed     = word->flags & FS_FLAG_MISSED,
+                                .sent_bytes = request->call->counts->sent_bytes,
+                                .min_bytes  = params.min_bytes};
     uint32_t longest = is_auto(comm) && !comm->params.check ? comm->params.skip
                                                             : 0;
 
     hear(comm, word);
-    request->outcome.choice = recall_or_choose(request, word);
-    if (word->flags & FS_FLAG_DECLINE) {
-        request->outcome.choice =
-            fs_comm_leave("a rank's buffer is accessible only to the MPI");
-    }
-    if (!(word->flags & FS_FLAG_NO_NATIVE)) {
-        apply_tuner(request);
-    }
+    find_out(request, word);
+    apply_tuner(request);
+    find_plan(request);
     seen.to_host = request->outcome.choice.alg == FS_ALG_NATIVE &&
-                   request->outcome.question.turn != FS_TUNER_PROBE;
+                   (request->outcome.question.reason == FS_TUNER_NONE ||
+                    request->outcome.question.reason == FS_TUNER_FOUND);
     fs_backoff_note(&comm->backoff, longest, &seen);
 }
 
@@ -181,6 +313,7 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
          .recv_packed = fs_call_receives_packed(request->call),
     };
 
+    params.chunk *= is_coarse(&request->outcome) ? COARSE : 1;
     return fs_plan_create(request->outcome.choice.alg, comm->topo,
                           &request->outcome.traffic, &params, comm->rank,
                           &local, plan_p);

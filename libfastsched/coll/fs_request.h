@@ -39,7 +39,8 @@ struct fs_request {
     uint64_t               started_ns;  /* the program has */
     uint64_t               deadline_ns; /* of what ends an error; 0: none yet */
     uint64_t               flags;       /* of all ranks, in the summary */
-    uint64_t               key;         /* of counts and layouts */
+    uint64_t               counts_key;  /* of counts and layouts */
+    uint64_t               key;         /* of these and what serves them */
     fs_cached_plan_t      *plan; /* this is a user of it; NULL: none yet */
     fs_outcome_t           outcome;
 };

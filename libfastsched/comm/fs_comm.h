@@ -8,6 +8,7 @@
 #include "comm/fs_control.h"
 #include "engine/fs_exec.h"
 #include "policy/fs_tuner.h"
+#include "policy/fs_tuning.h"
 #include "policy/fs_plan_cache.h"
 #include "policy/fs_backoff.h"
 #include "net/fs_shm.h"
@@ -25,6 +26,7 @@ typedef struct fs_outcome {
     fs_choice_t         choice;
     fs_traffic_t        traffic;
     uint64_t            bound; /* fs_traffic_lower_bound() */
+    fs_tuner_call_t     tuned; /* what the tuner has to know of it */
     fs_tuner_question_t question;
     fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
     uint32_t            n_stages;
@@ -76,6 +78,14 @@ struct fs_comm {
 /* Kinds of device memory that messages of this communicator may be in, as the
  * network and parameter accel_direct allow: bits 1 << fs_mem_kind_t. Local. */
 unsigned fs_comm_mem_kinds(const fs_comm_t *comm);
+
+/* The tuner of a new communicator gets what rank 0 knows of such calls by parameter
+ * tuning. Collective, with a network. FS_OK; FS_ERR_NOMEM, FS_ERR_NATIVE on all
+ * ranks. */
+fs_status_t fs_comm_get_tuning(fs_comm_t *comm);
+
+/* Add what its tuner has found. FS_OK, or as fs_tuning_add(). */
+fs_status_t fs_comm_put_tuning(const fs_comm_t *comm, fs_tuning_t *learned);
 
 /* To the native algorithm, and why. */
 fs_choice_t fs_comm_leave(const char *reason);

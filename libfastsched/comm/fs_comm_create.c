@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0x66730003 }; /* layout of what ranks tell each other */
+enum { MAGIC = 0x66730004 }; /* layout of what ranks tell each other */
 
 typedef struct card {
     uint32_t magic;
@@ -543,6 +543,24 @@ void fs_comm_write_trace(fs_comm_t *comm)
     }
 }
 
+/* The same on all ranks, so is what follows. */
+static bool wants_tuning(const fs_comm_t *comm)
+{
+    return comm->exec != NULL && comm->params.tuning[0] != '\0' &&
+           comm->params.tuner;
+}
+
+static fs_status_t get_tuning(creation_t *c)
+{
+    fs_status_t status = fs_comm_get_tuning(c->comm);
+
+    return status == FS_OK ? FS_OK
+                           : explain(c, status,
+                                     "what parameter tuning says "
+                                     "could not be told to all ranks",
+                                     0, 0);
+}
+
 /* All ranks can. */
 static fs_status_t create(creation_t *c, const fs_params_t *params)
 {
@@ -557,6 +575,9 @@ static fs_status_t create(creation_t *c, const fs_params_t *params)
         params->algorithm != FS_ALGORITHM_OFF) {
         status = choose_nics(c);
         status = status == FS_OK ? find_network(c) : status;
+    }
+    if (status == FS_OK && wants_tuning(comm)) {
+        status = get_tuning(c);
     }
     if (status == FS_OK && comm->exec != NULL && params->trace[0] != '\0') {
         start_trace(c);

@@ -18,7 +18,7 @@
 /* A word and what it stands for. */
 typedef struct word {
     const char *text;
-    uint32_t    value;
+    uint64_t    value;
 } word_t;
 
 typedef enum type { WORD, NUMBER, BYTES, MILLI, RATE, TEXT } type_t;
@@ -29,7 +29,8 @@ typedef struct row {
     size_t          offset; /* in fs_params_t; size follows from type */
     uint64_t        min;
     uint64_t        max;
-    const word_t   *words; /* of a WORD, NULL at the end */
+    const word_t   *words; /* of a WORD, NULL at the end; of others: what may
+                              stand there besides, or NULL */
     bool            all_equal;
 } row_t;
 
@@ -136,25 +137,26 @@ static const row_t rows[] = {
      86400,
      NULL,
      true},
-    {{"min_bytes", "64k", "0 to 1g",
+    {{"min_bytes", "auto", "auto, or 0 to 1g",
       "Calls with fewer bytes between servers, averaged over the ranks, go to "
-      "the MPI's own algorithm",
+      "the MPI's own algorithm; auto: the tuner decides, 64k without it",
       FS_PARAM_TUNER},
      BYTES,
      AT(min_bytes),
      0,
      GIB,
-     NULL,
+     WORDS({"auto", FS_MIN_BYTES_AUTO}, ),
      true},
-    {{"mtm_threshold", "2.2", "1 to 1000, up to three decimals",
+    {{"mtm_threshold", "auto", "auto, or 1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "
-      "call counts as skewed (SABRE) and runs staged",
+      "call counts as skewed (SABRE) and runs staged; auto: the tuner "
+      "decides, 2.2 without it",
       FS_PARAM_TUNER},
      MILLI,
      AT(mtm_threshold),
      1000,
      1000000,
-     NULL,
+     WORDS({"auto", FS_MTM_THRESHOLD_AUTO}, ),
      true},
     {{"lanes", "0", "0 to 4096",
       "Ranks of a server that talk to other servers; 0: one for each NIC that "
@@ -259,14 +261,24 @@ static const row_t rows[] = {
      NULL,
      true},
     {{"tuner", "1", "0 or 1",
-      "1: periodically time the MPI's own algorithm; a class of calls (size "
-      "and "
-      "skew) is switched to it after two wins; for algorithm auto",
+      "1: the first calls of a class (size and skew) try what may serve it, "
+      "the MPI's own algorithm among them, and the fastest serves the "
+      "others; for algorithm auto",
       FS_PARAM_TUNER},
      NUMBER,
      AT(tuner),
      0,
      1,
+     NULL,
+     true},
+    {{"tuning", "", "a file, or empty",
+      "File with what the tuner has found: read at the start, what is new is "
+      "added at the end; empty: none",
+      FS_PARAM_TUNER},
+     TEXT,
+     AT(tuning),
+     0,
+     FS_TUNING_MAX - 1,
      NULL,
      true},
     {{"skip", "64", "0 to 4096",
@@ -310,9 +322,12 @@ static bool read_word(const char *text, const word_t *words, uint64_t *value_p)
 
 static bool read_value(const row_t *row, const char *text, uint64_t *value_p)
 {
+    if (row->words != NULL && read_word(text, row->words, value_p)) {
+        return true;
+    }
     switch (row->type) {
     case WORD:
-        return read_word(text, row->words, value_p);
+        return false;
     case NUMBER:
         return fs_value_number(text, value_p) && *value_p >= row->min &&
                *value_p <= row->max;
@@ -491,12 +506,21 @@ static void write_text(const char *value, char text[FS_PARAM_TEXT_MAX])
              (unsigned long long)digest);
 }
 
-static const char *find_word(const word_t *words, uint32_t value)
+/* NULL: there is none. */
+static const char *find_word(const word_t *words, uint64_t value)
 {
-    while (words->value != value) {
+    while (words != NULL && words->text != NULL && words->value != value) {
         ++words;
     }
-    return words->text;
+    return words != NULL ? words->text : NULL;
+}
+
+/* Of a number. */
+static uint64_t load(const row_t *row, const void *field)
+{
+    return size_of(row) == sizeof(uint32_t)   ? *(const uint32_t *)field
+           : size_of(row) == sizeof(uint64_t) ? *(const uint64_t *)field
+                                              : 0;
 }
 
 void fs_params_text(const fs_params_t *params, size_t k,
@@ -504,15 +528,19 @@ void fs_params_text(const fs_params_t *params, size_t k,
 {
     const row_t *row   = &rows[k];
     const void  *field = (const char *)params + row->offset;
+    const char  *word  = find_word(row->words, load(row, field));
 
     text[0] = '\0';
     if (!row->all_equal) {
         return;
     }
+    if (word != NULL) {
+        write_text(word, text);
+        return;
+    }
     switch (row->type) {
     case WORD:
-        write_text(find_word(row->words, *(const uint32_t *)field), text);
-        break;
+        break; /* all its values have one */
     case NUMBER:
         snprintf(text, FS_PARAM_TEXT_MAX, "%u", *(const uint32_t *)field);
         break;
@@ -551,11 +579,14 @@ fs_plan_params_t fs_params_plan(const fs_params_t *params)
         .force_algorithm     = !is_auto,
         .balance             = FS_BALANCE_MINMOVE,
         .decompose           = (fs_decompose_t)params->decompose,
-        .mtm_threshold_milli = params->mtm_threshold,
-        .min_bytes           = params->min_bytes,
-        .chunk               = params->chunk,
-        .window              = params->window,
-        .staging_limit       = params->staging_limit,
-        .stage_cost          = params->stage_cost,
+        .mtm_threshold_milli = params->mtm_threshold == FS_MTM_THRESHOLD_AUTO
+                                   ? FS_MTM_THRESHOLD_USUAL
+                                   : params->mtm_threshold,
+        .min_bytes = params->min_bytes == FS_MIN_BYTES_AUTO ? FS_MIN_BYTES_USUAL
+                                                            : params->min_bytes,
+        .chunk     = params->chunk,
+        .window    = params->window,
+        .staging_limit = params->staging_limit,
+        .stage_cost    = params->stage_cost,
     };
 }

@@ -19,6 +19,8 @@ static const struct {
     {"bench", "how long planning takes", fs_cmd_bench},
     {"trace", "what the ranks of a job did, and what it waited for",
      fs_cmd_trace},
+    {"tuning", "what the tuner has found, from the file of parameter tuning",
+     fs_cmd_tuning},
     {"topo", "this server, its NICs and GPUs, and lanes for them", fs_cmd_topo},
 };
 

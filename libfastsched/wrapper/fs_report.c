@@ -96,7 +96,7 @@ static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
     fs_strbuf_add(
         &line,
         ", %llu plans kept from earlier calls, %llu calls without a summary; "
-        "tuner: %llu probes, %llu classes back to the native algorithm; stage "
+        "tuner: %llu probes, %llu classes left to the native algorithm; stage "
         "cost %llu "
         "bytes; least/mean/most of %u ranks: ",
         ull(s->cache_hits), ull(s->skipped), ull(s->tuner_probes),
@@ -125,7 +125,7 @@ void fs_report_stats(const fs_wrapper_comm_t *comm, bool together)
     say_stats(comm, &mine, 1);
 }
 
-/* It decides the same on every rank. */
+/* It finds the same on every rank. */
 void fs_report_tuner(const fs_wrapper_comm_t *comm)
 {
     char verdict[256], text[512];
