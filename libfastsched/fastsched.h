@@ -339,13 +339,21 @@ fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,
 
 /* ---- plan: the program of one rank ---- */
 
-typedef enum fs_op_kind {
-    FS_OP_COPY,  /**< src to dst, on this rank */
-    FS_OP_SEND,  /**< src to a peer */
-    FS_OP_RECV,  /**< from a peer to dst */
-    FS_OP_REDUCE /**< dst becomes src op dst, on this rank: src is the left
-                      operand, as "in" of MPI_Reduce_local() */
-} fs_op_kind_t;
+/** Operations of a program. */
+#define FS_OP_MAP(X)                                            \
+    /* src to dst, on this rank */                              \
+    X(FS_OP_COPY, copy)                                         \
+    /* src to a peer */                                         \
+    X(FS_OP_SEND, send)                                         \
+    /* from a peer to dst */                                    \
+    X(FS_OP_RECV, recv)                                         \
+    /* dst becomes src op dst, on this rank: src is the left */ \
+    /* operand, as "in" of MPI_Reduce_local() */                \
+    X(FS_OP_REDUCE, reduce)
+
+typedef enum fs_op_kind { FS_OP_MAP(FS_LIST_VALUE) } fs_op_kind_t;
+
+enum { FS_N_OP_KINDS = FS_OP_MAP(FS_LIST_ONE) };
 
 #define FS_BUFFER_MAP(X)                                        \
     /* the user's send buffer: offset in the block of a peer */ \

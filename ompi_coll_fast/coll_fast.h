@@ -73,8 +73,11 @@ typedef struct mca_coll_fast_component_t {
 
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
+/* What we serve: mca_coll_fast_alltoallv() and so on. */
+#define FAST_SERVED(DO) DO(alltoallv)
+
 /* What served a communicator before us, and what we need of it. */
-#define FAST_NATIVE(DO) DO(allgather) DO(allreduce) DO(alltoallv)
+#define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
 
 #define FAST_NATIVE_FIELD(name)              \
     mca_coll_base_module_##name##_fn_t name; \
@@ -100,9 +103,6 @@ OBJ_CLASS_DECLARATION(mca_coll_fast_module_t);
 int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority);
 void mca_coll_fast_free_spare(void);
-
-/* coll_fast_component.c */
-bool mca_coll_fast_is_wanted(void);
 
 /* coll_fast_word.c: do all ranks come to our alltoallv? */
 void mca_coll_fast_leave_word(void);

@@ -189,7 +189,7 @@ static void settle_priority(void)
     }
 }
 
-bool mca_coll_fast_is_wanted(void)
+static bool is_wanted(void)
 {
     return mca_coll_fast_component.priority >= 0;
 }
@@ -301,10 +301,10 @@ static int fast_open(void)
     parse_params();
     rc = mca_coll_fast_add_helpers();
     settle_priority();
-    if (mca_coll_fast_is_wanted() && !is_our_open_mpi()) {
+    if (is_wanted() && !is_our_open_mpi()) {
         c->priority = -1;
     }
-    if (mca_coll_fast_is_wanted()) {
+    if (is_wanted()) {
         check_params();
         mca_coll_fast_leave_word();
     }
@@ -315,7 +315,7 @@ static int fast_close(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
 
-    if (mca_coll_fast_is_wanted()) {
+    if (is_wanted()) {
         fs_wrapper_summary(&c->wrapper);
     }
     mca_coll_fast_close_network();

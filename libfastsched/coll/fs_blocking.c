@@ -64,7 +64,9 @@ static fs_status_t serve(fs_request_t *request)
     return fs_request_wait(request);
 }
 
-fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
+fs_status_t fs_comm_collective(fs_comm_t             *comm,
+                               const fs_collective_t *collective,
+                               const fs_call_t *call, bool *ran)
 {
     fs_request_t request;
     fs_status_t  status;
@@ -74,7 +76,7 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
         return FS_ERR_TRANSPORT;
     }
     ++comm->stats.calls;
-    fs_request_init(&request, comm, &fs_alltoallv, call);
+    fs_request_init(&request, comm, collective, call);
     if (comm->trace != NULL) {
         fs_trace_begin(comm->trace, comm->stats.calls);
     }
@@ -91,6 +93,11 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
     return status;
 }
 
+fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
+{
+    return fs_comm_collective(comm, &fs_alltoallv, call, ran);
+}
+
 /* How long did it take the slowest rank? */
 static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
 {
@@ -101,7 +108,7 @@ static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
     if (comm->control == NULL) {
         return FS_OK;
     }
-    fs_request_init(&request, comm, &fs_alltoallv, NULL);
+    fs_request_init(&request, comm, NULL, NULL);
     request.outcome = comm->outcome;
     fs_request_post(&request, FS_STEP_REPORT);
     status        = fs_request_wait(&request);

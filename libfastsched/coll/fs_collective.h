@@ -16,4 +16,9 @@ typedef struct fs_collective {
 
 extern const fs_collective_t fs_alltoallv;
 
+/* One blocking operation; else as fs_comm_alltoallv(). */
+fs_status_t fs_comm_collective(fs_comm_t             *comm,
+                               const fs_collective_t *collective,
+                               const fs_call_t *call, bool *ran);
+
 #endif

@@ -17,6 +17,7 @@
 
 #include "base/fs_arith.h"
 #include "base/fs_clock.h"
+#include "coll/fs_request_watch.h"
 #include "comm/fs_params.h"
 #include "sched/model/fs_topo.h"
 

@@ -23,7 +23,6 @@
 #define FS_WATCHDOG_H
 
 #include "base/fs_arith.h"
-#include "coll/fs_collective.h"
 
 /* In the time that is too long. */
 enum {
@@ -78,20 +77,5 @@ fs_watchdog_look(fs_watchdog_t *dog, uint64_t events, uint64_t now_ns)
     }
     return FS_WATCHDOG_FINE;
 }
-
-/* ---- the watch over a request ---- */
-
-/* A step begins. */
-void fs_request_watch_start(fs_request_t *request);
-
-/* To be called now and then during the step, under the net's lock.
- * FS_INPROGRESS; FS_ERR_STALLED: the wait is over. A program is given up and
- * ends by itself. */
-fs_status_t fs_request_watch(fs_request_t *request);
-
-/* One line about an error of a call, before its plan goes: where it happened,
- * and what this rank was waiting for. */
-void fs_request_explain(const fs_request_t *request, fs_status_t status,
-                        const char *where, char *text, size_t text_len);
 
 #endif

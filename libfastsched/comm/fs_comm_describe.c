@@ -4,6 +4,7 @@
 
 #include "base/fs_strbuf.h"
 #include "sched/model/fs_topo.h"
+#include "sched/plan/fs_plan.h"
 
 static void say_traffic(fs_strbuf_t *line, const fs_comm_t *comm)
 {
@@ -61,7 +62,7 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
     if (comm->outcome.summarised) {
         say_traffic(&line, comm);
     }
-    if (comm->outcome.choice.alg == FS_ALG_STAGED) {
+    if (fs_plan_has_schedule(comm->outcome.choice.alg)) {
         say_schedule(&line, comm);
     }
     if (comm->outcome.choice.alg != FS_ALG_NATIVE && comm->outcome.recalled) {

@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parameters: one table, read by every wrapper, by the help texts and by
- * the parser. A value that is not exactly what is allowed is refused with a
- * line that says so; nothing is rounded, clipped or cut off.
+ * the parser (fs_params_set.c), and compared among ranks (fs_params_compare.c).
  */
 #include "comm/fs_params.h"
 
-#include "base/fs_arith.h"
-#include "base/fs_digest.h"
-#include "base/fs_value.h"
-#include "sched/plan/fs_plan.h"
+#include "comm/fs_params_row.h"
 #include "sched/model/fs_nic_map.h"
 
-#include <stdio.h>
 #include <string.h>
-
-/* A word and what it stands for. */
-typedef struct word {
-    const char *text;
-    uint64_t    value;
-} word_t;
-
-typedef enum type { WORD, NUMBER, BYTES, MILLI, RATE, TEXT } type_t;
-
-typedef struct row {
-    fs_param_info_t info;
-    type_t          type;
-    size_t          offset; /* in fs_params_t; size follows from type */
-    uint64_t        min;
-    uint64_t        max;
-    const word_t   *words; /* of a WORD, NULL at the end; of others: what may
-                              stand there besides, or NULL */
-    bool            all_equal;
-} row_t;
 
 #define KIB        UINT64_C(1024)
 #define GIB        (KIB * KIB * KIB)
@@ -42,23 +18,24 @@ typedef struct row {
 #define WORD_ROW(_value, _word, _text)  {#_word, _value},
 #define WORD_NAME(_value, _word, _text) ", " #_word
 #define WORD_HELP(_value, _word, _text) "; " #_word ": " _text
-#define WORDS(...)                      ((const word_t[]){__VA_ARGS__{NULL, 0}})
+
+#define WORDS(...) ((const fs_param_word_t[]){__VA_ARGS__{NULL, 0}})
 
 /* The row of a parameter whose values are a list. */
-#define CHOICE(_name, _default, _list, _help, _level, _all_equal)        \
-    {                                                                    \
-        {#_name, _default, &_list(WORD_NAME)[2], _help _list(WORD_HELP), \
-         _level},                                                        \
-            WORD, AT(_name), 0, 0, WORDS(_list(WORD_ROW)), _all_equal    \
+#define CHOICE(_name, _default, _list, _help, _level, _all_equal)              \
+    {                                                                          \
+        {#_name, _default, &_list(WORD_NAME)[2], _help _list(WORD_HELP),       \
+         _level},                                                              \
+            FS_VALUE_WORD, AT(_name), 0, 0, WORDS(_list(WORD_ROW)), _all_equal \
     }
 
-static const row_t rows[] = {
+static const fs_param_row_t rows[] = {
     {{"algorithm", "auto", "auto" FS_ALG_MAP(WORD_NAME) ", off",
       "What serves MPI_Alltoallv whenever bytes cross servers" FS_ALG_MAP(
           WORD_HELP) "; auto: by size and skew; off: the MPI's own "
                      "algorithm",
       FS_PARAM_USER},
-     WORD,
+     FS_VALUE_WORD,
      AT(algorithm),
      0,
      0,
@@ -69,7 +46,7 @@ static const row_t rows[] = {
       "1: a line per call on rank 0, with the slowest rank's time, and a "
       "summary at the end",
       FS_PARAM_USER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(verbose),
      0,
      1,
@@ -79,7 +56,7 @@ static const row_t rows[] = {
       "1: counters when a communicator is freed: least, mean and most of all "
       "ranks",
       FS_PARAM_USER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(stats),
      0,
      1,
@@ -89,7 +66,7 @@ static const row_t rows[] = {
       "Directory for a trace of each rank, for Perfetto and for \"fastsched "
       "trace\"; empty: no trace",
       FS_PARAM_USER},
-     TEXT,
+     FS_VALUE_TEXT,
      AT(trace),
      0,
      FS_TRACE_MAX - 1,
@@ -99,7 +76,7 @@ static const row_t rows[] = {
       "1: compare every send count with its receive count before moving data, "
       "and name the pair that disagrees (P x P counts on the network: slow)",
       FS_PARAM_USER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(check),
      0,
      1,
@@ -110,7 +87,7 @@ static const row_t rows[] = {
       "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
       "the MPI",
       FS_PARAM_USER},
-     TEXT,
+     FS_VALUE_TEXT,
      AT(servers),
      0,
      FS_SERVERS_MAX - 1,
@@ -120,7 +97,7 @@ static const row_t rows[] = {
       "Rate of one NIC, for the lower bound in verbose lines (it assumes a NIC "
       "for each lane); 0: unknown",
       FS_PARAM_USER},
-     RATE,
+     FS_VALUE_RATE,
      AT(rate),
      0,
      UINT64_MAX,
@@ -131,7 +108,7 @@ static const row_t rows[] = {
       "more; "
       "before all ranks have entered it that is only a warning; 0: never",
       FS_PARAM_USER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(watchdog),
      0,
      86400,
@@ -141,7 +118,7 @@ static const row_t rows[] = {
       "Calls with fewer bytes between servers, averaged over the ranks, go to "
       "the MPI's own algorithm; auto: the tuner decides, 64k without it",
       FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(min_bytes),
      0,
      GIB,
@@ -152,7 +129,7 @@ static const row_t rows[] = {
       "call counts as skewed (SABRE) and runs staged; auto: the tuner "
       "decides, 2.2 without it",
       FS_PARAM_TUNER},
-     MILLI,
+     FS_VALUE_MILLI,
      AT(mtm_threshold),
      1000,
      1000000,
@@ -162,7 +139,7 @@ static const row_t rows[] = {
       "Ranks of a server that talk to other servers; 0: one for each NIC that "
       "they use, all of them if their NICs are unknown",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(lanes),
      0,
      4096,
@@ -173,7 +150,7 @@ static const row_t rows[] = {
       "hwloc "
       "sees (with parameter servers: unknown)",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(nics),
      0,
      FS_MAX_NICS,
@@ -181,7 +158,7 @@ static const row_t rows[] = {
      true},
     {{"chunk", "64k", "4k to 64m",
       "Bytes of one message between servers, at most", FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(chunk),
      4 * KIB,
      64 * KIB *KIB,
@@ -189,7 +166,7 @@ static const row_t rows[] = {
      true},
     {{"window", "8", "1 to 64",
       "Messages a rank asks one sender for ahead of time", FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(window),
      1,
      64,
@@ -197,7 +174,7 @@ static const row_t rows[] = {
      true},
     {{"staging_limit", "64m", "64k to 16g, and 12 chunks at least",
       "Bytes of staging memory per rank, at most", FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(staging_limit),
      64 * KIB,
      16 * GIB,
@@ -209,7 +186,7 @@ static const row_t rows[] = {
       "Send buffer of our own TCP connections: about twice the "
       "bandwidth-delay product; more delays the next stage",
       FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(tcp_sndbuf),
      4 * KIB,
      64 * KIB *KIB,
@@ -219,7 +196,7 @@ static const row_t rows[] = {
       "1: buffers in the memory of an accelerator are recognized, if the "
       "program has loaded CUDA's or HIP's driver",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(accel),
      0,
      1,
@@ -234,7 +211,7 @@ static const row_t rows[] = {
       "1: where the network does not, or the MPI cannot, bytes go through "
       "memory of the host; 0: that is an error",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(accel_fallback),
      0,
      1,
@@ -244,7 +221,7 @@ static const row_t rows[] = {
       "Start-up cost of a message between servers, as the bytes a NIC could "
       "send meanwhile; decides between schedules and algorithms",
       FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(stage_cost),
      0,
      GIB,
@@ -254,7 +231,7 @@ static const row_t rows[] = {
       "1: stage_cost is a first guess, measured in the first calls of a "
       "communicator that has calls of few and of many bytes",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(calibrate),
      0,
      1,
@@ -265,7 +242,7 @@ static const row_t rows[] = {
       "the MPI's own algorithm among them, and the fastest serves the "
       "others; for algorithm auto",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(tuner),
      0,
      1,
@@ -275,7 +252,7 @@ static const row_t rows[] = {
       "File with what the tuner has found: read at the start, what is new is "
       "added at the end; empty: none",
       FS_PARAM_TUNER},
-     TEXT,
+     FS_VALUE_TEXT,
      AT(tuning),
      0,
      FS_TUNING_MAX - 1,
@@ -287,7 +264,7 @@ static const row_t rows[] = {
       "when those before them did (a large call among them goes there, too); "
       "for algorithm auto; 0: ask at every call",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(skip),
      0,
      4096,
@@ -297,7 +274,7 @@ static const row_t rows[] = {
       "Bytes of plans that a rank keeps for calls with the same counts, per "
       "communicator, at most",
       FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(plan_cache),
      0,
      16 * GIB,
@@ -309,96 +286,14 @@ static const row_t rows[] = {
 
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* ---- reading values ---- */
-
-static bool read_word(const char *text, const word_t *words, uint64_t *value_p)
+const fs_param_row_t *fs_params_row(size_t k)
 {
-    while (words->text != NULL && strcmp(text, words->text) != 0) {
-        ++words;
-    }
-    *value_p = words->value;
-    return words->text != NULL;
-}
-
-static bool read_value(const row_t *row, const char *text, uint64_t *value_p)
-{
-    if (row->words != NULL && read_word(text, row->words, value_p)) {
-        return true;
-    }
-    switch (row->type) {
-    case WORD:
-        return false;
-    case NUMBER:
-        return fs_value_number(text, value_p) && *value_p >= row->min &&
-               *value_p <= row->max;
-    case BYTES:
-        return fs_value_bytes(text, value_p) && *value_p >= row->min &&
-               *value_p <= row->max;
-    case MILLI:
-        return fs_value_milli(text, value_p) && *value_p >= row->min &&
-               *value_p <= row->max;
-    case RATE:
-        return fs_value_rate(text, value_p);
-    case TEXT:
-        return strlen(text) <= row->max;
-    }
-    return false;
-}
-
-/* ---- storing them ---- */
-
-static void store(fs_params_t *params, const row_t *row, const char *text,
-                  uint64_t value)
-{
-    void *field = (char *)params + row->offset;
-
-    switch (row->type) {
-    case WORD:
-    case NUMBER:
-    case MILLI:
-        *(uint32_t *)field = (uint32_t)value;
-        break;
-    case BYTES:
-    case RATE:
-        *(uint64_t *)field = value;
-        break;
-    case TEXT:
-        memset(field, 0, row->max + 1);
-        memcpy(field, text, strlen(text));
-        break;
-    }
-}
-
-static size_t size_of(const row_t *row)
-{
-    switch (row->type) {
-    case WORD:
-    case NUMBER:
-    case MILLI:
-        return sizeof(uint32_t);
-    case BYTES:
-    case RATE:
-        return sizeof(uint64_t);
-    case TEXT:
-        return row->max + 1;
-    }
-    return 0;
+    return k < N_ROWS ? &rows[k] : NULL;
 }
 
 const fs_param_info_t *fs_params_info(size_t k)
 {
     return k < N_ROWS ? &rows[k].info : NULL;
-}
-
-void fs_params_init(fs_params_t *params)
-{
-    uint64_t value = 0;
-
-    memset(params, 0, sizeof(*params));
-    for (size_t k = 0; k < N_ROWS; ++k) {
-        read_value(&rows[k], rows[k].info.default_value, &value);
-        store(params, &rows[k], rows[k].info.default_value, value);
-    }
 }
 
 /* Names that were: they go on to work. */
@@ -414,160 +309,6 @@ const char *fs_params_alias(size_t k)
         }
     }
     return NULL;
-}
-
-static bool is_named(size_t k, const char *name)
-{
-    const char *alias = fs_params_alias(k);
-
-    return strcmp(rows[k].info.name, name) == 0 ||
-           (alias != NULL && strcmp(alias, name) == 0);
-}
-
-fs_status_t fs_params_set(fs_params_t *params, const char *name,
-                          const char *value, char *why, size_t why_len)
-{
-    uint64_t number = 0;
-
-    for (size_t k = 0; k < N_ROWS; ++k) {
-        if (!is_named(k, name)) {
-            continue;
-        }
-        if (!read_value(&rows[k], value, &number)) {
-            snprintf(why, why_len, "%s is \"%s\"; allowed: %s", name, value,
-                     rows[k].info.allowed);
-            return FS_ERR_INVAL;
-        }
-        store(params, &rows[k], value, number);
-        return FS_OK;
-    }
-    snprintf(why, why_len, "there is no parameter \"%s\"", name);
-    return FS_ERR_INVAL;
-}
-
-fs_status_t fs_params_check(const fs_params_t *params, char *why,
-                            size_t why_len)
-{
-    enum { CHUNKS = FS_STAGING_RINGS * FS_STAGING_MIN_SLOTS };
-
-    if (params->staging_limit / params->chunk < CHUNKS) {
-        snprintf(why, why_len,
-                 "staging_limit is %llu and chunk is %llu bytes; allowed: "
-                 "staging_limit of %d chunks at least",
-                 (unsigned long long)params->staging_limit,
-                 (unsigned long long)params->chunk, CHUNKS);
-        return FS_ERR_INVAL;
-    }
-    return FS_OK;
-}
-
-uint64_t fs_params_digest(const fs_params_t *params)
-{
-    uint64_t digest = N_ROWS;
-
-    for (size_t k = 0; k < N_ROWS; ++k) {
-        const unsigned char *field = (const unsigned char *)params +
-                                     rows[k].offset;
-
-        for (size_t b = 0; rows[k].all_equal && b < size_of(&rows[k]); ++b) {
-            digest = fs_digest_add(digest, field[b]);
-        }
-    }
-    return digest;
-}
-
-/* 1048576 is "1m". */
-static void write_bytes(uint64_t value, char text[FS_PARAM_TEXT_MAX])
-{
-    static const char *const units[] = {"", "k", "m", "g"};
-    size_t                   k       = 0;
-
-    for (; k < 3 && value != 0 && value % KIB == 0; ++k) {
-        value /= KIB;
-    }
-    snprintf(text, FS_PARAM_TEXT_MAX, "%llu%s", (unsigned long long)value,
-             units[k]);
-}
-
-static void write_text(const char *value, char text[FS_PARAM_TEXT_MAX])
-{
-    enum { SHOWN = 32 };
-    uint64_t digest = 0;
-    size_t   len    = strlen(value);
-
-    if (len < FS_PARAM_TEXT_MAX) {
-        memcpy(text, value, len + 1);
-        return;
-    }
-    for (size_t b = 0; b < len; ++b) {
-        digest = fs_digest_add(digest, (unsigned char)value[b]);
-    }
-    snprintf(text, FS_PARAM_TEXT_MAX, "%.*s...%016llx", SHOWN, value,
-             (unsigned long long)digest);
-}
-
-/* NULL: there is none. */
-static const char *find_word(const word_t *words, uint64_t value)
-{
-    while (words != NULL && words->text != NULL && words->value != value) {
-        ++words;
-    }
-    return words != NULL ? words->text : NULL;
-}
-
-/* Of a number. */
-static uint64_t load(const row_t *row, const void *field)
-{
-    return size_of(row) == sizeof(uint32_t)   ? *(const uint32_t *)field
-           : size_of(row) == sizeof(uint64_t) ? *(const uint64_t *)field
-                                              : 0;
-}
-
-void fs_params_text(const fs_params_t *params, size_t k,
-                    char text[FS_PARAM_TEXT_MAX])
-{
-    const row_t *row   = &rows[k];
-    const void  *field = (const char *)params + row->offset;
-    const char  *word  = find_word(row->words, load(row, field));
-
-    text[0] = '\0';
-    if (!row->all_equal) {
-        return;
-    }
-    if (word != NULL) {
-        write_text(word, text);
-        return;
-    }
-    switch (row->type) {
-    case WORD:
-        break; /* all its values have one */
-    case NUMBER:
-        snprintf(text, FS_PARAM_TEXT_MAX, "%u", *(const uint32_t *)field);
-        break;
-    case MILLI:
-        snprintf(text, FS_PARAM_TEXT_MAX, "%u.%03u",
-                 *(const uint32_t *)field / 1000,
-                 *(const uint32_t *)field % 1000);
-        break;
-    case BYTES:
-        write_bytes(*(const uint64_t *)field, text);
-        break;
-    case RATE:
-        snprintf(text, FS_PARAM_TEXT_MAX, "%llubit",
-                 (unsigned long long)*(const uint64_t *)field);
-        break;
-    case TEXT:
-        write_text(field, text);
-        break;
-    }
-}
-
-void fs_params_explain(const char *name, const char *value_a, uint32_t rank_a,
-                       const char *value_b, uint32_t rank_b, char *why,
-                       size_t why_len)
-{
-    snprintf(why, why_len, "%s is \"%s\" on rank %u and \"%s\" on rank %u",
-             name, value_a, rank_a, value_b, rank_b);
 }
 
 fs_plan_params_t fs_params_plan(const fs_params_t *params)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two files about UCX share. */
+/* What the files about UCX share. */
 #ifndef FS_UCX_H
 #define FS_UCX_H
 
@@ -32,6 +32,34 @@ typedef struct ucx_context {
     size_t         address_len;
     ucp_tag_t      early; /* of a message of ours that nobody waits for yet */
 } ucx_context_t;
+
+/* What the wire is told besides what UCX's environment says. */
+typedef struct ucx_wire {
+    uint64_t    tcp_sndbuf;
+    const char *net_device;
+} ucx_wire_t;
+
+/* Where an error is described. */
+typedef struct ucx_reason {
+    char  *text;
+    size_t len;
+} ucx_reason_t;
+
+/* What UCX could use here. */
+fs_status_t fs_ucx_find_resources(fs_ucx_resources_t *found,
+                                  const ucx_reason_t *why);
+
+/* As UCX's environment and then we want it. wire: NULL for "local". To be closed
+ * even after an error. */
+fs_status_t fs_ucx_context_open(ucx_context_t            *c,
+                                const fs_ucx_resources_t *found,
+                                const ucx_wire_t         *wire,
+                                const ucx_reason_t       *why);
+void        fs_ucx_context_close(ucx_context_t *c);
+
+/* A call of UCX has failed: says so, FS_ERR_TRANSPORT. */
+fs_status_t fs_ucx_refuse(const ucx_reason_t *why, const char *call,
+                          ucs_status_t status);
 
 typedef struct ucx_group ucx_group_t;
 

@@ -24,7 +24,7 @@ static bool op_ok(const fs_op_t *op, const fs_plan_t *plan, uint32_t n_ranks,
     }
     return message ? op->peer < n_ranks && op->peer != rank &&
                          op->channel < FS_CH_LAST
-                   : op->kind == FS_OP_COPY || op->kind == FS_OP_REDUCE;
+                   : op->kind < FS_N_OP_KINDS;
 }
 
 static fs_sim_op_t compact(const fs_op_t *op, uint32_t rank)

@@ -287,7 +287,8 @@ static void find_planned(fs_trace_t *trace)
                                         .rank    = origin->rank};
     fs_schedule_t           *schedule;
 
-    if (fs_alg_staged_lane(&request, &schedule) == FS_OK) {
+    if (fs_plan_lane(&request, current(trace)->choice.alg, &schedule) ==
+        FS_OK) {
         add_planned(trace, schedule);
         fs_schedule_destroy(schedule);
     }
@@ -301,7 +302,7 @@ void fs_trace_end(fs_trace_t *trace, fs_status_t status)
         current(trace)->end    = trace->phase_begin;
         current(trace)->status = status;
     }
-    if (trace->decided && current(trace)->choice.alg == FS_ALG_STAGED) {
+    if (trace->decided) {
         find_planned(trace);
     }
     trace->in_call = trace->running = false;

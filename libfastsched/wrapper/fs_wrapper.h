@@ -211,7 +211,8 @@ void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
 
 /** How a collective of an MPI is described and done, ctx is one call of it. */
 typedef struct fs_wrapper_calls {
-    const char *name; /**< "MPI_Alltoallv" */
+    const char                 *name;       /**< "MPI_Alltoallv" */
+    const struct fs_collective *collective; /**< coll/fs_collective.h */
     /** Describe the call, with fs_counts_add() once for each rank. False: its
      *  arguments make no sense, and it is the MPI that complains. */
     bool (*describe)(void *ctx, fs_buffers_t *buffers);

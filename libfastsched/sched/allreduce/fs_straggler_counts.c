@@ -30,7 +30,7 @@
  * who becomes what, up to three numbers, which are tried in turn (settle()).
  *
  * Limit: nobody has proved that there always are such numbers. There are for
- * every n up to FS_STRAGGLER_MAX_RANKS (tests/unit/test_straggler.c).
+ * every n up to FS_STRAGGLER_MAX_RANKS (tests/unit/sched/test_straggler.c).
  */
 #include "sched/allreduce/fs_straggler_build.h"
 #include "sched/allreduce/fs_straggler_steady.h"

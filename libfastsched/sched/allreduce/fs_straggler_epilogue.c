@@ -11,7 +11,7 @@
  * seen in the end; if not, another try starts the search elsewhere.
  *
  * Limits: a heuristic. For even n it has always found the fewest rounds there
- * can be (tests/unit/test_straggler.c); it promises only to come to an end.
+ * can be (tests/unit/sched/test_straggler.c); it promises only to come to an end.
  */
 #include "sched/allreduce/fs_straggler_epilogue.h"
 #include "sched/model/fs_rng.h"

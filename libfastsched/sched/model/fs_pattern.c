@@ -8,7 +8,7 @@
  *
  * The order in which random numbers are drawn is part of the definition. Change
  * it, and every published number belongs to another matrix: the digests in
- * tests/unit/test_pattern.c are there to notice.
+ * tests/unit/sched/test_pattern.c are there to notice.
  *
  * Limits: dense matrices only, so memory is n_ranks^2 * 8 bytes; weights of
  * "zipf" below 2^-32 of the largest are zero. */

@@ -429,13 +429,13 @@ static void keep_node(const staged_t *st, uint32_t own, fs_schedule_t *schedule)
     schedule->n_transfers = n;
 }
 
-fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
-                               fs_schedule_t          **schedule_p)
+static fs_status_t lane(const fs_plan_request_t *request,
+                        fs_schedule_t          **schedule_p)
 {
     staged_t    st     = {.request = request,
                           .topo    = request->topo,
                           .server  = fs_topo_server(request->topo, request->rank)};
-    uint32_t    lane   = fs_topo_lane(request->topo, request->rank), own;
+    uint32_t    index  = fs_topo_lane(request->topo, request->rank), own;
     fs_status_t status = find_nodes(&st);
 
     if (status == FS_OK) {
@@ -443,8 +443,8 @@ fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
     }
     if (status == FS_OK) {
         own = fs_ports_first(&st.ports, st.server) +
-              (st.ports.width == 0 ? 0 : lane / st.ports.width);
-        keep_node(&st, lane == FS_NO_LANE ? UINT32_MAX : own, st.schedule);
+              (st.ports.width == 0 ? 0 : index / st.ports.width);
+        keep_node(&st, index == FS_NO_LANE ? UINT32_MAX : own, st.schedule);
         *schedule_p = st.schedule;
     }
     free(st.per_lane);
@@ -452,4 +452,5 @@ fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
     return status;
 }
 
-const fs_algorithm_t fs_alg_staged = {.build = build, .talks = talks};
+const fs_algorithm_t fs_alg_staged = {
+    .build = build, .talks = talks, .lane = lane};

@@ -120,7 +120,7 @@ static const char *op_problem(const fs_check_t      *check,
     uint32_t       rank    = node->rank;
     const char    *problem = NULL;
 
-    if (op->kind > FS_OP_REDUCE || op->unused != 0) {
+    if (op->kind >= FS_N_OP_KINDS || op->unused != 0) {
         return "is of no known kind";
     }
     if (op->kind == FS_OP_REDUCE && check->reduction == NULL) {

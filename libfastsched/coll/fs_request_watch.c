@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stall detection and diagnostics. */
-#include "coll/fs_watchdog.h"
+#include "coll/fs_request_watch.h"
 
 #include "base/fs_clock.h"
 #include "base/fs_strbuf.h"

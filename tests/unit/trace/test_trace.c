@@ -147,7 +147,7 @@ static void check_lane(const fs_test_case_t *tc, uint32_t rank)
     uint64_t                done[2] = {0, 0};
     fs_schedule_t          *schedule;
 
-    MUST(fs_alg_staged_lane(&request, &schedule) == FS_OK);
+    MUST(fs_plan_lane(&request, FS_ALG_STAGED, &schedule) == FS_OK);
     for (size_t k = 0; k < schedule->n_transfers; ++k) {
         const fs_transfer_t *t     = &schedule->transfers[k];
         bool                 sends = t->src == home;
