@@ -323,7 +323,7 @@ static unsigned next_rival(const fs_tuner_t *tuner,
     return next != FS_N_CANDIDATES ? next : again;
 }
 
-/* Not found if it is done: the class is settled then. */
+/* False: it is done, and the class is settled. */
 static bool explore(const fs_tuner_t    *tuner, fs_tuner_class_t *class,
                     fs_tuner_question_t *question)
 {

@@ -39,18 +39,18 @@ static fs_status_t read_all(FILE *file, char **text_p, size_t *len_p)
     char  *text = NULL;
     size_t len = 0, max = 0, n = 1;
 
-    while (n > 0) {
-        size_t room   = max - len;
-        char  *bigger = room > 0 ? text : realloc(text, max + max / 2 + BLOCK);
+    for (; n > 0; len += n) {
+        if (len == max) {
+            char *bigger = realloc(text, 2 * max + BLOCK);
 
-        if (bigger == NULL || len > MOST) {
-            free(text);
-            return bigger == NULL ? FS_ERR_NOMEM : FS_ERR_OVERFLOW;
+            if (bigger == NULL || max > MOST) {
+                free(bigger != NULL ? bigger : text);
+                return bigger == NULL ? FS_ERR_NOMEM : FS_ERR_OVERFLOW;
+            }
+            text = bigger;
+            max  = 2 * max + BLOCK;
         }
-        max  = room > 0 ? max : max + max / 2 + BLOCK;
-        text = bigger;
-        n    = fread(text + len, 1, max - len, file);
-        len += n;
+        n = fread(text + len, 1, max - len, file);
     }
     *text_p = text;
     *len_p  = len;
