@@ -96,8 +96,8 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     return OMPI_SUCCESS;
 }
 
-/* One line of all that refuse their parameters, before the job ends: who aborts silences the others,
- * so those wait for the one that speaks. */
+/* One line for all ranks with wrong parameters, before the job ends: an abort
+ * silences the other ranks, so those wait for the one that speaks. */
 static void refuse(ompi_communicator_t *world)
 {
     enum { END_COMES_S = 5 };
@@ -111,7 +111,8 @@ static void refuse(ompi_communicator_t *world)
     (void) ompi_mpi_abort(world, MPI_ERR_ARG);
 }
 
-/* Who serves alltoallv instead of us? Functions have no names but those of their files. */
+/* The component that serves alltoallv instead of us, by the name of its
+ * file. */
 static void note_server(const ompi_communicator_t *comm)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;

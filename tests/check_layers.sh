@@ -137,7 +137,7 @@ twice=$(cat "$lib"/*.h "$lib"/*/*.h "$lib"/*/*/*.h |
 [ -z "$twice" ] || complain "a type with two definitions:
 $twice"
 
-# ---- a unit test is in the folder of a layer; one that needs none knows the public headers only ----
+# ---- a unit test is in the folder of a layer; elsewhere it includes public headers only ----
 
 layers='base sched sim accel net trace engine policy comm coll wrapper'
 for folder in "$src"/tests/unit/*/; do

@@ -8,7 +8,7 @@
 #   prototypes   code in a page of section 3 that is not in a header, up to
 #                white space and comments; lists (FS_ALG_MAP) are enums there
 #   words        a parameter, or a word of a list that users type, is missing
-#   layers       fastsched(7) and the README list other folders, or others first
+#   layers       fastsched(7) and the README list different folders, or in another order
 #   examples     one that does not compile or, with a build, prints something
 #                else than the page says
 #   fastsched.1  a command or an option that --help prints is missing

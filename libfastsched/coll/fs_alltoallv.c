@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Alltoallv: what each rank says in the summary, what all conclude from what
- * they hear, and the plan that follows.
+ * MPI_Alltoallv: the vote of each rank in the summary, what all conclude from
+ * the votes, and the plan that follows.
  *
- *   select    what may serve it                           fs_select.c
- *   cost      what that should take                       fs_cost.c
- *   tuner     what has been the fastest at calls like it  fs_tuner.c
- *   recall    is there a plan from an earlier call?       fs_plan_cache.c
- *   backoff   and is it worth while to ask again?         fs_backoff.c
+ *   select    the algorithms that can serve the call    fs_select.c
+ *   cost      their costs by the model                  fs_cost.c
+ *   tuner     the fastest at calls of this class        fs_tuner.c
+ *   recall    the plan of a call with the same counts   fs_plan_cache.c
+ *   backoff   no summary for small calls in a row       fs_backoff.c
  *
- * Conclusions come from the summary and from what was concluded before, so they
+ * Conclusions depend only on the summary and on earlier conclusions, so they
  * are the same on every rank.
  */
 #include "base/fs_arith.h"
@@ -29,30 +29,31 @@ static const uint64_t consent_flags[] = {
     [FS_CONSENT_NO]     = FS_FLAG_REFUSES,
 };
 
-static fs_vote_t word(const fs_request_t *request)
+static fs_vote_t make_vote(const fs_request_t *request)
 {
     const fs_comm_t   *comm   = request->comm;
     const fs_call_t   *call   = request->call;
     const fs_counts_t *counts = call->counts;
-    /* A plan follows from the counts and from who has to pack: sum[0] is the key
-     * of both. There is no rank n_ranks, so no count looks like this. */
+    /* A plan depends on the counts and on which ranks have to pack: sum[0]
+     * is the key of both. There is no rank n_ranks, so no count has this
+     * digest. */
     uint64_t  layout = fs_digest_pair(comm->rank, comm->topo->n_ranks,
                                       (uint64_t)fs_call_sends_packed(call) << 1 |
                                           fs_call_receives_packed(call));
-    fs_vote_t word   = {
+    fs_vote_t vote   = {
           .max_inter = fs_u64_max(counts->sent_inter, counts->received_inter),
           .max_ns    = comm->last.run.ns,
           .min_ns    = comm->last.summary_ns,
           .sum       = {counts->send_digest + layout,
                         counts->received_digest + layout}};
 
-    word.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
+    vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
                       ? FS_FLAG_PREPARES
                       : 0;
-    word.flags |= consent_flags[call->device.consent];
-    word.flags |= comm->backoff.missed ? FS_FLAG_MISSED : 0;
-    word.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
-    return word;
+    vote.flags |= consent_flags[call->device.consent];
+    vote.flags |= comm->backoff.missed ? FS_FLAG_MISSED : 0;
+    vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
+    return vote;
 }
 
 /* ---- what is known of the call ---- */
@@ -165,25 +166,25 @@ static void recall(fs_request_t *request, const fs_cached_plan_t *cached)
     outcome->tuned         = cached->tuned;
 }
 
-static void find_out(fs_request_t *request, const fs_vote_t *word)
+static void find_out(fs_request_t *request, const fs_vote_t *vote)
 {
     fs_comm_t              *comm         = request->comm;
-    bool                    counts_agree = word->sum[0] == word->sum[1];
+    bool                    counts_agree = vote->sum[0] == vote->sum[1];
     const fs_cached_plan_t *alike;
 
-    request->counts_key = fs_digest_add(word->sum[0], word->max_inter);
+    request->counts_key = fs_digest_add(vote->sum[0], vote->max_inter);
     alike               = counts_agree
                               ? fs_plan_cache_alike(&comm->cache, request->counts_key)
                               : NULL;
     if (alike != NULL) {
         recall(request, alike);
     } else {
-        look_at_matrix(request, word->max_inter);
+        look_at_matrix(request, vote->max_inter);
     }
     if (!counts_agree) {
-        request->outcome.choice =
-            fs_comm_leave("send and receive counts differ, see check");
-    } else if (word->flags & FS_FLAG_DECLINE) {
+        request->outcome.choice = fs_comm_leave(
+            "send and receive counts differ, see parameter check");
+    } else if (vote->flags & FS_FLAG_DECLINE) {
         request->outcome.choice =
             fs_comm_leave("a rank's buffer is accessible only to the MPI");
     }
@@ -211,18 +212,18 @@ static void apply_tuner(fs_request_t *request)
                             "guess of the tuner, coarse chunks"},
         [FS_TUNER_PROBE] = {"probe of the tuner",
                             "probe of the tuner, coarse chunks"},
-        [FS_TUNER_FOUND] = {"faster, as the tuner has found",
-                            "faster, as the tuner has found, coarse chunks"},
+        [FS_TUNER_FOUND] = {"faster according to the tuner",
+                            "faster according to the tuner, coarse chunks"},
     };
     fs_comm_t       *comm    = request->comm;
     fs_outcome_t    *outcome = &request->outcome;
     fs_tuner_call_t  call    = outcome->tuned;
-    const fs_vote_t *word    = fs_control_vote(comm->control);
+    const fs_vote_t *vote    = fs_control_vote(comm->control);
 
     if (!is_tuned(comm) || outcome->choice.alg == FS_ALG_NATIVE) {
         return;
     }
-    if (word->flags & FS_FLAG_NO_NATIVE) {
+    if (vote->flags & FS_FLAG_NO_NATIVE) {
         call.estimate[FS_CANDIDATE_NATIVE] = 0;
     }
     outcome->question   = fs_tuner_next(&comm->tuner, &call);
@@ -252,24 +253,24 @@ static void find_plan(fs_request_t *request)
 /* What a call took that the tuner knows: with the summary, which the native
  * algorithm can do without in the long run. 0: nobody knows. */
 static uint64_t time_of(const fs_tuner_question_t *question,
-                        const fs_vote_t           *word)
+                        const fs_vote_t           *vote)
 {
-    uint64_t ns = word->max_ns;
+    uint64_t ns = vote->max_ns;
 
     return ns == 0 || question->candidate == FS_CANDIDATE_NATIVE ? ns
-           : fs_u64_add(ns, word->min_ns, &ns)                   ? ns
+           : fs_u64_add(ns, vote->min_ns, &ns)                   ? ns
                                                                  : UINT64_MAX;
 }
 
-/* Times of the last call. Plans made with another stage_cost are no use. */
-static void hear(fs_comm_t *comm, const fs_vote_t *word)
+/* Times of the last call. Plans made with another stage_cost are stale. */
+static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
 {
     fs_timed_run_t run = comm->last.run;
 
     fs_tuner_update(&comm->tuner, &comm->last.question,
-                    time_of(&comm->last.question, word));
+                    time_of(&comm->last.question, vote));
     comm->stats.tuner_gone_back = comm->tuner.n_native;
-    run.ns                      = word->max_ns;
+    run.ns                      = vote->max_ns;
     if (comm->params.calibrate &&
         fs_calibration_update(&comm->calibration, &run,
                               &comm->params.stage_cost)) {
@@ -283,15 +284,15 @@ static void decide(fs_request_t *request)
 {
     fs_comm_t        *comm   = request->comm;
     fs_plan_params_t  params = fs_params_plan(&comm->params);
-    const fs_vote_t  *word   = fs_control_vote(comm->control);
-    fs_backoff_seen_t seen   = {.missed     = word->flags & FS_FLAG_MISSED,
+    const fs_vote_t  *vote   = fs_control_vote(comm->control);
+    fs_backoff_seen_t seen   = {.missed     = vote->flags & FS_FLAG_MISSED,
                                 .sent_bytes = request->call->counts->sent_bytes,
                                 .min_bytes  = params.min_bytes};
     uint32_t longest = is_auto(comm) && !comm->params.check ? comm->params.skip
                                                             : 0;
 
-    hear(comm, word);
-    find_out(request, word);
+    apply_times(comm, vote);
+    find_out(request, vote);
     apply_tuner(request);
     find_plan(request);
     seen.to_host = request->outcome.choice.alg == FS_ALG_NATIVE &&
@@ -320,4 +321,4 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
 }
 
 const fs_collective_t fs_alltoallv = {
-    .word = word, .decide = decide, .plan = plan};
+    .vote = make_vote, .decide = decide, .plan = plan};

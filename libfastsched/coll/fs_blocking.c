@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A blocking call is a request that is posted and waited for, unless small calls in
- * a row let it go to the native algorithm unasked (fs_backoff.h).
+ * A blocking call is a request that is posted and waited for. After several
+ * small calls in a row it goes to the native algorithm without a summary
+ * (fs_backoff.h).
  */
 #include "base/fs_clock.h"
 #include "coll/fs_check_counts.h"
@@ -39,7 +40,7 @@ static fs_status_t check(fs_comm_t *comm, const fs_call_t *call)
     return fs_comm_check_counts(comm, call);
 }
 
-/* Why no request is needed; NULL: one is. */
+/* The reason why no request is needed; NULL: one is. */
 static const char *why_native(const fs_comm_t *comm)
 {
     return comm->topo->n_servers < 2                    ? "one server"
@@ -87,7 +88,7 @@ fs_status_t fs_comm_collective(fs_comm_t             *comm,
         fs_trace_end(comm->trace, status);
     }
     if (comm->dead) {
-        fs_comm_write_trace(comm); /* there may be no later */
+        fs_comm_write_trace(comm); /* there may be no later chance */
     }
     fs_request_fini(&request);
     return status;

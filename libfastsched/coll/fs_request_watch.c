@@ -8,7 +8,7 @@
 #include "sched/plan/fs_plan.h"
 #include "sched/model/fs_topo.h"
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static void say_rank(fs_strbuf_t *line, const fs_comm_t *comm, uint32_t rank)
 {
@@ -18,12 +18,11 @@ static void say_rank(fs_strbuf_t *line, const fs_comm_t *comm, uint32_t rank)
 
 /* ---- what a rank waits for ---- */
 
-/* The oldest wire message of one kind that is not through. Numbers count from
- * 1; a stage is a row of messages with one peer, as they follow each other in
- * the program. */
+/* The oldest unfinished wire message of one kind. Numbers count from 1; a stage
+ * is a run of consecutive messages with one peer. */
 typedef struct lag {
     const fs_op_t *op;    /* NULL: there is none */
-    bool           ready; /* it is the peer's turn, not that of our server */
+    bool           ready; /* waits for the peer, not for our server */
     uint32_t       stage;
     uint32_t       n_stages;
     uint32_t       n_messages; /* with its peer, in this call */
@@ -80,7 +79,7 @@ static bool say_unconfirmed(fs_strbuf_t *line, const fs_comm_t *comm)
         if (!fs_exec_is_confirmed(comm->exec, r)) {
             fs_strbuf_add(line, "; waits for ");
             say_rank(line, comm, r);
-            fs_strbuf_add(line, " to say that all has arrived");
+            fs_strbuf_add(line, " to confirm that all data has arrived");
             return true;
         }
     }
@@ -100,7 +99,7 @@ static void say_local(fs_strbuf_t *line, const fs_comm_t *comm)
             !fs_exec_is_done(comm->exec, k)) {
             fs_strbuf_add(line, "; waits for ");
             say_rank(line, comm, op->peer);
-            fs_strbuf_add(line, ", its own");
+            fs_strbuf_add(line, " (same server)");
             return;
         }
     }
@@ -125,7 +124,7 @@ static void say_program(fs_strbuf_t *line, const fs_comm_t *comm)
     }
 }
 
-static void say_missing_words(fs_strbuf_t *line, const fs_comm_t *comm)
+static void say_missing_ranks(fs_strbuf_t *line, const fs_comm_t *comm)
 {
     bool first = true;
 
@@ -155,7 +154,7 @@ void fs_request_explain(const fs_request_t *request, fs_status_t status,
         say_rank(&line, comm, fs_exec_lost_peer(comm->exec));
     }
     if (plan == NULL) {
-        say_missing_words(&line, comm);
+        say_missing_ranks(&line, comm);
         return;
     }
     culprit = fs_exec_culprit(comm->exec);
@@ -175,7 +174,7 @@ void fs_request_watch_start(fs_request_t *request)
                       fs_now_ns());
 }
 
-/* The others may enter as late as they like. */
+/* Not an error: ranks may enter as late as they like. */
 static void warn(const fs_comm_t *comm)
 {
     char        text[512];
@@ -188,7 +187,7 @@ static void warn(const fs_comm_t *comm)
     fs_strbuf_add(&line,
                   " has been waiting in call %llu for %u s (not an error)",
                   (unsigned long long)comm->stats.calls, comm->params.watchdog);
-    say_missing_words(&line, comm);
+    say_missing_ranks(&line, comm);
     comm->native.warn(comm->native.process, text);
 }
 
@@ -212,7 +211,7 @@ fs_status_t fs_request_watch(fs_request_t *request)
     const fs_comm_t *comm = request->comm;
 
     switch (
-        fs_watchdog_look(&request->watchdog, comm->net->events, fs_now_ns())) {
+        fs_watchdog_check(&request->watchdog, comm->net->events, fs_now_ns())) {
     case FS_WATCHDOG_FINE:
         break;
     case FS_WATCHDOG_BEAT:

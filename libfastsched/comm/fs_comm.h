@@ -16,7 +16,7 @@
 
 typedef struct fs_request fs_request_t;
 
-/* What has become of a call, or is about to. */
+/* The decision on a call, and its times. */
 typedef struct fs_outcome {
     uint64_t            entered_ns;
     uint64_t            decided_ns; /* the summary is over */
@@ -32,8 +32,8 @@ typedef struct fs_outcome {
     uint32_t            n_stages;
 } fs_outcome_t;
 
-/* What the next summary says of a call: times on this rank, 0 if unknown; and what
- * they are to tell. */
+/* What the next summary reports about a call: times on this rank, 0 if unknown,
+ * and the tuner's question that they answer. */
 typedef struct fs_last_call {
     fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
@@ -51,7 +51,7 @@ struct fs_comm {
     fs_params_t       params;
     fs_topo_t        *topo;
     fs_transport_t   *transport;
-    fs_shm_t          shm; /* under control */
+    fs_shm_t          shm; /* memory of control */
     fs_control_t     *control;
     fs_exec_t        *exec;
     fs_trace_t       *trace; /* NULL: off */
@@ -60,13 +60,13 @@ struct fs_comm {
     fs_cached_plan_t *lost_plan; /* of the program that died with it */
     char              error[512];
     fs_comm_stats_t   stats;
-    /* Of all ranks, [n_ranks], for the farewell; NULL without parameter stats,
+    /* Of all ranks, [n_ranks], for the report; NULL without parameter stats,
      * and on one server. */
     fs_comm_stats_t *all_stats;
     uint64_t id; /* the same on all ranks, another for each communicator */
     /* fs_wrapper.c: */
     const char *comm_name;
-    fs_comm_t  *next; /* of those that have had no farewell yet */
+    fs_comm_t  *next; /* of those not reported yet */
     /* From call to call; equal on every rank but for what fs_backoff.h says. */
     fs_plan_cache_t  cache;
     fs_backoff_t     backoff;
@@ -79,18 +79,18 @@ struct fs_comm {
  * network and parameter accel_direct allow: bits 1 << fs_mem_kind_t. Local. */
 unsigned fs_comm_mem_kinds(const fs_comm_t *comm);
 
-/* The tuner of a new communicator gets what rank 0 knows of such calls by parameter
+/* The tuner of a new communicator gets the results that rank 0 has from parameter
  * tuning. Collective, with a network. FS_OK; FS_ERR_NOMEM, FS_ERR_NATIVE on all
  * ranks. */
 fs_status_t fs_comm_get_tuning(fs_comm_t *comm);
 
-/* Add what its tuner has found. FS_OK, or as fs_tuning_add(). */
+/* Add the results of its tuner. FS_OK, or as fs_tuning_add(). */
 fs_status_t fs_comm_put_tuning(const fs_comm_t *comm, fs_tuning_t *learned);
 
-/* To the native algorithm, and why. */
+/* The native algorithm, for this reason. */
 fs_choice_t fs_comm_leave(const char *reason);
 
-/* Write the trace, if there is one; a failure is told to the MPI. */
+/* Write the trace, if there is one; a failure becomes a warning. */
 void fs_comm_write_trace(fs_comm_t *comm);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * A communicator gets its topology, then its network (fs_comm_network.c).
  *
- * Collective, by a few gathers of the MPI. Whatever can fail on one rank
- * alone happens before an agreement, and nobody goes on to the next gather
- * without it. The first one needs no memory: a rank may have none.
+ * Collective, with a few gathers of the MPI. Everything that can fail on one
+ * rank alone happens before an agreement, and no rank goes on to the next
+ * gather without it. The first agreement needs no memory: a rank may have none.
  */
 #include "comm/fs_comm_create.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0x66730004 }; /* layout of what ranks tell each other */
+enum { MAGIC = 0x66730004 }; /* version of fs_creation_record_t */
 
 /* Some of what follows may be missing. */
 static fs_status_t creation_init(fs_creation_t *c)
@@ -22,7 +22,7 @@ static fs_status_t creation_init(fs_creation_t *c)
     size_t n = c->member->n_ranks;
 
     c->comm     = calloc(1, sizeof(*c->comm));
-    c->cards    = calloc(n, sizeof(*c->cards));
+    c->records  = calloc(n, sizeof(*c->records));
     c->hellos   = calloc(n, sizeof(*c->hellos));
     c->verdicts = calloc(n, sizeof(*c->verdicts));
     c->labels   = calloc(n, sizeof(*c->labels));
@@ -30,7 +30,7 @@ static fs_status_t creation_init(fs_creation_t *c)
     c->nic      = calloc(n, sizeof(*c->nic));
     c->values   = calloc(n, sizeof(*c->values));
     c->reach    = calloc(n, sizeof(*c->reach));
-    return c->comm != NULL && c->cards != NULL && c->hellos != NULL &&
+    return c->comm != NULL && c->records != NULL && c->hellos != NULL &&
                    c->verdicts != NULL && c->labels != NULL &&
                    c->nics != NULL && c->nic != NULL && c->values != NULL &&
                    c->reach != NULL
@@ -40,7 +40,7 @@ static fs_status_t creation_init(fs_creation_t *c)
 
 static void creation_fini(fs_creation_t *c)
 {
-    free(c->cards);
+    free(c->records);
     free(c->hellos);
     free(c->verdicts);
     free(c->labels);
@@ -74,7 +74,7 @@ void fs_comm_warn(const fs_comm_t *comm, const char *line)
     }
 }
 
-/* The first rank without a network says why, for all. */
+/* The first rank without a network reports the reason. */
 static void explain_no_net(const fs_comm_t *comm)
 {
     const fs_native_t *native = &comm->native;
@@ -121,8 +121,8 @@ fs_status_t fs_creation_agree_on(fs_creation_t *c, fs_status_t status,
     return status;
 }
 
-/* Which parameter of this rank is another one on rank 0? Collective: all ranks
- * have seen the same cards. */
+/* Name the parameter that differs between this rank and rank 0. Collective: all
+ * ranks have the same records. */
 static fs_status_t name_difference(fs_creation_t *c, uint32_t rank)
 {
     for (size_t k = 0; fs_params_info(k) != NULL; ++k) {
@@ -144,41 +144,41 @@ static fs_status_t name_difference(fs_creation_t *c, uint32_t rank)
     return FS_ERR_MISMATCH;
 }
 
-/* Everybody shows his card; servers follow from the cards. */
-static fs_status_t introduce(fs_creation_t *c)
+/* Exchange the set-up records; servers follow from them. */
+static fs_status_t exchange_records(fs_creation_t *c)
 {
-    fs_comm_t         *comm = c->comm;
-    uint32_t           n    = c->member->n_ranks;
-    fs_creation_card_t mine = {MAGIC,
-                               c->member->server_label,
-                               fs_params_digest(&comm->params),
-                               {0, 0}};
-    fs_status_t        status;
+    fs_comm_t           *comm = c->comm;
+    uint32_t             n    = c->member->n_ranks;
+    fs_creation_record_t mine = {MAGIC,
+                                 c->member->server_label,
+                                 fs_params_digest(&comm->params),
+                                 {0, 0}};
+    fs_status_t          status;
 
     fs_shm_draw_id(mine.shm_id);
-    status = fs_creation_gather(c, &mine, sizeof(mine), c->cards);
+    status = fs_creation_gather(c, &mine, sizeof(mine), c->records);
     if (status != FS_OK) {
         return status;
     }
     for (uint32_t r = 0; r < n; ++r) {
-        if (c->cards[r].magic != MAGIC) {
+        if (c->records[r].magic != MAGIC) {
             return fs_creation_explain(
                 c, FS_ERR_MISMATCH,
                 "rank %u runs another version of the library", r, 0);
         }
-        if (c->cards[r].params != c->cards[0].params) {
+        if (c->records[r].params != c->records[0].params) {
             return name_difference(c, r);
         }
-        c->labels[r] = c->cards[r].server_label;
+        c->labels[r] = c->records[r].server_label;
     }
-    comm->id = c->cards[0].shm_id[0];
+    comm->id = c->records[0].shm_id[0];
     return fs_creation_agree(
         c, fs_topo_create(n, c->labels, comm->params.lanes, &comm->topo));
 }
 
 /* ---- trace ---- */
 
-/* For people only: whatever is wrong with it, the communicator works. */
+/* A trace that cannot be started is no error of the communicator. */
 static void start_trace(fs_creation_t *c)
 {
     fs_comm_t              *comm   = c->comm;
@@ -224,12 +224,12 @@ static fs_status_t get_tuning(fs_creation_t *c)
     return status == FS_OK
                ? FS_OK
                : fs_creation_explain(c, status,
-                                     "what parameter tuning says "
-                                     "could not be told to all ranks",
+                                     "the results of parameter tuning "
+                                     "could not be sent to all ranks",
                                      0, 0);
 }
 
-/* All ranks can. */
+/* All ranks have the memory. */
 static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
 {
     fs_comm_t  *comm = c->comm;
@@ -238,7 +238,7 @@ static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
     comm->native = *c->native;
     comm->params = *params;
     comm->rank   = c->member->rank;
-    status       = introduce(c);
+    status       = exchange_records(c);
     if (status == FS_OK && comm->topo->n_servers > 1 &&
         params->algorithm != FS_ALGORITHM_OFF) {
         status = fs_creation_choose_nics(c);
@@ -273,7 +273,7 @@ fs_status_t fs_comm_create(const fs_native_t *native, const fs_params_t *params,
     return status;
 }
 
-/* The network may still write into a dead communicator: leave its memory. */
+/* The network may still write into a dead communicator: keep its memory. */
 void fs_comm_destroy(fs_comm_t *comm)
 {
     if (comm == NULL || comm->dead) {

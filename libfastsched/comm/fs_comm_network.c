@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A communicator gets its NICs, transport, summary exchange and executor: over UCX,
- * or over the MPI's own messages. */
+/* A communicator gets its NICs, transport, summary exchange and executor: over
+ * UCX, or over the MPI's own messages. */
 #include "comm/fs_comm_create.h"
 
 #include "base/fs_arith.h"
@@ -14,8 +14,8 @@
 
 /* ---- NICs and lanes: see fs_nic_map.h ---- */
 
-/* Where parameter servers cuts one machine into servers, what hwloc sees is not
- * theirs. */
+/* If parameter servers divides one machine into servers, the NICs that hwloc
+ * finds do not belong to one of them. */
 static bool nics_are_known(const fs_comm_t *comm)
 {
     return comm->native.nics != NULL &&
@@ -41,8 +41,8 @@ fs_status_t fs_creation_choose_nics(fs_creation_t *c)
     return status;
 }
 
-/* Whom a rank talks to: its server; the proxies of its own lane, for the
- * summaries at least; and whom the algorithms want. */
+/* The peers that a rank connects to: its server; the proxies of its own lane,
+ * at least for summaries; and the peers of the algorithms. */
 static uint8_t reach(const fs_topo_t *topo, const fs_plan_params_t *params,
                      uint32_t rank, uint32_t peer)
 {
@@ -104,7 +104,7 @@ static void offer_memory(fs_creation_t *c)
     fs_comm_t *comm = c->comm;
 
     if (comm->rank == leader(comm)) {
-        fs_shm_offer(&comm->shm, c->cards[comm->rank].shm_id,
+        fs_shm_offer(&comm->shm, c->records[comm->rank].shm_id,
                      shared_bytes(comm));
     }
 }
@@ -113,7 +113,8 @@ static void join_memory(fs_creation_t *c)
 {
     fs_comm_t *comm = c->comm;
 
-    fs_shm_join(&comm->shm, c->cards[leader(comm)].shm_id, shared_bytes(comm));
+    fs_shm_join(&comm->shm, c->records[leader(comm)].shm_id,
+                shared_bytes(comm));
 }
 
 static void *settle_memory(fs_creation_t *c)
@@ -145,7 +146,7 @@ static fs_status_t build(fs_creation_t *c, uint32_t *failed_p)
     return status;
 }
 
-/* For all addresses, and behind them for what this rank sends. */
+/* Room for all addresses, then for this rank's own. */
 static fs_status_t alloc_addresses(fs_creation_t *c)
 {
     size_t n = c->member->n_ranks;
@@ -174,7 +175,7 @@ static fs_status_t gather_addresses(fs_creation_t *c, const void *address)
     return fs_creation_gather(c, mine, c->stride, c->addresses);
 }
 
-/* What this rank says of itself over comm->net; NULL: it has none. */
+/* This rank's hello on comm->net; the status says if it has no network. */
 static fs_status_t greet(const fs_comm_t *comm, fs_net_hello_t *hello_p,
                          const void **address_p)
 {
@@ -264,11 +265,13 @@ static fs_status_t use_p2p(fs_creation_t *c)
     status = open_network(c);
     return comm->net != NULL
                ? status
-               : fs_creation_explain(c, status,
-                                     "the MPI has no messages for us", 0, 0);
+               : fs_creation_explain(
+                     c, status,
+                     "the MPI cannot provide a communicator for our messages",
+                     0, 0);
 }
 
-/* The second network stands in for the first: one rank says so. */
+/* The second network replaces the first one: rank 0 reports it. */
 static void give_notice(fs_creation_t *c)
 {
     const fs_comm_t *comm = c->comm;

@@ -31,9 +31,9 @@
 
 static const fs_param_row_t rows[] = {
     {{"algorithm", "auto", "auto" FS_ALG_MAP(WORD_NAME) ", off",
-      "What serves MPI_Alltoallv whenever bytes cross servers" FS_ALG_MAP(
-          WORD_HELP) "; auto: by size and skew; off: the MPI's own "
-                     "algorithm",
+      "Algorithm of MPI_Alltoallv for calls with bytes between "
+      "servers" FS_ALG_MAP(WORD_HELP) "; auto: chosen by size and skew; off: "
+                                      "the MPI's own algorithm",
       FS_PARAM_USER},
      FS_VALUE_WORD,
      AT(algorithm),
@@ -43,7 +43,7 @@ static const fs_param_row_t rows[] = {
            FS_ALG_MAP(WORD_ROW)),
      true},
     {{"verbose", "0", "0 or 1",
-      "1: a line per call on rank 0, with the slowest rank's time, and a "
+      "1: print a line per call on rank 0, with the slowest rank's time, and a "
       "summary at the end",
       FS_PARAM_USER},
      FS_VALUE_NUMBER,
@@ -53,8 +53,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"stats", "0", "0 or 1",
-      "1: counters when a communicator is freed: least, mean and most of all "
-      "ranks",
+      "1: print counters when a communicator is freed: minimum, mean and "
+      "maximum over its ranks",
       FS_PARAM_USER},
      FS_VALUE_NUMBER,
      AT(stats),
@@ -83,9 +83,9 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"servers", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
-      "map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
-      "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
-      "the MPI",
+      "Map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
+      "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: as "
+      "the MPI reports",
       FS_PARAM_USER},
      FS_VALUE_TEXT,
      AT(servers),
@@ -94,8 +94,9 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"rate", "0", "0 or a rate such as 50mbit, 100gbit",
-      "Rate of one NIC, for the lower bound in verbose lines (it assumes a NIC "
-      "for each lane); 0: unknown",
+      "Rate of one NIC, for the lower bound in verbose lines (which assumes "
+      "one "
+      "NIC per lane); 0: unknown",
       FS_PARAM_USER},
      FS_VALUE_RATE,
      AT(rate),
@@ -104,9 +105,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      false},
     {{"watchdog", "60", "0 to 86400",
-      "Seconds after which a call ends with an error if nothing moves any "
-      "more; "
-      "before all ranks have entered it that is only a warning; 0: never",
+      "Seconds without progress after which a call ends with an error, or, "
+      "before all ranks have entered it, prints a warning; 0: off",
       FS_PARAM_USER},
      FS_VALUE_NUMBER,
      AT(watchdog),
@@ -115,7 +115,7 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"min_bytes", "auto", "auto, or 0 to 1g",
-      "Calls with fewer bytes between servers, averaged over the ranks, go to "
+      "Calls with fewer bytes between servers, averaged over the ranks, use "
       "the MPI's own algorithm; auto: the tuner decides, 64k without it",
       FS_PARAM_TUNER},
      FS_VALUE_BYTES,
@@ -126,7 +126,8 @@ static const fs_param_row_t rows[] = {
      true},
     {{"mtm_threshold", "auto", "auto, or 1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "
-      "call counts as skewed (SABRE) and runs staged; auto: the tuner "
+      "call counts as skewed (SABRE) and uses algorithm staged; auto: the "
+      "tuner "
       "decides, 2.2 without it",
       FS_PARAM_TUNER},
      FS_VALUE_MILLI,
@@ -136,8 +137,8 @@ static const fs_param_row_t rows[] = {
      WORDS({"auto", FS_MTM_THRESHOLD_AUTO}, ),
      true},
     {{"lanes", "0", "0 to 4096",
-      "Ranks of a server that talk to other servers; 0: one for each NIC that "
-      "they use, all of them if their NICs are unknown",
+      "Ranks of a server that communicate with other servers; 0: one for each "
+      "NIC that they use, all of them if their NICs are unknown",
       FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
      AT(lanes),
@@ -147,8 +148,7 @@ static const fs_param_row_t rows[] = {
      true},
     {{"nics", "0", "0 to 16",
       "NICs of a server; 0: those in UCX_NET_DEVICES, or the fastest that "
-      "hwloc "
-      "sees (with parameter servers: unknown)",
+      "hwloc finds (with parameter servers: unknown)",
       FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
      AT(nics),
@@ -157,7 +157,7 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"chunk", "64k", "4k to 64m",
-      "Bytes of one message between servers, at most", FS_PARAM_TUNER},
+      "Maximum size of a message between servers, in bytes", FS_PARAM_TUNER},
      FS_VALUE_BYTES,
      AT(chunk),
      4 * KIB,
@@ -165,26 +165,27 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"window", "8", "1 to 64",
-      "Messages a rank asks one sender for ahead of time", FS_PARAM_TUNER},
+      "Messages that a rank requests from one sender in advance",
+      FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
      AT(window),
      1,
      64,
      NULL,
      true},
-    {{"staging_limit", "64m", "64k to 16g, and 12 chunks at least",
-      "Bytes of staging memory per rank, at most", FS_PARAM_TUNER},
+    {{"staging_limit", "64m", "64k to 16g, and at least 12 chunks",
+      "Maximum staging memory per rank, in bytes", FS_PARAM_TUNER},
      FS_VALUE_BYTES,
      AT(staging_limit),
      64 * KIB,
      16 * GIB,
      NULL,
      true},
-    CHOICE(transport, "auto", FS_TRANSPORT_MAP, "What carries the bytes",
+    CHOICE(transport, "auto", FS_TRANSPORT_MAP, "Transport of the data",
            FS_PARAM_TUNER, true),
     {{"tcp_sndbuf", "128k", "4k to 64m",
       "Send buffer of our own TCP connections: about twice the "
-      "bandwidth-delay product; more delays the next stage",
+      "bandwidth-delay product; a larger one delays the next stage",
       FS_PARAM_TUNER},
      FS_VALUE_BYTES,
      AT(tcp_sndbuf),
@@ -193,8 +194,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      false},
     {{"accel", "1", "0 or 1",
-      "1: buffers in the memory of an accelerator are recognized, if the "
-      "program has loaded CUDA's or HIP's driver",
+      "1: recognize buffers in the memory of an accelerator, if the program "
+      "has loaded the driver of CUDA or HIP",
       FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
      AT(accel),
@@ -202,14 +203,13 @@ static const fs_param_row_t rows[] = {
      1,
      NULL,
      false},
-    CHOICE(
-        accel_direct, "auto", FS_ACCEL_DIRECT_MAP,
-        "Whether the network moves such buffers from and to the accelerator's "
-        "memory",
-        FS_PARAM_TUNER, false),
+    CHOICE(accel_direct, "auto", FS_ACCEL_DIRECT_MAP,
+           "When the network accesses such buffers in the accelerator's memory "
+           "directly",
+           FS_PARAM_TUNER, false),
     {{"accel_fallback", "1", "0 or 1",
-      "1: where the network does not, or the MPI cannot, bytes go through "
-      "memory of the host; 0: that is an error",
+      "1: stage data through host memory where the network or the MPI cannot "
+      "access the accelerator's memory; 0: report an error there",
       FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
      AT(accel_fallback),
@@ -218,8 +218,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      false},
     {{"stage_cost", "64k", "0 to 1g",
-      "Start-up cost of a message between servers, as the bytes a NIC could "
-      "send meanwhile; decides between schedules and algorithms",
+      "Start-up cost of a message between servers, as the number of bytes that "
+      "a NIC can send in that time; used to choose schedules and algorithms",
       FS_PARAM_TUNER},
      FS_VALUE_BYTES,
      AT(stage_cost),
@@ -228,8 +228,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"calibrate", "1", "0 or 1",
-      "1: stage_cost is a first guess, measured in the first calls of a "
-      "communicator that has calls of few and of many bytes",
+      "1: measure stage_cost, with the parameter as first estimate, in the "
+      "first calls of a communicator that has calls of few and of many bytes",
       FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
      AT(calibrate),
@@ -238,8 +238,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"tuner", "1", "0 or 1",
-      "1: the first calls of a class (size and skew) try what may serve it, "
-      "the MPI's own algorithm among them, and the fastest serves the "
+      "1: the first calls of a class (by size and skew) compare the "
+      "algorithms, the MPI's own among them, and the fastest serves the "
       "others; for algorithm auto",
       FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
@@ -249,8 +249,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"tuning", "", "a file, or empty",
-      "File with what the tuner has found: read at the start, what is new is "
-      "added at the end; empty: none",
+      "File with the results of the tuner, read at the start and updated at "
+      "the end of a job; empty: none",
       FS_PARAM_TUNER},
      FS_VALUE_TEXT,
      AT(tuning),
@@ -259,10 +259,9 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"skip", "64", "0 to 4096",
-      "Calls in a row that go to the MPI's own algorithm unasked, at "
-      "most, "
-      "when those before them did (a large call among them goes there, too); "
-      "for algorithm auto; 0: ask at every call",
+      "Maximum number of calls in a row that use the MPI's own algorithm "
+      "without a summary, after calls that used it (a large call among them "
+      "uses it as well); for algorithm auto; 0: summary for every call",
       FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
      AT(skip),
@@ -271,8 +270,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"plan_cache", "16m", "0 to 16g",
-      "Bytes of plans that a rank keeps for calls with the same counts, per "
-      "communicator, at most",
+      "Maximum memory for plans that a rank keeps for calls with the same "
+      "counts, in bytes per communicator",
       FS_PARAM_TUNER},
      FS_VALUE_BYTES,
      AT(plan_cache),
@@ -281,7 +280,8 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     CHOICE(decompose, "auto", FS_DECOMPOSE_MAP,
-           "How the server matrix becomes a schedule", FS_PARAM_DEVEL, true),
+           "Method that makes a schedule of the server matrix", FS_PARAM_DEVEL,
+           true),
 };
 
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -296,7 +296,7 @@ const fs_param_info_t *fs_params_info(size_t k)
     return k < N_ROWS ? &rows[k].info : NULL;
 }
 
-/* Names that were: they go on to work. */
+/* Former names, which still work. */
 const char *fs_params_alias(size_t k)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters that must be equal on all ranks: do they differ, and in what? */
+/* Compare parameters that must be equal on all ranks, and name one that
+ * differs. */
 #include "base/fs_digest.h"
 #include "comm/fs_params.h"
 #include "comm/fs_params_row.h"

@@ -5,7 +5,7 @@
 
 #include "fastsched_exec.h"
 
-/* A word and what it stands for. */
+/* A word and its value. */
 typedef struct fs_param_word {
     const char *text;
     uint64_t    value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters get values, from text. A value that is not exactly what is allowed is
- * refused with a line that says so; nothing is rounded, clipped or cut off. */
+/* Parameters are set from text. A value that is not allowed is refused, with a
+ * line that says what is allowed; nothing is rounded, clipped or cut off. */
 #include "base/fs_value.h"
 #include "comm/fs_params_row.h"
 #include "sched/plan/fs_plan.h"
@@ -108,7 +108,7 @@ fs_status_t fs_params_set(fs_params_t *params, const char *name,
         store(params, row, value, number);
         return FS_OK;
     }
-    snprintf(why, why_len, "there is no parameter \"%s\"", name);
+    snprintf(why, why_len, "unknown parameter \"%s\"", name);
     return FS_ERR_INVAL;
 }
 
@@ -120,7 +120,7 @@ fs_status_t fs_params_check(const fs_params_t *params, char *why,
     if (params->staging_limit / params->chunk < CHUNKS) {
         snprintf(why, why_len,
                  "staging_limit is %llu and chunk is %llu bytes; allowed: "
-                 "staging_limit of %d chunks at least",
+                 "a staging_limit of at least %d chunks",
                  (unsigned long long)params->staging_limit,
                  (unsigned long long)params->chunk, CHUNKS);
         return FS_ERR_INVAL;

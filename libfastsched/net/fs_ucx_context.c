@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Contexts of UCX: what there is, what they are told, their workers.
+ * Contexts of UCX: available resources, configuration, workers.
  *
  * Two contexts, because up to UCX 1.16 a context has one rendezvous threshold:
  * inside a server rendezvous saves a copy, but on TCP a mutual exchange by
@@ -66,9 +66,9 @@ static fs_status_t make_context(ucx_context_t *c, const char *name,
     return FS_OK;
 }
 
-/* A context that opens no port yet is asked. */
-static ucs_status_t ask_context(const ucp_config_t *config,
-                                fs_ucx_resources_t *found)
+/* From a context that opens no port yet. */
+static ucs_status_t query_context(const ucp_config_t *config,
+                                  fs_ucx_resources_t *found)
 {
     ucp_params_t  params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
                             .features   = UCX_FEATURES};
@@ -104,7 +104,7 @@ fs_status_t fs_ucx_find_resources(fs_ucx_resources_t *found,
     if (status != FS_OK) {
         return status;
     }
-    ucs = ask_context(config, found);
+    ucs = query_context(config, found);
     fs_ucx.ucp_config_release(config);
     return ucs == UCS_OK ? FS_OK : fs_ucx_refuse(why, "ucp_init", ucs);
 }

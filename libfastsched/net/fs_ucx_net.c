@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UCX in this process: its two contexts (fs_ucx_context.c), and the endpoints that
- * communicators share.
+ * UCX in this process: its two contexts (fs_ucx_context.c), and the endpoints
+ * that communicators share.
  *
  * When a peer dies. Endpoints have UCX's error mode NONE. Mode PEER was tried,
  * with UCX 1.13 on TCP: it costs no time there, but its endpoints never use
  * shared memory, which carries the wire where one host plays several servers;
  * what it costs on RDMA we could not measure. It brings little: in either mode
- * a send to the dead fails within a second, grants included, and who only
- * receives from it hears of it when other peers give up, or from the watchdog.
- * A link that is down neither mode notices: TCP tries for a quarter of an hour.
+ * a send to a dead process fails within a second, grants included, and a rank
+ * that only receives from it notices it when other peers give up, or by the
+ * watchdog. Neither mode notices a link that is down: TCP tries for a quarter
+ * of an hour.
  *
  * Known limits, of UCX 1.13. Inside a server, CMA aborts a process that reads
  * from one that is gone. On TCP, a message that is sent without a copy when the
@@ -62,7 +63,7 @@ static const ucp_address_t *wire_address(const char *blob)
     return (const ucp_address_t *)(blob + sizeof(local_len) + local_len);
 }
 
-/* ---- what it takes, and who it is ---- */
+/* ---- memory kinds and name ---- */
 
 static unsigned mem_kinds_of(const ucx_context_t *c)
 {
@@ -80,7 +81,7 @@ static unsigned mem_kinds_of(const ucx_context_t *c)
 }
 
 /* "UCX 1.13.1 (/usr/lib/libucp.so.0)": there may be several. */
-static void introduce(ucx_net_t *net)
+static void describe(ucx_net_t *net)
 {
     Dl_info info = {.dli_fname = "?"};
 
@@ -303,7 +304,7 @@ static void leave_contexts(void)
 }
 
 /* Endpoints go with their workers. Closing them one by one would flush, and on
- * TCP a flush waits for an answer of the peer, who may be gone. */
+ * TCP a flush waits for an answer of the peer, which may be gone. */
 static void ucx_free(fs_net_t *super)
 {
     ucx_net_t *net = (ucx_net_t *)super;
@@ -398,7 +399,7 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
         status = make_address(net);
     }
     if (status == FS_OK) {
-        introduce(net);
+        describe(net);
     }
     if (status != FS_OK) {
         ucx_free(&net->super);

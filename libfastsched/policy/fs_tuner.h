@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which way of serving a call is the fastest, found by trying few.
+ * The tuner finds the fastest way to serve a call, with few probes.
  *
  * Calls fall into classes: bytes between servers, their skew (MTM) and the skew
  * inside servers. The ways to serve a call are candidates, the native algorithm
@@ -126,7 +126,7 @@ typedef struct fs_tuner {
     fs_tuner_class_t classes[FS_TUNER_CLASSES];
     uint64_t         now; /* counts calls and measurements */
     bool             warmed_up;
-    /* For people. */
+    /* For statistics. */
     uint64_t n_probes;
     uint32_t n_native; /* classes settled on the native algorithm */
 } fs_tuner_t;

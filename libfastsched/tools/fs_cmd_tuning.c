@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fastsched tuning: what tuners have found, from the file of parameter tuning.
+ * fastsched tuning: the results of tuners in the file of parameter tuning.
  *
- * Times of the candidates of a class are told relative to the choice's.
+ * Times of the candidates of a class are relative to the choice's.
  */
 #include "tools/fs_tool.h"
 #include "policy/fs_tuning.h"
@@ -118,10 +118,10 @@ void fs_cmd_tuning(int argc, char **argv)
     const char       *path    = NULL;
     fs_tool_options_t options = {
         .usage   = "tuning FILE\n\n"
-                   "What the tuner has found, from the file that\n"
-                   "coll_fast_tuning=FILE has left: by bytes between servers,\n"
-                   "max-to-mean ratio and skew inside servers, what is the\n"
-                   "fastest, and the times of what was tried over its time.",
+                   "Results of the tuner, from a file of parameter\n"
+                   "coll_fast_tuning: for each class of calls (bytes between\n"
+                   "servers, max-to-mean ratio, skew inside servers) the\n"
+                   "fastest algorithm, and the times of all over its time.",
         .operand = &path};
 
     fs_tool_read_options(argc, argv, &options);

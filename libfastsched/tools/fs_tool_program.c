@@ -75,7 +75,7 @@ static void find_blocks(const fs_tool_traffic_t *traffic, uint32_t rank,
     }
 }
 
-/* A plan lists who comes next; a reader wants to know who has to be over. */
+/* A plan lists successors; the output lists predecessors. */
 static void find_after(writer_t *writer)
 {
     const fs_plan_t *plan  = writer->plan;

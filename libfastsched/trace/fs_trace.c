@@ -513,7 +513,7 @@ fs_status_t fs_trace_write(fs_trace_t *trace, char *why, size_t why_len)
     pthread_mutex_unlock(&trace->lock);
     failed = ferror(file) != 0;
     if (fclose(file) != 0 || failed) {
-        snprintf(why, why_len, "the trace is not whole: %s: %s", name,
+        snprintf(why, why_len, "the trace is incomplete: %s: %s", name,
                  strerror(errno));
         return FS_ERR_NATIVE;
     }

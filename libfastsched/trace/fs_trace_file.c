@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of a trace: JSON that Perfetto and chrome://tracing show. "otherData"
- * says whose trace it is; in "traceEvents" one event is a line, for people.
+ * The file of a trace: JSON that Perfetto and chrome://tracing show.
+ * "otherData" identifies the trace; "traceEvents" has one event per line, to be
+ * readable.
  *
  * A process of the viewer is a rank of MPI_COMM_WORLD; "fastsched trace" tells
  * those apart that have the same one. Spans of one row must not overlap, so rows
@@ -55,7 +56,7 @@ typedef struct printer {
     uint64_t               rows[N_TRACKS];
 } printer_t;
 
-/* ---- pieces ---- */
+/* ---- parts of a file ---- */
 
 /* Up to where its name goes. */
 static fs_json_t *open_event(printer_t *p, const char *cat, const char *ph)

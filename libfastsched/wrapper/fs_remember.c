@@ -113,8 +113,8 @@ void fs_remember(fs_wrapper_comm_t *comm)
         status = fs_comm_put_tuning(comm->ours, wrapper->learned);
     }
     if (status != FS_OK) {
-        tell(wrapper, "parameter tuning: not all that was learned is kept: out "
-                      "of memory");
+        tell(wrapper,
+             "parameter tuning: out of memory, not all results are saved");
     }
     pthread_mutex_unlock(&wrapper->lock);
 }

@@ -76,8 +76,8 @@ static int run_native(const serve_t *s)
     return s->calls->raise(s->ctx, status);
 }
 
-/* If it fails on this rank alone, the others may yet wait for our word about its
- * time. */
+/* If it fails on this rank alone, the others may still wait for our vote about
+ * its time. */
 static int leave(const serve_t *s)
 {
     int         rc     = run_native(s);

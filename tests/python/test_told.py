@@ -38,8 +38,8 @@ class Told(TestCase):
             self.assertEqual([op.channel for op in mine], [PACKS, WIRE, WIRE])
             self.assertNotIn(copy.by, (0, 1, 2))
             self.assertEqual((send.by, send.peer, send.count), (0, 1 - rank, number))
-            self.assertIs(send.mate, others[2])
-            self.assertIs(others[2].mate, send)
+            self.assertIs(send.other_end, others[2])
+            self.assertIs(others[2].other_end, send)
 
     def check_grant(self, trace, number):
         """Rank 1 gave before rank 0 got."""

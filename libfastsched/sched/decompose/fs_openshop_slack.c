@@ -2,17 +2,17 @@
 /*
  * Open-shop scheduling by slack. A line, a sender or a receiver, has slack as
  * long as the time left is more than its bytes left take; without slack it is
- * tight and must be busy. Transfers go on to their end, and who is idle goes
- * on with the largest pair it can have: so most pairs are one message. Only
- * when a tight line is idle are others interrupted: along an alternating path
- * the line gets a partner, that one's partner another, until somebody is found
- * who was idle or has slack. Of the paths, the one whose smallest new pair is
- * the largest is taken, as what is started then goes on for long. Sizes are
- * compared by octaves below the bound; fewest interruptions come next.
+ * tight and must be busy. Transfers run to their end, and an idle line starts
+ * its largest available pair: so most pairs are one message. Others are
+ * interrupted only when a tight line is idle: along an alternating path the
+ * line gets a partner, that one's partner another, until a line is found that
+ * was idle or has slack. Of the paths, the one whose smallest new pair is the
+ * largest is taken, because its transfers last long. Sizes are compared by
+ * octaves below the bound; then the number of interruptions decides.
  *
- * Were there no limit of pieces, all would end in time, as a matrix whose lines
+ * Without a limit of parts all would end in time, because a matrix whose lines
  * all fit always has a matching of all its tight lines (Birkhoff). The last
- * piece that a pair may have is not interrupted, so a tight line may come late.
+ * part that a pair may have is not interrupted, so a tight line may come late.
  *
  * An event for each pair that ends or line that becomes tight, O(n) for each
  * but for the search of a path: O(n^2 / 64) for each octave at most.
@@ -25,19 +25,19 @@
 #define NEVER UINT64_MAX
 
 enum {
-    NONE       = FS_NO_BIT,
-    MAX_PIECES = 4, /* of a pair */
-    OCTAVES    = 16 /* of size; the last one has all that is smaller */
+    NONE      = FS_NO_BIT,
+    MAX_PARTS = 4, /* of a pair */
+    OCTAVES   = 16 /* of size; the last one has all that is smaller */
 };
 
 /* All senders or all receivers. */
 typedef struct side {
-    uint64_t *load;      /* [n] bytes left when its piece began */
+    uint64_t *load;      /* [n] bytes left when its part began */
     uint32_t *partner;   /* [n] or NONE */
     uint32_t *came_from; /* [n] scratch: the line that reached this one */
     uint64_t *idle;      /* [n_words] has bytes left and no partner */
     uint64_t *tight;     /* [n_words] has no slack, and never will again */
-    uint64_t *last;      /* [n_words] in the last piece of a pair */
+    uint64_t *last;      /* [n_words] in the last part of a pair */
     uint64_t *large;     /* [OCTAVES x n x n_words] lines of the other side with
                             which it has a pair of that octave or a higher one */
 } side_t;
@@ -49,13 +49,13 @@ typedef struct slack {
     uint32_t   n_left; /* pairs */
     uint64_t   limit;  /* when all shall have ended */
     uint64_t   now;
-    uint64_t  *left;     /* [n x n] when the pair's piece began */
-    uint8_t   *n_pieces; /* [n x n] of a pair so far */
-    uint32_t  *running;  /* [n] the receiver of a sender's piece, or NONE */
-    uint64_t  *begin;    /* [n] of the piece */
-    uint64_t  *end;      /* [n] of the pair if it goes on, or NEVER */
-    uint32_t  *queue;    /* [n] scratch of a search */
-    uint64_t  *unseen;   /* [n_words] scratch of a search */
+    uint64_t  *left;    /* [n x n] when the pair's part began */
+    uint8_t   *n_parts; /* [n x n] of a pair so far */
+    uint32_t  *running; /* [n] the receiver of a sender's part, or NONE */
+    uint64_t  *begin;   /* [n] of the part */
+    uint64_t  *end;     /* [n] of the pair if it goes on, or NEVER */
+    uint32_t  *queue;   /* [n] scratch of a search */
+    uint64_t  *unseen;  /* [n_words] scratch of a search */
     side_t     senders;
     side_t     receivers;
 } slack_t;
@@ -84,7 +84,7 @@ static uint32_t octave_of(const slack_t *slack, uint64_t bytes)
         OCTAVES - 1);
 }
 
-/* ---- who is next ---- */
+/* ---- the next pair ---- */
 
 static void join(side_t *a, uint32_t i, side_t *b, uint32_t j)
 {
@@ -208,7 +208,7 @@ static void join_idle(slack_t *slack)
     }
 }
 
-/* ---- pieces ---- */
+/* ---- parts ---- */
 
 static void set_left(slack_t *slack, uint32_t src, uint32_t dst, uint64_t bytes)
 {
@@ -222,20 +222,20 @@ static void set_left(slack_t *slack, uint32_t src, uint32_t dst, uint64_t bytes)
     *left = bytes;
 }
 
-static void begin_piece(slack_t *slack, uint32_t src, uint32_t dst)
+static void begin_part(slack_t *slack, uint32_t src, uint32_t dst)
 {
     size_t at = pair_of(slack, src, dst);
 
     slack->running[src] = dst;
     slack->begin[src]   = slack->now;
     slack->end[src]     = slack->now + slack->left[at];
-    if (++slack->n_pieces[at] == MAX_PIECES) {
+    if (++slack->n_parts[at] == MAX_PARTS) {
         fs_bits_set(slack->senders.last, src);
         fs_bits_set(slack->receivers.last, dst);
     }
 }
 
-static void end_piece(slack_t *slack, uint32_t src)
+static void end_part(slack_t *slack, uint32_t src)
 {
     uint32_t dst   = slack->running[src];
     uint64_t bytes = slack->now - slack->begin[src];
@@ -262,25 +262,25 @@ static void end_pair(slack_t *slack, uint32_t src)
 {
     uint32_t dst = slack->running[src];
 
-    end_piece(slack, src);
+    end_part(slack, src);
     --slack->n_left;
     leave(&slack->senders, src);
     leave(&slack->receivers, dst);
 }
 
-/* Pieces whose sender has another partner end, then others begin. */
-static void change_pieces(slack_t *slack)
+/* Parts whose sender has another partner end, then others begin. */
+static void change_parts(slack_t *slack)
 {
     const uint32_t *partner = slack->senders.partner;
 
     for (uint32_t i = 0; i < slack->n; ++i) {
         if (slack->running[i] != partner[i] && slack->running[i] != NONE) {
-            end_piece(slack, i);
+            end_part(slack, i);
         }
     }
     for (uint32_t i = 0; i < slack->n; ++i) {
         if (slack->running[i] != partner[i]) {
-            begin_piece(slack, i, partner[i]);
+            begin_part(slack, i, partner[i]);
         }
     }
 }
@@ -404,19 +404,18 @@ static fs_status_t slack_init(slack_t *slack, fs_shop_t *shop, uint64_t limit,
     uint32_t words = (shop->n + 63) / 64;
 
     *slack = (slack_t){
-        .shop     = shop,
-        .n        = shop->n,
-        .n_words  = words,
-        .limit    = limit,
-        .left     = fs_arena_calloc(arena, n * n, sizeof(uint64_t)),
-        .n_pieces = fs_arena_calloc(arena, n * n, sizeof(uint8_t)),
-        .begin    = fs_arena_calloc(arena, 2 * n, sizeof(uint64_t)),
-        .running  = fs_arena_calloc(arena, 2 * n, sizeof(uint32_t)),
-        .unseen   = fs_arena_calloc(arena, words, sizeof(uint64_t)),
+        .shop    = shop,
+        .n       = shop->n,
+        .n_words = words,
+        .limit   = limit,
+        .left    = fs_arena_calloc(arena, n * n, sizeof(uint64_t)),
+        .n_parts = fs_arena_calloc(arena, n * n, sizeof(uint8_t)),
+        .begin   = fs_arena_calloc(arena, 2 * n, sizeof(uint64_t)),
+        .running = fs_arena_calloc(arena, 2 * n, sizeof(uint32_t)),
+        .unseen  = fs_arena_calloc(arena, words, sizeof(uint64_t)),
     };
-    if (slack->left == NULL || slack->n_pieces == NULL ||
-        slack->begin == NULL || slack->running == NULL ||
-        slack->unseen == NULL ||
+    if (slack->left == NULL || slack->n_parts == NULL || slack->begin == NULL ||
+        slack->running == NULL || slack->unseen == NULL ||
         !side_init(slack, &slack->senders, shop->demand->row, arena) ||
         !side_init(slack, &slack->receivers, shop->demand->col, arena)) {
         return FS_ERR_NOMEM;
@@ -438,7 +437,7 @@ fs_status_t fs_shop_by_slack(fs_shop_t *shop, uint64_t limit, fs_arena_t *arena)
         rescue_tight(&slack, &slack.senders, &slack.receivers);
         rescue_tight(&slack, &slack.receivers, &slack.senders);
         join_idle(&slack);
-        change_pieces(&slack);
+        change_parts(&slack);
         go_on(&slack);
     }
     return FS_OK;

@@ -103,9 +103,10 @@ typedef struct fs_algorithm {
     /* May src send to dst, on another server, in any plan of it? */
     bool (*talks)(const fs_topo_t *topo, const fs_plan_params_t *params,
                   uint32_t src, uint32_t dst);
-    /* What the plan of request->rank is made from: the transfers of its lane, all
-     * servers' schedule else. request->local is not read. NULL: servers do not
-     * take turns. */
+    /* The schedule that the plan of request->rank is made from. Its transfers
+     * are those of the rank's lane only; its other fields are those of all
+     * servers. request->local is not read. NULL: the algorithm has no
+     * schedule. */
     fs_status_t (*lane)(const fs_plan_request_t *request,
                         fs_schedule_t          **schedule_p);
 } fs_algorithm_t;
@@ -115,7 +116,7 @@ typedef struct fs_algorithm {
 FS_ALG_MAP(X)
 #undef X
 
-/* Does it make a schedule, by which servers take turns? */
+/* Does the algorithm use a schedule, in which servers take turns? */
 bool fs_plan_has_schedule(fs_alg_t alg);
 
 /* lane() of this algorithm. As fs_plan_create(); on FS_OK *schedule_p is

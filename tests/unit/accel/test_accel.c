@@ -576,7 +576,8 @@ START_TEST(a_network_without_cuda_is_told_once)
     ck_assert(turn.device.staged);
     ck_assert_int_eq(take_turn(&turn, &f), FS_OK);
     ck_assert_uint_eq(n_warnings, 1);
-    ck_assert_ptr_nonnull(strstr(warning, "UCX 0.0 takes no CUDA memory"));
+    ck_assert_ptr_nonnull(
+        strstr(warning, "UCX 0.0 does not support CUDA memory"));
     forget(&f);
 }
 END_TEST

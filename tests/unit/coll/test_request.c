@@ -23,9 +23,9 @@ typedef struct op {
 } op_t;
 
 typedef struct rank {
-    fs_test_seat_t seat;
-    fs_comm_t     *a, *b; /* two communicators of all */
-    op_t           ops[N_REQUESTS];
+    fs_test_place_t place;
+    fs_comm_t      *a, *b; /* two communicators of all */
+    op_t            ops[N_REQUESTS];
 } rank_t;
 
 static fs_test_world_t world;
@@ -37,7 +37,7 @@ static void set_up(void)
     memset(ranks, 0, sizeof(ranks));
     fs_test_world_init(&world, N_RANKS, 29);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ranks[r].seat = (fs_test_seat_t){.world = &world, .rank = r};
+        ranks[r].place = (fs_test_place_t){.world = &world, .rank = r};
     }
 }
 
@@ -60,7 +60,7 @@ static unsigned char byte_of(uint32_t seed, uint32_t src, uint32_t dst,
 static op_t *make_op(rank_t *me, uint32_t number, uint32_t seed)
 {
     op_t    *op   = &me->ops[number];
-    uint32_t rank = me->seat.rank;
+    uint32_t rank = me->place.rank;
     uint64_t send_bytes[N_RANKS], recv_bytes[N_RANKS];
 
     op->seed = seed;
@@ -105,9 +105,9 @@ static void wait_for(rank_t *me, op_t *op)
     for (uint32_t s = 0; s < N_RANKS; ++s) {
         for (uint64_t k = 0; k < op->counts.recv_bytes[s]; ++k) {
             ck_assert_msg(op->recv[s][k] ==
-                              byte_of(op->seed, s, me->seat.rank, k),
+                              byte_of(op->seed, s, me->place.rank, k),
                           "operation %u, rank %u, byte %llu from %u", op->seed,
-                          me->seat.rank, (unsigned long long)k, s);
+                          me->place.rank, (unsigned long long)k, s);
         }
     }
     fs_request_fini(&op->request);
@@ -116,10 +116,10 @@ static void wait_for(rank_t *me, op_t *op)
 
 static fs_comm_t *make_comm(rank_t *me)
 {
-    fs_native_t native = fs_test_native(&me->seat);
+    fs_native_t native = fs_test_native(&me->place);
     fs_member_t member = {.n_ranks      = N_RANKS,
-                          .rank         = me->seat.rank,
-                          .server_label = server_of[me->seat.rank]};
+                          .rank         = me->place.rank,
+                          .server_label = server_of[me->place.rank]};
     fs_params_t params;
     fs_comm_t  *comm;
     char        why[256];
@@ -141,7 +141,7 @@ static void *live(void *arg)
     me->a = make_comm(me);
     me->b = make_comm(me);
     scene(me);
-    fs_test_barrier(&me->seat);
+    fs_test_barrier(&me->place);
     fs_comm_destroy(me->a);
     fs_comm_destroy(me->b);
     return NULL;
@@ -187,11 +187,11 @@ static void wait_at_odds(rank_t *me)
 
     for (uint32_t k = 0; k < N_REQUESTS; ++k) {
         ops[k] = post(me, me->a, k, k);
-        if (me->seat.rank % 2 == 0) {
+        if (me->place.rank % 2 == 0) {
             wait_for(me, ops[k]);
         }
     }
-    for (uint32_t k = 0; k < N_REQUESTS && me->seat.rank % 2 == 1; ++k) {
+    for (uint32_t k = 0; k < N_REQUESTS && me->place.rank % 2 == 1; ++k) {
         wait_for(me, ops[k]);
     }
 }
@@ -225,7 +225,7 @@ END_TEST
  * in the other one neither ends. */
 static void cross(rank_t *me)
 {
-    bool  even = me->seat.rank % 2 == 0;
+    bool  even = me->place.rank % 2 == 0;
     op_t *on_a = post(me, me->a, 0, 1);
     op_t *on_b = post(me, me->b, 1, 2);
 
@@ -239,12 +239,12 @@ static void owe(rank_t *me)
     op_t *on_a = post(me, me->a, 0, 4);
     op_t *on_b;
 
-    if (me->seat.rank != 2) {
+    if (me->place.rank != 2) {
         wait_for(me, on_a);
     }
     on_b = post(me, me->b, 1, 5);
     wait_for(me, on_b);
-    if (me->seat.rank == 2) {
+    if (me->place.rank == 2) {
         ck_assert_int_eq(on_a->request.step, FS_STEP_DONE);
         wait_for(me, on_a);
     }
@@ -261,7 +261,7 @@ END_TEST
 /* Nobody waits, but the MPI's progress turns the net. */
 static void let_it_run(rank_t *me)
 {
-    fs_net_t *net  = fs_loop_net(world.loop, me->seat.rank);
+    fs_net_t *net  = fs_loop_net(world.loop, me->place.rank);
     op_t     *on_a = post(me, me->a, 0, 8);
     op_t     *on_b = post(me, me->b, 1, 9);
 

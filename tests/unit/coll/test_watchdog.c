@@ -13,9 +13,9 @@ static void set_up(void)
 }
 
 /* Looks at one moment after the start. */
-static fs_watchdog_word_t look(uint64_t events, uint64_t after)
+static fs_watchdog_verdict_t look(uint64_t events, uint64_t after)
 {
-    return fs_watchdog_look(&dog, events, START + after);
+    return fs_watchdog_check(&dog, events, START + after);
 }
 
 /* A process that runs looks often: so long nothing happens, and nothing is told. */
@@ -74,10 +74,10 @@ END_TEST
 START_TEST(rare_looks_find_silence)
 {
     dog.beat_ns = UINT64_MAX;
-    for (uint64_t k = 1; k < FS_WATCHDOG_LOOKS; ++k) {
+    for (uint64_t k = 1; k < FS_WATCHDOG_CHECKS; ++k) {
         ck_assert_int_eq(look(0, 100 * k * LIMIT), FS_WATCHDOG_FINE);
     }
-    ck_assert_int_eq(look(0, 100 * FS_WATCHDOG_LOOKS * LIMIT),
+    ck_assert_int_eq(look(0, 100 * FS_WATCHDOG_CHECKS * LIMIT),
                      FS_WATCHDOG_STALL);
 }
 END_TEST

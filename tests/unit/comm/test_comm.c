@@ -17,10 +17,10 @@
 
 enum { N_RANKS = 6, WHY = 256, MAX_CALLS = 200 };
 
-/* The MPI: a barrier and a board on which all write. */
+/* The MPI: a barrier and memory to which all write. */
 typedef struct world {
     pthread_barrier_t barrier;
-    char             *board;
+    char             *gathered;
     fs_loop_t        *loop;
 } world_t;
 
@@ -62,13 +62,13 @@ static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 
     if (pthread_barrier_wait(&me->world->barrier) ==
         PTHREAD_BARRIER_SERIAL_THREAD) {
-        free(me->world->board);
-        me->world->board = malloc(len * N_RANKS + 1);
+        free(me->world->gathered);
+        me->world->gathered = malloc(len * N_RANKS + 1);
     }
     pthread_barrier_wait(&me->world->barrier);
-    memcpy(me->world->board + len * me->rank, in, len);
+    memcpy(me->world->gathered + len * me->rank, in, len);
     pthread_barrier_wait(&me->world->barrier);
-    memcpy(out, me->world->board, len * N_RANKS);
+    memcpy(out, me->world->gathered, len * N_RANKS);
     return FS_OK;
 }
 
@@ -332,7 +332,7 @@ static void tear_down(void)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         free_blocks(&ranks[r]);
     }
-    free(world.board);
+    free(world.gathered);
     fs_loop_destroy(world.loop);
     pthread_barrier_destroy(&world.barrier);
 }
@@ -550,7 +550,8 @@ START_TEST(one_rank_has_what_nobody_can_read)
     ranks[2].consent = FS_CONSENT_NO;
     live_all();
     all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
-    all_said("a rank's buffers are on a device, and what serves this call");
+    all_said(
+        "a rank's buffers are on a device, where the algorithm of this call");
 }
 END_TEST
 
@@ -864,7 +865,7 @@ START_TEST(small_calls_are_tried)
     ck_assert_int_eq(ranks[0].algs[0], FS_ALG_NATIVE);
     ck_assert_int_eq(ranks[0].algs[1], FS_ALG_NATIVE);
     ck_assert_int_eq(ranks[0].algs[2], FS_ALG_STAGED);
-    all_said("faster, as the tuner has found");
+    all_said("faster according to the tuner");
 }
 END_TEST
 
@@ -926,7 +927,7 @@ START_TEST(the_tuner_remembers)
     for (int k = 0; k < 3; ++k) {
         ck_assert_int_eq(ranks[0].algs[k], FS_ALG_NATIVE);
     }
-    all_said("faster, as the tuner has found");
+    all_said("faster according to the tuner");
     fs_tuning_fini(&learned);
 }
 END_TEST

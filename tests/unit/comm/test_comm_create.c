@@ -21,9 +21,9 @@ enum { N_RANKS = 7, N_SERVERS = 3 };
 static const uint32_t server_of[N_RANKS] = {5, 5, 5, 7, 7, 7, 1};
 
 typedef struct rank {
-    fs_test_seat_t seat;
-    fs_params_t    params;
-    bool           apart; /* has a /dev/shm of its own */
+    fs_test_place_t place;
+    fs_params_t     params;
+    bool            apart; /* has a /dev/shm of its own */
     /* What came out. */
     fs_status_t created;
     fs_status_t called;
@@ -45,7 +45,7 @@ static void set_up(void)
     fs_test_world_init(&world, N_RANKS, 11);
     n_alive = n_named = 0;
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ranks[r].seat = (fs_test_seat_t){.world = &world, .rank = r};
+        ranks[r].place = (fs_test_place_t){.world = &world, .rank = r};
         fs_params_init(&ranks[r].params);
     }
 }
@@ -53,7 +53,7 @@ static void set_up(void)
 static void tear_down(void)
 {
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        fs_nics_destroy(ranks[r].seat.nics);
+        fs_nics_destroy(ranks[r].place.nics);
     }
     fs_test_world_fini(&world);
 }
@@ -92,7 +92,7 @@ static void call_once(rank_t *me, fs_comm_t *comm)
 {
     uint64_t    zeros[N_RANKS] = {0};
     fs_counts_t counts =
-        fs_test_call_counts(comm->topo, me->seat.rank, zeros, zeros);
+        fs_test_call_counts(comm->topo, me->place.rank, zeros, zeros);
     fs_call_t call = {.counts = &counts};
     bool      ran;
 
@@ -104,10 +104,10 @@ static void call_once(rank_t *me, fs_comm_t *comm)
 static void *live(void *arg)
 {
     rank_t     *me     = arg;
-    fs_native_t native = fs_test_native(&me->seat);
+    fs_native_t native = fs_test_native(&me->place);
     fs_member_t member = {.n_ranks      = N_RANKS,
-                          .rank         = me->seat.rank,
-                          .server_label = server_of[me->seat.rank]};
+                          .rank         = me->place.rank,
+                          .server_label = server_of[me->place.rank]};
     fs_comm_t  *comm;
 
     if (me->apart) {
@@ -118,18 +118,18 @@ static void *live(void *arg)
     if (me->created != FS_OK) {
         return NULL;
     }
-    me->lane = fs_topo_lane(comm->topo, me->seat.rank);
+    me->lane = fs_topo_lane(comm->topo, me->place.rank);
     for (uint32_t u = 0; u < N_SERVERS; ++u) {
         me->n_lanes[u] = fs_topo_n_lanes(comm->topo, u);
     }
     me->n_peers = fs_loop_n_wire_peers(comm->transport);
-    fs_test_barrier(&me->seat);
-    if (me->seat.rank == 0) {
+    fs_test_barrier(&me->place);
+    if (me->place.rank == 0) {
         n_alive = count_maps(&n_named);
     }
-    fs_test_barrier(&me->seat);
+    fs_test_barrier(&me->place);
     call_once(me, comm);
-    fs_test_barrier(&me->seat);
+    fs_test_barrier(&me->place);
     fs_comm_destroy(comm);
     return NULL;
 }
@@ -185,8 +185,8 @@ END_TEST
 
 static void give_nics(uint32_t rank, uint32_t n_nics)
 {
-    fs_nics_destroy(ranks[rank].seat.nics);
-    ck_assert_int_eq(fs_nics_create(n_nics, &ranks[rank].seat.nics), FS_OK);
+    fs_nics_destroy(ranks[rank].place.nics);
+    ck_assert_int_eq(fs_nics_create(n_nics, &ranks[rank].place.nics), FS_OK);
 }
 
 /* The lane of each rank, or '-'; all ranks see the same. */
@@ -228,7 +228,7 @@ START_TEST(lanes_follow_nics)
     }
     lanes_are(by_number[_i].want);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ck_assert_uint_eq(fs_nics_list(ranks[r].seat.nics).n,
+        ck_assert_uint_eq(fs_nics_list(ranks[r].place.nics).n,
                           by_number[_i].nodes ? by_number[_i].n_nics
                                               : by_number[_i].n_nics > 0);
     }
@@ -265,10 +265,10 @@ START_TEST(a_choice_outlives_its_communicator)
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         give_nics(r, 2);
     }
-    fs_nics_choose(ranks[0].seat.nics, 1);
-    fs_nics_choose(ranks[1].seat.nics, 1);
-    fs_nics_choose(ranks[2].seat.nics, 1);
-    fs_nics_choose(ranks[4].seat.nics, 1);
+    fs_nics_choose(ranks[0].place.nics, 1);
+    fs_nics_choose(ranks[1].place.nics, 1);
+    fs_nics_choose(ranks[2].place.nics, 1);
+    fs_nics_choose(ranks[4].place.nics, 1);
     lanes_are("0--01-0");
 }
 END_TEST

@@ -15,7 +15,7 @@ typedef struct actor {
     fs_net_t       *net;
     fs_transport_t *transport;
     fs_control_t   *control;
-    fs_vote_t       word; /* what it says */
+    fs_vote_t       vote; /* what it says */
 } actor_t;
 
 typedef struct round_table {
@@ -108,7 +108,7 @@ static void finish(table_t *table)
     free(busy);
 }
 
-static fs_vote_t random_word(table_t *table)
+static fs_vote_t random_vote(table_t *table)
 {
     fs_rng_t *rng = &table->tc.rng;
 
@@ -119,12 +119,12 @@ static fs_vote_t random_word(table_t *table)
         .sum = {fs_rng_below(rng, UINT64_MAX), fs_rng_below(rng, UINT64_MAX)}};
 }
 
-static void check_words(const table_t *table)
+static void check_votes(const table_t *table)
 {
     fs_vote_t want = {0};
 
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
-        const fs_vote_t *said = &table->actors[r].word;
+        const fs_vote_t *said = &table->actors[r].vote;
 
         want.flags |= said->flags;
         want.max_inter = said->max_inter > want.max_inter ? said->max_inter
@@ -134,9 +134,9 @@ static void check_words(const table_t *table)
         want.sum[1] += said->sum[1];
     }
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
-        const fs_vote_t *heard = fs_control_vote(table->actors[r].control);
+        const fs_vote_t *all = fs_control_vote(table->actors[r].control);
 
-        ck_assert_mem_eq(heard, &want, sizeof(want));
+        ck_assert_mem_eq(all, &want, sizeof(want));
     }
 }
 
@@ -160,14 +160,14 @@ static void check_matrix(const table_t *table, uint32_t rank)
     free(send);
 }
 
-/* With the word of the actor. */
+/* With the vote of the actor. */
 static void start_summary(table_t *table, uint32_t rank, const uint64_t *send,
                           const uint64_t *recv)
 {
     actor_t    *a      = &table->actors[rank];
     fs_counts_t counts = fs_test_call_counts(table->tc.topo, rank, send, recv);
 
-    MUST(fs_control_start_summary(a->control, &a->word, &counts) == FS_OK);
+    MUST(fs_control_start_summary(a->control, &a->vote, &counts) == FS_OK);
     fs_counts_fini(&counts);
 }
 
@@ -182,12 +182,12 @@ static void summary_round(table_t *table)
         for (uint32_t k = 0; k < n; ++k) {
             recv[k] = table->tc.counts[(size_t)k * n + r];
         }
-        a->word = random_word(table);
+        a->vote = random_vote(table);
         start_summary(table, r, table->tc.counts + (size_t)r * n, recv);
     }
     free(recv);
     finish(table);
-    check_words(table);
+    check_votes(table);
     for (uint32_t r = 0; r < n; ++r) {
         check_matrix(table, r);
     }
@@ -198,11 +198,11 @@ static void agree_round(table_t *table)
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
         actor_t *a = &table->actors[r];
 
-        a->word = random_word(table);
-        ck_assert_int_eq(fs_control_start_agree(a->control, &a->word), FS_OK);
+        a->vote = random_vote(table);
+        ck_assert_int_eq(fs_control_start_agree(a->control, &a->vote), FS_OK);
     }
     finish(table);
-    check_words(table);
+    check_votes(table);
 }
 
 /* More rounds than the key has numbers for, of both kinds. */
@@ -251,7 +251,7 @@ START_TEST(short_message_is_an_error)
     ck_assert_uint_gt(table.tc.n_ranks, 1);
     fs_loop_set_faults(table.loop, &faults);
     for (uint32_t r = 0; r < table.tc.n_ranks; ++r) {
-        fs_control_start_agree(table.actors[r].control, &table.actors[r].word);
+        fs_control_start_agree(table.actors[r].control, &table.actors[r].vote);
     }
     for (uint32_t k = 0; k < MAX_TURNS && status == FS_INPROGRESS; ++k) {
         actor_t *a = &table.actors[k % table.tc.n_ranks];
@@ -279,7 +279,7 @@ START_TEST(prop_rounds_overlap)
     for (uint32_t k = 0; n_left > 0; ++k) {
         uint32_t  r    = (uint32_t)fs_rng_below(&table.tc.rng, n);
         actor_t  *a    = &table.actors[r];
-        fs_vote_t word = {.max_inter = round[r] + 1};
+        fs_vote_t vote = {.max_inter = round[r] + 1};
 
         MUST(k < MAX_TURNS);
         a->net->ops->progress(a->net);
@@ -291,7 +291,7 @@ START_TEST(prop_rounds_overlap)
         if (round[r]++ == ROUNDS) {
             --n_left;
         } else {
-            ck_assert_int_eq(fs_control_start_agree(a->control, &word), FS_OK);
+            ck_assert_int_eq(fs_control_start_agree(a->control, &vote), FS_OK);
         }
     }
     ck_assert_uint_eq(fs_loop_take_seen(table.loop).twins, 0);
@@ -316,7 +316,7 @@ static void start_numbered(table_t *table, uint32_t r, uint32_t summary)
         send[k] = bytes_of(summary, r, k);
         recv[k] = bytes_of(summary, k, r);
     }
-    table->actors[r].word = (fs_vote_t){.max_inter = summary};
+    table->actors[r].vote = (fs_vote_t){.max_inter = summary};
     start_summary(table, r, send, recv);
     free(send);
 }
@@ -364,7 +364,7 @@ START_TEST(prop_late_readers_see_their_round)
     for (uint32_t k = 0; n_left > 0; ++k) {
         uint32_t  r    = (uint32_t)fs_rng_below(&table.tc.rng, n);
         actor_t  *a    = &table.actors[r];
-        fs_vote_t word = {.max_inter = round[r] / 3};
+        fs_vote_t vote = {.max_inter = round[r] / 3};
 
         MUST(k < MAX_TURNS);
         a->net->ops->progress(a->net);
@@ -380,7 +380,7 @@ START_TEST(prop_late_readers_see_their_round)
         } else if (round[r] % 3 == 0) { /* a summary, then two of words */
             start_numbered(&table, r, round[r] / 3);
         } else {
-            MUST(fs_control_start_agree(a->control, &word) == FS_OK);
+            MUST(fs_control_start_agree(a->control, &vote) == FS_OK);
         }
         ++round[r];
     }
@@ -424,7 +424,7 @@ START_TEST(waits_for_the_late_rank)
     for (uint32_t r = 0; r < n; ++r) {
         if (r != late) {
             fs_control_start_agree(table.actors[r].control,
-                                   &table.actors[r].word);
+                                   &table.actors[r].vote);
         }
     }
     for (uint32_t k = 0; k < 200 * n; ++k) {
@@ -452,7 +452,7 @@ START_TEST(waits_for_the_late_rank)
         }
     }
     fs_control_start_agree(table.actors[late].control,
-                           &table.actors[late].word);
+                           &table.actors[late].vote);
     finish(&table);
     for (uint32_t r = 0; r < n * n; ++r) {
         ck_assert(!fs_control_awaits(table.actors[r / n].control, r % n));
@@ -478,7 +478,7 @@ START_TEST(leader_tells_of_its_failure)
     ck_assert_uint_ne(r, faults.fail_rank);
     fs_loop_set_faults(table.loop, &faults);
     for (uint32_t k = 0; k < table.tc.n_ranks; ++k) {
-        fs_control_start_agree(table.actors[k].control, &table.actors[k].word);
+        fs_control_start_agree(table.actors[k].control, &table.actors[k].vote);
     }
     for (uint32_t k = 0; k < MAX_TURNS && status == FS_INPROGRESS; ++k) {
         actor_t *a = &table.actors[k % table.tc.n_ranks];
@@ -512,7 +512,7 @@ START_TEST(large_counts_do_not_wrap)
     }
     ck_assert_uint_gt(fs_topo_n_local(table.tc.topo, far), 1);
     for (uint32_t r = 0; r < n; ++r) {
-        table.actors[r].word = (fs_vote_t){0};
+        table.actors[r].vote = (fs_vote_t){0};
         start_summary(&table, r, table.tc.counts + (size_t)r * n, zero);
     }
     finish(&table);

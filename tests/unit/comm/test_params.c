@@ -468,7 +468,7 @@ START_TEST(unknown_names)
                          FS_ERR_INVAL);
         snprintf(quoted, sizeof(quoted), "\"%s\"", names[k]);
         ck_assert_msg(strstr(why, quoted) != NULL, "%s", why);
-        ck_assert_msg(strstr(why, "no parameter") != NULL, "%s", why);
+        ck_assert_msg(strstr(why, "unknown parameter") != NULL, "%s", why);
         ck_assert(memcmp(&params, &before, sizeof(params)) == 0);
     }
 }

@@ -127,7 +127,7 @@ END_TEST
     "<object type=\"Bridge\" gp_index=\"3" _index                   \
     "\" bridge_type=\"0-1\" depth=\"0\" bridge_pci=\"0000:[" _buses \
     "]\">" _nics "</object>"
-#define CPU_PACKAGE(_n, _cpu, _set, _nodes, _index, _bridge)                     \
+#define CPU_PACKAGE(_n, _cpu, _set, _nodes, _index, _bridge)                 \
     "<object type=\"Package\" os_index=\"" _n "\" " CPUS(                    \
         _set, _nodes) "gp_index=\"4" _index                                  \
                       "\"><object type=\"NUMANode\" os_index=\"" _n          \
@@ -137,16 +137,17 @@ END_TEST
                                                    "6" _index) _bridge       \
         "</object>"
 /* Two packages of one core, with these NICs. */
-#define SERVER(_first, _second)                                               \
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM "  \
-    "\"hwloc2.dtd\">\n<topology version=\"2.0\"><object type=\"Machine\" "    \
-    "os_index=\"0\" " CPUS(                                                   \
-        "0x3", "0x3") "allowed_cpuset=\"0x3\" allowed_nodeset=\"0x3\" "       \
-                      "gp_index=\"1\">" CPU_PACKAGE("0", "0", "0x1", "0x1", "1",  \
-                                                BRIDGE("1", "00-3f", _first)) \
-                          CPU_PACKAGE("1", "1", "0x2", "0x2", "2",                \
-                                  BRIDGE("2", "80-bf",                        \
-                                         _second)) "</object></topology>\n"
+#define SERVER(_first, _second)                                              \
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM " \
+    "\"hwloc2.dtd\">\n<topology version=\"2.0\"><object type=\"Machine\" "   \
+    "os_index=\"0\" " CPUS(                                                  \
+        "0x3",                                                               \
+        "0x3") "allowed_cpuset=\"0x3\" allowed_nodeset=\"0x3\" "             \
+               "gp_index=\"1\">" CPU_PACKAGE("0", "0", "0x1", "0x1", "1",    \
+                                             BRIDGE("1", "00-3f", _first))   \
+                   CPU_PACKAGE(                                              \
+                       "1", "1", "0x2", "0x2", "2",                          \
+                       BRIDGE("2", "80-bf", _second)) "</object></topology>\n"
 
 typedef struct server {
     const char *xml;

@@ -500,8 +500,10 @@ START_TEST(one_rank_cannot_open_the_messages)
     all_came_out(FS_ERR_UNREACHABLE, 0);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         ck_assert_uint_eq(ranks[r].n_opened, 1);
-        ck_assert_str_eq(ranks[r].why, r == 2 ? "the MPI has no messages for us"
-                                              : "rank 2 has no network");
+        ck_assert_str_eq(
+            ranks[r].why,
+            r == 2 ? "the MPI cannot provide a communicator for our messages"
+                   : "rank 2 has no network");
     }
     part();
 }

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE(_resource) "#  resource 0  :  md 0  dev 0  flags -- " _resource "\n"
-#define INSIDE                                                          \
+#define LINE(_resource) \
+    "#  resource 0  :  md 0  dev 0  flags -- " _resource "\n"
+#define INSIDE                                                         \
     "# UCP context\n#     component 0  :  self\n" LINE("self/memory0") \
         LINE("sysv/memory") LINE("posix/memory") LINE("cma/memory")
 
@@ -112,8 +113,8 @@ START_TEST(very_many_devices)
     for (int k = 0; k < 100; ++k) {
         size_t used = strlen(listing);
 
-        snprintf(listing + used, sizeof(listing) - used, " flags -- tcp/nic%d\n",
-                 1000 + k);
+        snprintf(listing + used, sizeof(listing) - used,
+                 " flags -- tcp/nic%d\n", 1000 + k);
     }
     fs_ucx_resources_read(listing, &found);
     ck_assert_uint_lt(strlen(found.devices), sizeof(found.devices));

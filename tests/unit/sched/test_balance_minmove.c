@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* minmove moves the fewest bytes there are: against every deal of tiny tiles,
- * and against a lower bound of any. Neither shares an idea with it. */
+/* minmove moves the fewest bytes there are: against every assignment of tiny
+ * tiles, and against a lower bound of any. Neither shares an idea with it. */
 #include "fs_test_tile.h"
 
 #include "base/fs_arith.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- every deal ---- */
+/* ---- every assignment ---- */
 
 enum { TINY_LANES = 3, TINY_CAPACITY = 5, TINY_STATES = 6 * 6 * 6 };
 
@@ -20,10 +20,10 @@ static uint64_t moves_on(const fs_tile_t *tile, uint32_t i, uint32_t j,
            (tile->dst_proxy[lane] != j);
 }
 
-/* Deal one byte of block (i, j) onto every filling of the lanes: cost[] is the
- * fewest moves with which a filling can be reached. */
-static void deal_byte(const fs_tile_t *tile, uint64_t capacity, uint32_t i,
-                      uint32_t j, uint64_t *cost)
+/* Assign one byte of block (i, j) onto every filling of the lanes: cost[] is
+ * the fewest moves with which a filling can be reached. */
+static void assign_byte(const fs_tile_t *tile, uint64_t capacity, uint32_t i,
+                        uint32_t j, uint64_t *cost)
 {
     uint64_t next[TINY_STATES];
 
@@ -56,7 +56,7 @@ static uint64_t fewest_moves(const fs_tile_t *tile)
     }
     for (uint32_t b = 0; b < tile->n_src * tile->n_dst; ++b) {
         for (uint64_t k = 0; k < tile->bytes[b]; ++k) {
-            deal_byte(tile, capacity, b / tile->n_dst, b % tile->n_dst, cost);
+            assign_byte(tile, capacity, b / tile->n_dst, b % tile->n_dst, cost);
         }
     }
     for (uint32_t s = 0; s < TINY_STATES; ++s) {
@@ -66,7 +66,7 @@ static uint64_t fewest_moves(const fs_tile_t *tile)
 }
 
 /* Up to 3 lanes, 4 ranks and 15 bytes. */
-START_TEST(prop_no_deal_moves_less)
+START_TEST(prop_no_assignment_moves_less)
 {
     fs_rng_t rng;
 
@@ -323,7 +323,7 @@ int main(void)
     Suite *suite = suite_create("balance_minmove");
     TCase *tcase = tcase_create("minmove");
 
-    tcase_add_loop_test(tcase, prop_no_deal_moves_less, 0, 20);
+    tcase_add_loop_test(tcase, prop_no_assignment_moves_less, 0, 20);
     tcase_add_loop_test(tcase, prop_reaches_the_bound, 0, 50);
     tcase_add_loop_test(tcase, prop_few_extents, 0, 4);
     tcase_add_loop_test(tcase, prop_views, 0, 20);

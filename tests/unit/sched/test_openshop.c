@@ -199,7 +199,7 @@ START_TEST(another_turn)
         draw_sums_of_64(&rng);
         s = schedule();
         ck_assert(within(s, 105));
-        ck_assert_uint_eq(most_pieces(s), 1);
+        ck_assert_uint_eq(most_parts(s), 1);
         fs_schedule_destroy(s);
     }
 }

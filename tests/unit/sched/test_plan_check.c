@@ -225,13 +225,13 @@ START_TEST(totals_must_agree)
     bench_busy(&b);
     last = b.plans[b.tc.n_ranks - 1];
     ++last->digest;
-    expect(&b, "has other stages than rank 0");
+    expect(&b, "has stages that differ from those of rank 0");
     --last->digest;
     ++last->n_stages;
-    expect(&b, "has other stages than rank 0");
+    expect(&b, "has stages that differ from those of rank 0");
     --last->n_stages;
     ++last->total_per_lane;
-    expect(&b, "has other stages than rank 0");
+    expect(&b, "has stages that differ from those of rank 0");
     --last->total_per_lane;
     ++last->moved_gather;
     expect(&b, "moved bytes");
@@ -249,7 +249,7 @@ START_TEST(totals_must_agree)
     expect(&b, "more staging");
     b.tc.params.staging_limit += 1;
     ++last->n_next; /* an edge that no operation owns */
-    expect(&b, "start nowhere");
+    expect(&b, "without a source");
     --last->n_next;
     --b.tc.params.chunk;
     expect(&b, "longer than a chunk");
@@ -550,7 +550,7 @@ START_TEST(prop_edges_too_many)
         ck_assert_msg(check(&b) == (dead ? FS_ERR_INVAL : FS_OK),
                       "seed %d: %s, the checker says '%s'", _i,
                       dead ? "a deadlock" : "no deadlock", b.why);
-        ck_assert(!dead || strstr(b.why, "waits for ever") != NULL);
+        ck_assert(!dead || strstr(b.why, "waits forever") != NULL);
         restore(plan, saved);
     }
     bench_fini(&b);
@@ -619,12 +619,12 @@ START_TEST(ends_of_messages)
     expect(&b, "a channel or a number that does not exist");
     *first      = saved;
     first->peer = b.tc.n_ranks;
-    expect(&b, "with nobody");
+    expect(&b, "has no valid peer");
     first->peer = 0;
-    expect(&b, "with nobody");
+    expect(&b, "has no valid peer");
     *first         = saved;
     first->channel = FS_CH_INTRA;
-    expect(&b, "uses the wire");
+    expect(&b, "uses a wire channel");
     *first = saved;
     ++first->seq;
     expect(&b, "is not the next of its kind");

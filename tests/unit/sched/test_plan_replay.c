@@ -162,7 +162,9 @@ START_TEST(slot_is_still_read)
 
     pack_twice(&h);
     h.after[0][2] = 0; /* not 1, which reads what 2 overwrites */
-    expect(&h, "operation 2: overwrites what another may still read");
+    expect(
+        &h,
+        "operation 2: overwrites bytes that another operation may still read");
 }
 END_TEST
 
@@ -173,7 +175,7 @@ START_TEST(slot_is_still_written)
     pack_twice(&h);
     h.ops[0][1]   = h.ops[0][0]; /* packs the same again, and does not wait */
     h.after[0][1] = NOTHING;
-    expect(&h, "does not wait for who wrote there before");
+    expect(&h, "does not wait for the writer before it");
 }
 END_TEST
 
@@ -187,7 +189,7 @@ START_TEST(slot_is_empty)
     pack_twice(&h);
     h.after[0][1] = NOTHING;
     h.after[0][2] = 0;
-    expect(&h, "operation 1: does not wait for who writes what it reads");
+    expect(&h, "operation 1: does not wait for the writer of what it reads");
 }
 END_TEST
 
@@ -216,7 +218,7 @@ START_TEST(wrong_bytes)
 
     pack_twice(&h);
     h.ops[0][3].src.offset = 4; /* a byte of the first chunk */
-    expect(&h, "bytes that belong elsewhere");
+    expect(&h, "bytes of another block or offset");
     pack_twice(&h);
     h.ops[0][2].src.offset = 0;
     h.ops[0][3].dst.offset = 0; /* the first chunk again, not the second */
@@ -233,13 +235,13 @@ START_TEST(wrong_places)
 
     pack_twice(&h);
     h.ops[0][3].dst.buffer = FS_BUF_SEND;
-    expect(&h, "not to be written");
+    expect(&h, "that is read only");
     pack_twice(&h);
     h.ops[0][2].src.buffer = FS_BUF_RECV;
-    expect(&h, "not to be read");
+    expect(&h, "that is write only");
     pack_twice(&h);
     h.ops[0][2].src.block = 1;
-    expect(&h, "the block of a rank that is not there");
+    expect(&h, "the block of a rank that does not exist");
     pack_twice(&h);
     h.ops[0][1].src.block = 1;
     expect(&h, "reads beyond the end");
@@ -259,7 +261,7 @@ START_TEST(overlapping_copy)
 
     pack_twice(&h);
     h.ops[0][1].dst = place(FS_BUF_STAGING, 0, 5);
-    expect(&h, "overwrites what another may still read");
+    expect(&h, "overwrites bytes that another operation may still read");
 }
 END_TEST
 
@@ -269,16 +271,16 @@ START_TEST(wrong_edges)
 
     pack_twice(&h);
     h.plan[0].n_next = 5; /* link_up() goes on from there */
-    expect(&h, "edges that start nowhere");
+    expect(&h, "edges without a source");
     pack_twice(&h);
     h.ops[0][3].n_next = 6;
     expect(&h, "successors outside the list");
     pack_twice(&h);
     h.ops[0][2].n_after = 1; /* and one more */
-    expect(&h, "waits for another number");
+    expect(&h, "has a wrong number of predecessors");
     pack_twice(&h);
     h.after[0][2] = 2;
-    expect(&h, "operation 2: waits for ever");
+    expect(&h, "operation 2: waits forever");
 }
 END_TEST
 
@@ -303,13 +305,13 @@ START_TEST(messages)
     expect(&h, NULL);
     two_messages(&h);
     --h.plan[1].n_ops;
-    expect(&h, "rank 0, operation 1: is received by nobody");
+    expect(&h, "rank 0, operation 1: has no receive");
     two_messages(&h);
     --h.plan[0].n_ops;
-    expect(&h, "rank 1, operation 1: is sent by nobody");
+    expect(&h, "rank 1, operation 1: has no send");
     two_messages(&h);
     h.ops[0][1].len_bytes = 9;
-    expect(&h, "another length");
+    expect(&h, "differs in length");
 }
 END_TEST
 
@@ -338,7 +340,7 @@ START_TEST(detour)
     recv(&h, 1, 0, 0, place(FS_BUF_STAGING, 0, 0));
     send(&h, 1, 2, 0, place(FS_BUF_STAGING, 0, 0));
     recv(&h, 2, 1, 0, place(FS_BUF_RECV, 0, 0));
-    expect(&h, "the wire carries other bytes");
+    expect(&h, "sends bytes between servers that differ");
 }
 END_TEST
 
@@ -368,7 +370,7 @@ START_TEST(window)
     circle(&h, 2);
     expect(&h, NULL);
     circle(&h, 1);
-    expect(&h, "waits for ever");
+    expect(&h, "waits forever");
 }
 END_TEST
 
@@ -386,7 +388,7 @@ START_TEST(receives_in_order)
     recv(&h, 1, 2, 0, place(FS_BUF_RECV, 2, 0));
     h.after[1][0] = 1;
     h.after[1][1] = NOTHING;
-    expect(&h, "waits for ever");
+    expect(&h, "waits forever");
 }
 END_TEST
 
@@ -406,7 +408,7 @@ START_TEST(sends_in_order)
     recv(&h, 1, 0, 0, place(FS_BUF_RECV, 0, 0));
     recv(&h, 2, 0, 0, place(FS_BUF_RECV, 0, 0));
     send(&h, 2, 0, 0, place(FS_BUF_SEND, 0, 0));
-    expect(&h, "waits for ever");
+    expect(&h, "waits forever");
 }
 END_TEST
 
@@ -469,7 +471,8 @@ START_TEST(wrong_sums)
 
     sum_of_two(&h);
     reduce(&h, 0, own, result);
-    expect(&h, "rank 0, operation 3: adds what is in the sum already");
+    expect(&h,
+           "rank 0, operation 3: adds a contribution that the sum has already");
     sum_of_two(&h);
     h.ops[0][R0_REDUCE].kind = FS_OP_COPY;
     expect(&h, "rank 0: byte 0 of the result is not the sum of all ranks");
@@ -489,7 +492,7 @@ START_TEST(wrong_sums)
     sum_of_two(&h);
     h.ops[0][R0_REDUCE].src.offset = 2;
     h.ops[0][R0_REDUCE].len_bytes  = 8;
-    expect(&h, "adds bytes that belong to different places");
+    expect(&h, "adds bytes of different offsets");
     sum_of_two(&h);
     h.ops[1][R1_COPY].len_bytes = h.ops[1][R1_REDUCE].len_bytes = 8;
     expect(&h, "rank 1: a byte of the result is missing");
@@ -528,20 +531,21 @@ START_TEST(vectors_are_memory)
     h.after[1][R1_COPY] = NOTHING;
     h.after[1][R1_SEND] = R1_COPY;
     h.after[1][R1_RECV] = NOTHING;
-    expect(&h, "rank 1, operation 3: does not wait for who writes what it");
+    expect(&h, "rank 1, operation 3: does not wait for the writer of what it");
     sum_in_place(&h);
     h.after[0][R0_REDUCE] = R0_RECV;
     h.after[0][R0_RECV]   = NOTHING;
-    expect(&h, "rank 0, operation 2: overwrites what another may still read");
+    expect(&h, "rank 0, operation 2: overwrites bytes that another operation "
+               "may still read");
     sum_in_place(&h);
     h.ops[0][R0_SEND].src = own;
-    expect(&h, "reads from a buffer that is not to be read");
+    expect(&h, "reads from a buffer that is write only");
     sum_of_two(&h);
     h.ops[0][R0_SEND].src.block = 1;
     expect(&h, "reads beyond the end");
     sum_of_two(&h);
     h.ops[1][R1_COPY].dst = own;
-    expect(&h, "writes to a buffer that is not to be written");
+    expect(&h, "writes to a buffer that is read only");
     sum_of_two(&h);
     h.ops[0][R0_REDUCE].src = result;
     expect(&h, "rank 0, operation 2:");

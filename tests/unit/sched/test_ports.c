@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Nodes: every lane is in one, tiles are shared evenly, and no line of the
- * matrix of nodes passes the lower bound. */
+/* Ports: every lane is in one, tiles are shared evenly, and no line of the
+ * matrix of ports passes the lower bound. */
 #include "sched/model/fs_ports.h"
 #include "fs_test_util.h"
 #include "sched/model/fs_rng.h"
@@ -25,7 +25,7 @@ static fs_topo_t *random_topo(fs_rng_t *rng)
     return topo;
 }
 
-/* Each pair is found by its nodes, and no other. */
+/* Each pair is found by its ports, and no other. */
 static void check_pairs(const fs_ports_t *ports, uint32_t u, uint32_t w)
 {
     uint32_t n = fs_ports_pairs(ports, u, w), found = 0;
@@ -116,7 +116,7 @@ START_TEST(prop_random_servers)
 }
 END_TEST
 
-/* Equal servers are nodes, whatever their size. */
+/* Equal servers are ports, whatever their size. */
 START_TEST(equal_servers)
 {
     uint32_t   label[24];
@@ -129,7 +129,7 @@ START_TEST(equal_servers)
     }
     ck_assert_int_eq(fs_topo_create(24, label, 0, &topo), FS_OK);
     ck_assert_int_eq(fs_ports_init(&ports, topo, &arena), FS_OK);
-    ck_assert_uint_eq(ports.n_nodes, 3);
+    ck_assert_uint_eq(ports.n_ports, 3);
     ck_assert_uint_eq(ports.width, 8);
     ck_assert(!fs_ports_lanes(&ports, topo, 0, 2).shared);
     fs_topo_destroy(topo);
@@ -137,27 +137,27 @@ START_TEST(equal_servers)
 }
 END_TEST
 
-/* One rank more than nodes may be: then each server is one. */
-START_TEST(too_many_nodes)
+/* One rank more than ports may be: then each server is one. */
+START_TEST(too_many_ports)
 {
-    static uint32_t label[FS_MAX_UNEVEN_NODES + 1];
+    static uint32_t label[FS_MAX_UNEVEN_PORTS + 1];
     fs_arena_t      arena = {0};
     fs_topo_t      *topo  = NULL;
     fs_ports_t      ports;
 
-    for (uint32_t r = 0; r <= FS_MAX_UNEVEN_NODES; ++r) {
+    for (uint32_t r = 0; r <= FS_MAX_UNEVEN_PORTS; ++r) {
         label[r] = r == 0 ? 1 : r; /* ranks 0 and 1 share a server */
     }
-    ck_assert_int_eq(fs_topo_create(FS_MAX_UNEVEN_NODES, label, 0, &topo),
+    ck_assert_int_eq(fs_topo_create(FS_MAX_UNEVEN_PORTS, label, 0, &topo),
                      FS_OK);
     ck_assert_int_eq(fs_ports_init(&ports, topo, &arena), FS_OK);
-    ck_assert_uint_eq(ports.n_nodes, FS_MAX_UNEVEN_NODES);
+    ck_assert_uint_eq(ports.n_ports, FS_MAX_UNEVEN_PORTS);
     ck_assert(fs_ports_use_all_lanes(topo));
     fs_topo_destroy(topo);
-    ck_assert_int_eq(fs_topo_create(FS_MAX_UNEVEN_NODES + 1, label, 0, &topo),
+    ck_assert_int_eq(fs_topo_create(FS_MAX_UNEVEN_PORTS + 1, label, 0, &topo),
                      FS_OK);
     ck_assert_int_eq(fs_ports_init(&ports, topo, &arena), FS_OK);
-    ck_assert_uint_eq(ports.n_nodes, FS_MAX_UNEVEN_NODES);
+    ck_assert_uint_eq(ports.n_ports, FS_MAX_UNEVEN_PORTS);
     ck_assert_uint_eq(ports.width, 0);
     ck_assert(!fs_ports_use_all_lanes(topo));
     ck_assert_uint_eq(fs_ports_of(&ports, 0), 1);
@@ -175,7 +175,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, prop_random_servers, 0, 4);
     tcase_add_test(tcase, equal_servers);
-    tcase_add_test(tcase, too_many_nodes);
+    tcase_add_test(tcase, too_many_ports);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

@@ -322,7 +322,7 @@ START_TEST(compact_has_few_stages)
 }
 END_TEST
 
-static uint32_t most_pieces(const fs_schedule_t *s)
+static uint32_t most_parts(const fs_schedule_t *s)
 {
     static uint32_t count[CELLS];
     uint32_t        most = 0;
@@ -351,7 +351,7 @@ START_TEST(openshop_is_close)
         random_matrix(&rng, k % 2 == 0 ? UNIFORM : NEARLY_EQUAL, n);
         s = schedule(FS_DECOMPOSE_OPENSHOP, n, FS_ALL_SERVERS);
         MUST(s->total <= s->lower_bound + s->lower_bound / 20);
-        MUST(most_pieces(s) <= 4);
+        MUST(most_parts(s) <= 4);
         fs_schedule_destroy(s);
     }
 }

@@ -140,7 +140,7 @@ END_TEST
 /* ---- the cost model, where lanes idle: a server of 4 ranks among so many of
  * one that each server is a node ---- */
 
-enum { CROWD = FS_MAX_UNEVEN_NODES - 2 };
+enum { CROWD = FS_MAX_UNEVEN_PORTS - 2 };
 
 /* Each rank of the large server sends pair_bytes to each of four others, its
  * lanes being max_lanes at most. */

@@ -298,45 +298,47 @@ START_TEST(powers_of_two_double)
 }
 END_TEST
 
-/* The bill adds up and the wheel is what it says, for every n there can be. */
-static void check_wheel(uint32_t n_ranks)
+/* The exchange counts add up and the pattern has them, for every n there can
+ * be. */
+static void check_steady(uint32_t n_ranks)
 {
     fs_arena_t         arena = {0};
-    fs_steady_counts_t bill;
-    fs_steady_t        wheel;
+    fs_steady_counts_t exchanges;
+    fs_steady_t        steady;
     uint32_t           n_idle = 0;
 
-    fs_steady_counts(n_ranks, &bill);
-    MUST(fs_steady_init(&wheel, &bill, &arena) == FS_OK);
-    MUST(wheel.n_places == n_ranks - 1);
-    MUST(wheel.oldest <= log2_up(n_ranks) + 1);
-    MUST(wheel.side[0].gets == FS_WHEEL_BORN && wheel.partner[0] == 0);
-    for (uint32_t p = 1; p < wheel.n_places; ++p) {
-        uint32_t                q    = wheel.partner[p];
-        const fs_steady_side_t *mine = &wheel.side[p], *other = &wheel.side[q];
+    fs_steady_counts(n_ranks, &exchanges);
+    MUST(fs_steady_init(&steady, &exchanges, &arena) == FS_OK);
+    MUST(steady.n_places == n_ranks - 1);
+    MUST(steady.oldest <= log2_up(n_ranks) + 1);
+    MUST(steady.side[0].gets == FS_STEADY_BORN && steady.partner[0] == 0);
+    for (uint32_t p = 1; p < steady.n_places; ++p) {
+        uint32_t                q     = steady.partner[p];
+        const fs_steady_side_t *mine  = &steady.side[p],
+                               *other = &steady.side[q];
 
-        MUST(wheel.partner[q] == p);
+        MUST(steady.partner[q] == p);
         if (p == q) {
-            MUST(mine->gets == FS_WHEEL_NOTHING);
+            MUST(mine->gets == FS_STEADY_NOTHING);
             n_idle++;
             continue;
         }
-        MUST(mine->gets >= 1 && mine->gets <= wheel.oldest);
+        MUST(mine->gets >= 1 && mine->gets <= steady.oldest);
         MUST(other->has[0] == mine->gets || other->has[1] == mine->gets);
         MUST(mine->has[0] != mine->gets && mine->has[1] != mine->gets);
         /* who lacks the oldest gets it, who has it gets another */
-        MUST((mine->gets == wheel.oldest) == (mine->has[1] != wheel.oldest));
+        MUST((mine->gets == steady.oldest) == (mine->has[1] != steady.oldest));
     }
     MUST(n_idle == n_ranks % 2);
     fs_arena_fini(&arena);
 }
 
-START_TEST(every_wheel)
+START_TEST(every_steady_state)
 {
     for (uint32_t n = 2; n <= FS_STRAGGLER_MAX_RANKS; n += n < 1200 ? 1 : 7) {
-        check_wheel(n);
+        check_steady(n);
     }
-    check_wheel(FS_STRAGGLER_MAX_RANKS);
+    check_steady(FS_STRAGGLER_MAX_RANKS);
 }
 END_TEST
 
@@ -440,7 +442,7 @@ START_TEST(bad_arguments)
 }
 END_TEST
 
-/* Published numbers belong to these schedules. */
+/* Published exchanges belong to these schedules. */
 START_TEST(schedules_stay_the_same)
 {
     static const struct {
@@ -695,7 +697,7 @@ START_TEST(checker_says_what_is_wrong)
 
     s           = make(FS_STRAGGLER_RING, 5, 0);
     s->n_rounds = s->n_rounds - 1;
-    refuse(s, "have not all messages");
+    refuse(s, "some messages are in no round");
     fs_straggler_destroy(s);
 }
 END_TEST
@@ -732,7 +734,7 @@ int main(void)
     tcase_add_test(tcase, straggler_is_a_name);
     tcase_add_test(tcase, golden_four_ranks);
     tcase_add_test(tcase, powers_of_two_double);
-    tcase_add_test(tcase, every_wheel);
+    tcase_add_test(tcase, every_steady_state);
     tcase_add_test(tcase, bound_of_few_ranks);
     tcase_add_test(tcase, usual_schedules);
     tcase_add_test(tcase, one_rank_has_nothing_to_do);

@@ -9,7 +9,8 @@
 
 /* ---- proofs ---- */
 
-/* Nothing; one; fewer than chunks; not a multiple of them; several pieces. */
+/* Nothing; one; fewer than chunks; not a multiple of them; several
+ * fragments. */
 static void prove_sizes(fs_test_group_t *g, bool in_place)
 {
     const uint64_t sizes[] = {0, 1, g->n - 2, g->n, 3 * g->n + 1,
@@ -55,7 +56,7 @@ START_TEST(every_kind_is_proved)
 }
 END_TEST
 
-/* Longer than what a piece is at least. */
+/* Longer than what a fragment is at least. */
 START_TEST(long_elements)
 {
     fs_test_group_t g;

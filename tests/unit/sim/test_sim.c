@@ -483,25 +483,25 @@ START_TEST(bad_programs)
 
     script_init(&s, 2, 1);
     fs_program_send(&s.programs[0], FS_CH_WIRE, 1, anywhere(FS_BUF_SEND), 1);
-    expect_mismatch(&s, "rank 0, operation 0: nobody receives");
+    expect_mismatch(&s, "rank 0, operation 0: this message has no receive");
     script_init(&s, 2, 1);
     fs_program_recv(&s.programs[1], FS_CH_WIRE, 0, anywhere(FS_BUF_RECV), 1);
-    expect_mismatch(&s, "rank 1, operation 0: nobody sends");
+    expect_mismatch(&s, "rank 1, operation 0: this message has no send");
     script_init(&s, 2, 1);
     fs_program_send(&s.programs[0], FS_CH_WIRE, 1, anywhere(FS_BUF_SEND), 1);
     fs_program_recv(&s.programs[1], FS_CH_WIRE, 0, anywhere(FS_BUF_RECV), 2);
-    expect_mismatch(&s, "another length");
+    expect_mismatch(&s, "a different length");
     /* Each waits for the other's message before it sends its own. */
     script_init(&s, 2, 1);
     a = message(&s, FS_CH_INTRA, 0, 1, 1);
     b = message(&s, FS_CH_INTRA, 1, 0, 1);
     fs_program_after(&s.programs[0], a.send, b.recv);
     fs_program_after(&s.programs[1], b.send, a.recv);
-    expect_mismatch(&s, "waits for ever");
+    expect_mismatch(&s, "waits forever");
     script_init(&s, 2, 1);
     s.window = 0;
     message(&s, FS_CH_WIRE, 0, 1, 1);
-    expect_mismatch(&s, "waits for ever");
+    expect_mismatch(&s, "waits forever");
 }
 END_TEST
 
@@ -768,10 +768,10 @@ START_TEST(baselines_by_hand)
 
     even_case(&tc, 2, 2, BYTES);
     params.incast = 0;
-    /* Each rank's mate has one block for its rail; then two go out. */
+    /* Each rank's local peer has one block for its rail; then two go out. */
     same_time(run_baseline(FS_SIM_TWO_PHASE, &tc, &params).time,
               ALPHA_UP + BYTES / UP + ALPHA + 2 * BYTES / OUT);
-    /* The own block arrives first, the mate's later. */
+    /* The own block arrives first, its peer's later. */
     same_time(run_baseline(FS_SIM_RELAY, &tc, &params).time,
               ALPHA + 2 * BYTES / OUT + ALPHA_UP + BYTES / UP);
     fs_test_case_fini(&tc);

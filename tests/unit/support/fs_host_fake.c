@@ -53,7 +53,7 @@ struct fs_fake {
     op_t            **ops;  /* [n_ranks] of receivers */
     op_t           ***last; /* [n_ranks] where the next one goes */
     uint32_t          max_tag;
-    char             *board;
+    char             *gathered;
 };
 
 static bool one_in(fs_fake_t *fake, uint32_t n)
@@ -276,13 +276,13 @@ static fs_status_t fake_allgather(void *ctx, const void *in, size_t len,
     fs_fake_t  *fake = me->fake;
 
     if (pthread_barrier_wait(&fake->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
-        free(fake->board);
-        fake->board = fs_test_alloc(len, fake->n_ranks);
+        free(fake->gathered);
+        fake->gathered = fs_test_alloc(len, fake->n_ranks);
     }
     pthread_barrier_wait(&fake->barrier);
-    memcpy(fake->board + len * me->rank, in, len);
+    memcpy(fake->gathered + len * me->rank, in, len);
     pthread_barrier_wait(&fake->barrier);
-    memcpy(out, fake->board, len * fake->n_ranks);
+    memcpy(out, fake->gathered, len * fake->n_ranks);
     return FS_OK;
 }
 
@@ -345,7 +345,7 @@ void fs_fake_destroy(fs_fake_t *fake)
     free(fake->ranks);
     free(fake->ops);
     free(fake->last);
-    free(fake->board);
+    free(fake->gathered);
     free(fake);
 }
 

@@ -18,34 +18,34 @@ void fs_test_world_fini(fs_test_world_t *world)
 {
     pthread_barrier_destroy(&world->barrier);
     fs_loop_destroy(world->loop);
-    free(world->board);
+    free(world->gathered);
 }
 
-void fs_test_barrier(fs_test_seat_t *seat)
+void fs_test_barrier(fs_test_place_t *place)
 {
-    pthread_barrier_wait(&seat->world->barrier);
+    pthread_barrier_wait(&place->world->barrier);
 }
 
 static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
 {
-    fs_test_seat_t  *seat  = ctx;
-    fs_test_world_t *world = seat->world;
+    fs_test_place_t *place = ctx;
+    fs_test_world_t *world = place->world;
 
     if (pthread_barrier_wait(&world->barrier) ==
         PTHREAD_BARRIER_SERIAL_THREAD) {
-        free(world->board);
-        world->board = malloc(len * world->n_ranks + 1);
+        free(world->gathered);
+        world->gathered = malloc(len * world->n_ranks + 1);
     }
-    fs_test_barrier(seat);
-    memcpy(world->board + len * seat->rank, in, len);
-    fs_test_barrier(seat);
-    memcpy(out, world->board, len * world->n_ranks);
+    fs_test_barrier(place);
+    memcpy(world->gathered + len * place->rank, in, len);
+    fs_test_barrier(place);
+    memcpy(out, world->gathered, len * world->n_ranks);
     return FS_OK;
 }
 
 static fs_status_t agree(void *ctx, fs_status_t mine)
 {
-    uint32_t     n     = ((fs_test_seat_t *)ctx)->world->n_ranks;
+    uint32_t     n     = ((fs_test_place_t *)ctx)->world->n_ranks;
     fs_status_t *all   = fs_test_alloc(n, sizeof(*all));
     fs_status_t  worst = mine;
 
@@ -65,20 +65,20 @@ static void progress(void *ctx)
 
 static fs_net_t *net(void *ctx)
 {
-    fs_test_seat_t *seat = ctx;
+    fs_test_place_t *place = ctx;
 
-    return fs_loop_net(seat->world->loop, seat->rank);
+    return fs_loop_net(place->world->loop, place->rank);
 }
 
 static fs_nics_t *nics(void *ctx)
 {
-    return ((fs_test_seat_t *)ctx)->nics;
+    return ((fs_test_place_t *)ctx)->nics;
 }
 
-fs_native_t fs_test_native(fs_test_seat_t *seat)
+fs_native_t fs_test_native(fs_test_place_t *place)
 {
-    return (fs_native_t){.ctx       = seat,
-                         .process   = seat,
+    return (fs_native_t){.ctx       = place,
+                         .process   = place,
                          .allgather = allgather,
                          .agree     = agree,
                          .progress  = progress,

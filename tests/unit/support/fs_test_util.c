@@ -236,7 +236,7 @@ void fs_test_local_rows(const fs_topo_t *topo, const uint64_t *counts,
 }
 
 fs_counts_t fs_test_call_counts(const fs_topo_t *topo, uint32_t rank,
-                           const uint64_t *send, const uint64_t *recv)
+                                const uint64_t *send, const uint64_t *recv)
 {
     fs_counts_t counts;
 

@@ -65,7 +65,7 @@ void fs_test_local_rows(const fs_topo_t *topo, const uint64_t *counts,
 
 /* What a rank sends and receives, [n_ranks] each; fs_counts_fini() frees it. */
 fs_counts_t fs_test_call_counts(const fs_topo_t *topo, uint32_t rank,
-                           const uint64_t *send, const uint64_t *recv);
+                                const uint64_t *send, const uint64_t *recv);
 
 /* The plan of a rank; the caller's. *plan_p is NULL unless FS_OK. */
 fs_status_t fs_test_plan(const fs_test_case_t *tc, uint32_t rank,

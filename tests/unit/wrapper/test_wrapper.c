@@ -169,11 +169,12 @@ START_TEST(summary_says_why_there_is_none)
     ck_assert_str_eq(said, "summary: not used: no call of MPI_Alltoallv");
     wrapper.calls = 1;
     fs_wrapper_summary(&wrapper);
-    ck_assert_str_eq(said,
-                     "summary: not used: no call on ranks of several servers");
+    ck_assert_str_eq(
+        said,
+        "summary: not used: no call on a communicator that spans servers");
     wrapper.declined = true;
     fs_wrapper_summary(&wrapper);
-    ck_assert_str_eq(said, "summary: not used: see why above");
+    ck_assert_str_eq(said, "summary: not used: see the message above");
     wrapper.served_by = "others serve";
     fs_wrapper_summary(&wrapper);
     ck_assert_str_eq(said, "summary: not used: others serve");
@@ -196,8 +197,9 @@ START_TEST(unknown_names_are_told)
     ck_assert_int_eq(setenv("FS_TEST_chunks", "1", 1), 0);
     fs_wrapper_look_for_unknown(&wrapper, "FS_TEST_", is_chunk, "page");
     ck_assert_uint_eq(n_said, 1);
-    ck_assert_str_eq(said, "FS_TEST_chunks is no parameter and has no effect; "
-                           "see man page");
+    ck_assert_str_eq(said,
+                     "unknown parameter FS_TEST_chunks, which has no effect; "
+                     "see man page");
 }
 END_TEST
 
@@ -211,7 +213,7 @@ static const char *explain(const char *a, const char *b)
     return why;
 }
 
-START_TEST(words_name_the_first_difference)
+START_TEST(records_name_the_first_difference)
 {
     char usual[FS_SETTINGS_MAX], low[FS_SETTINGS_MAX], odd[FS_SETTINGS_MAX],
         old[FS_SETTINGS_MAX];
@@ -237,8 +239,8 @@ START_TEST(words_name_the_first_difference)
 }
 END_TEST
 
-/* Also where a text of the user's is longer than what a word takes of it. */
-START_TEST(every_value_makes_another_word)
+/* Also where a text of the user's is longer than a record has room for. */
+START_TEST(every_value_makes_another_record)
 {
     char a[FS_SETTINGS_MAX], b[FS_SETTINGS_MAX];
 
@@ -405,8 +407,8 @@ int main(void)
     tcase_add_test(tcase, summary_is_of_rank_0_and_verbose);
     tcase_add_test(tcase, summary_says_why_there_is_none);
     tcase_add_test(tcase, unknown_names_are_told);
-    tcase_add_test(tcase, words_name_the_first_difference);
-    tcase_add_test(tcase, every_value_makes_another_word);
+    tcase_add_test(tcase, records_name_the_first_difference);
+    tcase_add_test(tcase, every_value_makes_another_record);
     tcase_add_test(tcase, in_place_is_copied_or_packed);
     tcase_add_test(tcase, who_cannot_pack_says_so);
     tcase_add_test(tcase, a_copy_in_use_is_left_alone);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What memory holds while a program is replayed on paper: which bytes of which
- * blocks lie where, who wrote them and who has read them since. */
-#ifndef FS_PIECES_H
-#define FS_PIECES_H
+/* The contents of memory while a program is replayed: which bytes of which
+ * blocks lie where, which operation wrote them and which have read them
+ * since. */
+#ifndef FS_RANGES_H
+#define FS_RANGES_H
 
 #include "fastsched.h"
 
@@ -28,13 +29,13 @@ fs_status_t fs_runs_add(fs_runs_t *runs, fs_run_t run);
 /* Does operation a end before b starts, whatever the network does? */
 typedef bool fs_before_fn_t(void *ctx, uint32_t a, uint32_t b);
 
-typedef struct fs_piece fs_piece_t;
+typedef struct fs_range fs_range_t;
 
 /* Operations of one rank, in an order in which they may run. */
-typedef struct fs_pieces {
+typedef struct fs_ranges {
     fs_before_fn_t *before;
     void           *ctx;
-    fs_piece_t     *piece; /* [n] by place; they do not overlap */
+    fs_range_t     *range; /* [n] by place; they do not overlap */
     size_t          n;
     size_t          max;
     struct fs_reader {
@@ -45,23 +46,23 @@ typedef struct fs_pieces {
     uint32_t    max_readers;
     const char *problem; /* after FS_ERR_INVAL */
     uint32_t    other;   /* operation that op is in conflict with */
-} fs_pieces_t;
+} fs_ranges_t;
 
-void fs_pieces_init(fs_pieces_t *pieces, fs_before_fn_t *before, void *ctx);
-void fs_pieces_fini(fs_pieces_t *pieces);
+void fs_ranges_init(fs_ranges_t *ranges, fs_before_fn_t *before, void *ctx);
+void fs_ranges_fini(fs_ranges_t *ranges);
 
-/* Instead of an operation: written before the first, or read for the record. */
+/* Instead of an operation: written before the first, or read by the checker. */
 #define FS_NOBODY UINT32_MAX
 
 /* op reads len_bytes from offset; what it finds is appended to runs. FS_OK;
  * FS_ERR_INVAL (nobody wrote there, or the writer may come later); or
  * FS_ERR_NOMEM. */
-fs_status_t fs_pieces_read(fs_pieces_t *pieces, uint64_t offset,
+fs_status_t fs_ranges_read(fs_ranges_t *ranges, uint64_t offset,
                            uint64_t len_bytes, uint32_t op, fs_runs_t *runs);
 
 /* op writes runs from offset on. FS_OK; FS_ERR_INVAL (somebody may still read
  * or write there); or FS_ERR_NOMEM. */
-fs_status_t fs_pieces_write(fs_pieces_t *pieces, uint64_t offset,
+fs_status_t fs_ranges_write(fs_ranges_t *ranges, uint64_t offset,
                             const fs_runs_t *runs, uint32_t op);
 
 #endif
