@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One warning of the job. */
 static void tell(fs_wrapper_t *wrapper, const char *why)
 {
-    if (!wrapper->tuning_told) {
+    if (wrapper->on_world_rank_0 && !wrapper->tuning_told) {
         wrapper->tuning_told = true;
         wrapper->say(why);
     }

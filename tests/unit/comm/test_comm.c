@@ -872,7 +872,7 @@ END_TEST
 /* A threshold that the user has set forces. */
 START_TEST(small_calls_are_left_as_told)
 {
-    SET(min_bytes, 64);
+    SET(min_bytes, 4096);
     SET(skip, 0);
     live_on(12, tiny);
     ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_STAGED], 0);
