@@ -45,7 +45,7 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
          "of a server, at most",
          .value = &args->lanes, 1, MAX_LANES},
         {FS_TOOL_TEXT, "nodes", "SPEC", "old name of --servers",
-         .value = &args->nodes},
+         .value = &args->servers},
         {FS_TOOL_U64, "seed", "S", "seed of the pattern (",
          .value = &args->seed, 0, UINT64_MAX},
         {FS_TOOL_BYTES, "mean", "BYTES",
@@ -93,22 +93,15 @@ static void allocate(fs_tool_traffic_t *traffic, uint64_t n_ranks)
     traffic->server_of = fs_tool_calloc(n_ranks, sizeof(uint32_t));
 }
 
-static void parse_servers(const char *option, const char *spec,
-                          fs_tool_traffic_t *traffic)
+static void parse_servers(const char *spec, fs_tool_traffic_t *traffic)
 {
     char why[WHY_LEN];
 
     allocate(traffic, count_ranks(spec));
     if (fs_topo_parse(spec, traffic->n_ranks, traffic->server_of, why,
                       sizeof(why)) != FS_OK) {
-        fs_tool_bad("%s %s", option, why);
+        fs_tool_bad("--servers %s", why);
     }
-}
-
-/* Ranks are listed, not only servers counted. */
-static bool lists_ranks(const char *servers)
-{
-    return servers != NULL && strpbrk(servers, "x+@") != NULL;
 }
 
 /* 0: not given. */
@@ -118,11 +111,9 @@ static uint32_t count_servers(const char *servers)
 
     if (servers != NULL &&
         (!fs_value_number(servers, &n) || n == 0 || n > FS_TOOL_MAX_RANKS)) {
-        fs_tool_bad(
-            "--servers \"%s\": allowed: 1 to %u, 4x8 (servers x ranks), "
-            "4+4+2+1 (ranks of each server) or @0,1,0,1 (server of "
-            "each rank)",
-            fs_tool_quote(servers), (unsigned)FS_TOOL_MAX_RANKS);
+        fs_tool_bad("--servers \"%s\": allowed: 1 to %u, or ranks: 4x8, "
+                    "4+4+2+1 or @0,1,0,1",
+                    fs_tool_quote(servers), (unsigned)FS_TOOL_MAX_RANKS);
     }
     return (uint32_t)n;
 }
@@ -151,16 +142,10 @@ static void even_servers(const fs_tool_traffic_args_t *args, uint32_t n_rows,
 static void make_topo(const fs_tool_traffic_args_t *args, uint32_t n_rows,
                       fs_tool_traffic_t *traffic)
 {
-    bool lists = args->nodes != NULL || lists_ranks(args->servers);
+    bool lists = args->servers != NULL && strpbrk(args->servers, "x+@") != NULL;
 
-    if (args->nodes != NULL && args->servers != NULL) {
-        fs_tool_bad("--nodes and --servers both describe the servers; "
-                    "allowed: one of them");
-    }
-    if (args->nodes != NULL) {
-        parse_servers("--nodes", args->nodes, traffic);
-    } else if (lists) {
-        parse_servers("--servers", args->servers, traffic);
+    if (lists) {
+        parse_servers(args->servers, traffic);
     } else {
         even_servers(args, n_rows, traffic);
     }

@@ -15,7 +15,6 @@ typedef struct fs_tool_traffic_args {
     const char *matrix;  /* a file, "-": stdin, NULL: none */
     const char *pattern; /* NULL: none */
     const char *servers; /* a number, or as for fs_topo_parse(); NULL: none */
-    const char *nodes;   /* for fs_topo_parse(): the old spelling; NULL: none */
     uint32_t    lanes;   /* 0: not given */
     uint64_t    seed;
     uint64_t    mean; /* bytes per pair of ranks */

@@ -140,9 +140,8 @@ refuses '--pattern needs --servers' plan --pattern random
 refuses '--pattern "zipf" needs a number' plan --pattern zipf --servers 2
 refuses '--pattern "nonsense" is not a pattern' plan --pattern nonsense --servers 2
 refuses '--servers "2x" does not describe servers' plan --pattern random --servers 2x
-refuses '--nodes "2x" does not describe servers' plan --pattern random --nodes 2x
+refuses '--servers "2x" does not describe servers' plan --pattern random --nodes 2x
 refuses '--servers "4294967296x4294967296" does not describe servers' plan --pattern random --servers 4294967296x4294967296
-refuses '--nodes and --servers both describe' plan --pattern random --nodes 2x2 --servers 2
 refuses '--mean "1q": allowed' plan --pattern random --servers 2 --mean 1q
 refuses '--mean "4t4": allowed' plan --pattern random --servers 2 --mean 4t4
 refuses '--mean: the sum over all pairs of ranks exceeds 2^62' plan --pattern random --servers 4 --mean 524288t
