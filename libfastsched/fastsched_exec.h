@@ -58,15 +58,22 @@ typedef enum fs_accel_direct {
     FS_ACCEL_DIRECT_MAP(FS_LIST_VALUE)
 } fs_accel_direct_t;
 
-enum { FS_SERVERS_MAX = 4096, FS_TRACE_MAX = 1024 };
+enum { FS_SERVERS_MAX = 4096, FS_TRACE_MAX = 1024, FS_TUNING_MAX = 1024 };
+
+/** Parameters min_bytes and mtm_threshold: the tuner decides. */
+#define FS_MIN_BYTES_AUTO UINT64_MAX
+enum { FS_MTM_THRESHOLD_AUTO = 0 };
+
+/** What these stand for where there is no tuner. */
+enum { FS_MIN_BYTES_USUAL = 65536, FS_MTM_THRESHOLD_USUAL = 2200 };
 
 /** All parameters, parsed. */
 typedef struct fs_params {
     uint32_t algorithm;     /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
-    uint32_t mtm_threshold; /**< thousandths */
-    uint64_t min_bytes;
-    uint32_t lanes; /**< per server; 0: as many as NICs in use */
-    uint32_t nics;  /**< per server; 0: ask UCX and hwloc */
+    uint32_t mtm_threshold; /**< thousandths, or FS_MTM_THRESHOLD_AUTO */
+    uint64_t min_bytes;     /**< or FS_MIN_BYTES_AUTO */
+    uint32_t lanes;         /**< per server; 0: as many as NICs in use */
+    uint32_t nics;          /**< per server; 0: ask UCX and hwloc */
     char     servers[FS_SERVERS_MAX]; /**< empty: ask the MPI */
     uint64_t chunk;                   /**< bytes */
     uint32_t window;
@@ -76,8 +83,9 @@ typedef struct fs_params {
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;
     uint32_t tuner;
-    uint64_t bundle_memory; /**< bytes per rank */
-    uint64_t plan_cache;    /**< bytes */
+    char     tuning[FS_TUNING_MAX]; /**< a file; empty: none */
+    uint64_t bundle_memory;         /**< bytes per rank */
+    uint64_t plan_cache;            /**< bytes */
     uint32_t check;
     uint32_t verbose;
     uint32_t stats;
@@ -121,6 +129,9 @@ typedef struct fs_net fs_net_t;
 
 /** The NICs that this process may use, shared by its communicators. */
 typedef struct fs_nics fs_nics_t;
+
+/** What tuners have found in earlier runs (parameter tuning). */
+typedef struct fs_tuning fs_tuning_t;
 
 #define FS_ANY_PEER UINT32_MAX
 
@@ -193,6 +204,13 @@ typedef struct fs_native {
     const fs_native_p2p_t *p2p;
     /** Kinds of device memory that these take: bits 1 << fs_mem_kind_t. */
     unsigned mem_kinds;
+    /** Name and version of the MPI: times of its own algorithm are its own. NULL:
+     *  unknown. */
+    const char *name;
+    /** What is in the file of parameter tuning, read at the first call. Asked for
+     *  on rank 0 only, which tells the others. NULL, or returning NULL: nothing
+     *  is known. */
+    const fs_tuning_t *(*tuning)(void *process);
 } fs_native_t;
 
 /* ---- a network ---- */
@@ -406,8 +424,8 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
                       size_t text_len);
 
 /**
- * One line about class k of the classes of calls for which the tuner found the
- * native algorithm faster, lowest first. False: there are no more than k.
+ * One line about class k of the classes of calls that the tuner has settled, lowest
+ * first: the fastest algorithm. False: there are no more than k.
  */
 bool fs_comm_describe_tuner(const fs_comm_t *comm, uint32_t k, char *text,
                             size_t text_len);
@@ -431,8 +449,8 @@ typedef struct fs_comm_stats {
                                  time, without those that have at most the
                                  plan's look_ahead left */
     uint64_t cache_hits;   /**< calls that used the plan of an earlier one */
-    uint64_t tuner_probes; /**< calls of the native algorithm to measure it */
-    uint64_t tuner_gone_back; /**< classes of calls that it serves faster */
+    uint64_t tuner_probes; /**< calls of another algorithm to measure it */
+    uint64_t tuner_gone_back; /**< classes settled on the native algorithm */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
 } fs_comm_stats_t;
 

@@ -102,7 +102,7 @@ layer accel "$pure|<(dlfcn|pthread).h>|\"base/fs_library.h\"|\"fastsched_accel.h
 layer net "$anything|\"base/fs_library.h\"|$public|\"fastsched_ucx.h\"" sched/model accel
 layer trace "$anything|$public" sched/model sched/plan
 layer engine "$pure|$public" sched/plan accel net trace
-layer policy "$pure"
+layer policy "$pure|$public|<(errno|fcntl|sys/file|sys/stat|time|unistd).h>"
 # shellcheck disable=SC2086 # words
 layer comm "$anything|$public" $sched accel net trace engine policy
 # shellcheck disable=SC2086
@@ -125,7 +125,7 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h | grep -E '(col
 $crossing"
 
 # What is not installed and whose header is a contract.
-contracts='sched/[a-z]*/fs_(balance|pattern|plan_check|straggler|hierarchy)|sim/fs_sim(_loggp)?|net/fs_hwloc'
+contracts='sched/[a-z]*/fs_(balance|pattern|plan_check|straggler|hierarchy)|sim/fs_sim(_loggp)?|net/fs_hwloc|policy/fs_tun(er|ing)'
 crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE " \"(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?|$contracts)\.h\"$")
 [ -z "$crossing" ] || complain "the command may not know of the library:
 $crossing"

@@ -3,9 +3,15 @@
  * MPI_Alltoallv: the vote of each rank in the summary, what all conclude from
  * the votes, and the plan that follows.
  *
- *   select    an algorithm, by size and skew            fs_select.c
+ *   bundles   small blocks, before anything is known    fs_control.h
+ *   select    the algorithms that can serve the rest    fs_select.c
+ *   cost      their costs by the model                  fs_cost.c
+ *   tuner     the fastest at calls of this class        fs_tuner.c
  *   recall    the plan of a call with the same counts   fs_plan_cache.c
- *   tuner     the native algorithm where it is faster   fs_tuner.c
+ *
+ * Which pairs of servers go in bundles has to be known before the class of the
+ * call is: it is taken to be that of the last one. Where that was wrong the call is
+ * served with what has been bundled, and tells the tuner nothing.
  *
  * Conclusions depend only on the summary and on earlier conclusions, so they
  * are the same on every rank.
@@ -15,9 +21,31 @@
 #include "comm/fs_params.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_topo.h"
+#include "sched/plan/fs_cost.h"
+#include "sched/plan/fs_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    COARSE = 4,   /* chunks of FS_CANDIDATE_COARSE, in chunks */
+    TINY   = 4096 /* bytes of a pair that goes in a bundle while others are
+                     staged */
+};
+
+static const fs_alg_t algs[] = {
+    [FS_CANDIDATE_NATIVE]  = FS_ALG_NATIVE,
+    [FS_CANDIDATE_BUNDLES] = FS_ALG_BUNDLES,
+    [FS_CANDIDATE_STAGED]  = FS_ALG_STAGED,
+    [FS_CANDIDATE_COARSE]  = FS_ALG_STAGED,
+    [FS_CANDIDATE_PIPE2D]  = FS_ALG_PIPE2D,
+};
+
+static const uint64_t limits[] = {
+    [FS_CANDIDATE_NATIVE] = 0,    [FS_CANDIDATE_BUNDLES] = UINT64_MAX,
+    [FS_CANDIDATE_STAGED] = TINY, [FS_CANDIDATE_COARSE] = TINY,
+    [FS_CANDIDATE_PIPE2D] = TINY,
+};
 
 static const uint64_t consent_flags[] = {
     [FS_CONSENT_YES]    = 0,
@@ -32,11 +60,17 @@ static bool is_auto(const fs_comm_t *comm)
     return comm->params.algorithm == FS_ALGORITHM_AUTO;
 }
 
+static bool is_tuned(const fs_comm_t *comm)
+{
+    return is_auto(comm) && comm->params.tuner;
+}
+
 static uint64_t bundle_limit(const fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
 
-    return is_auto(comm) || comm->params.algorithm == FS_ALG_BUNDLES
+    return is_tuned(comm) && comm->predicts ? limits[comm->predicted]
+           : is_auto(comm) || comm->params.algorithm == FS_ALG_BUNDLES
                ? UINT64_MAX
                : 0;
 }
@@ -67,7 +101,86 @@ static fs_vote_t make_vote(const fs_request_t *request)
     return vote;
 }
 
-/* ---- what all conclude ---- */
+/* ---- what is known of the call ---- */
+
+static fs_plan_params_t select_params(const fs_comm_t *comm)
+{
+    fs_plan_params_t params = fs_params_plan(&comm->params);
+
+    if (is_tuned(comm) && comm->params.min_bytes == FS_MIN_BYTES_AUTO) {
+        params.min_bytes = 0; /* it is the tuner that decides */
+    }
+    return params;
+}
+
+/* For the tuner, a byte as a nanosecond: it finds the factor. */
+static uint64_t as_ns(fs_u128_t cost)
+{
+    return cost >= FS_TUNER_UNKNOWN ? FS_TUNER_UNKNOWN - 1
+                                    : fs_u64_max((uint64_t)cost, 1);
+}
+
+static uint64_t largest_pair(const fs_topo_t *topo, const fs_traffic_t *traffic)
+{
+    uint64_t most = 0;
+
+    for (size_t k = 0; k < (size_t)topo->n_servers * topo->n_servers; ++k) {
+        most = fs_u64_max(most, traffic->bytes[k]);
+    }
+    return most;
+}
+
+/* What each candidate should take. A threshold that the user has set forces: the
+ * native algorithm is not the first guess above it, and between staged and pipe2d
+ * there is no choice. */
+static void estimate(const fs_comm_t *comm, const fs_outcome_t *outcome,
+                     uint64_t ns[FS_N_CANDIDATES])
+{
+    const fs_topo_t    *topo    = comm->topo;
+    const fs_traffic_t *traffic = &outcome->traffic;
+    fs_plan_params_t    params  = select_params(comm);
+    uint64_t            alpha = params.stage_cost, chunk = params.chunk;
+    bool     forced = comm->params.mtm_threshold != FS_MTM_THRESHOLD_AUTO;
+    uint64_t staged = as_ns(fs_cost_staged(topo, traffic, alpha));
+
+    ns[FS_CANDIDATE_NATIVE] =
+        comm->params.min_bytes == FS_MIN_BYTES_AUTO
+            ? as_ns(fs_cost_native(topo, traffic, outcome->bound, alpha))
+            : FS_TUNER_UNKNOWN;
+    ns[FS_CANDIDATE_BUNDLES] =
+        largest_pair(topo, traffic) <= fs_control_bundle_max(comm->control)
+            ? as_ns(fs_cost_bundles(outcome->bound, alpha))
+            : 0;
+    if (!forced || outcome->choice.alg == FS_ALG_STAGED) {
+        ns[FS_CANDIDATE_STAGED] = staged;
+    }
+    /* Where a lane's bytes are a chunk at most, it is the same. The first of them
+     * takes longer through staging. */
+    if (ns[FS_CANDIDATE_STAGED] != 0 && outcome->bound > chunk &&
+        params.staging_limit / chunk / COARSE >=
+            FS_STAGING_RINGS * FS_STAGING_MIN_SLOTS) {
+        ns[FS_CANDIDATE_COARSE] =
+            as_ns((fs_u128_t)staged + (COARSE - 1) * (fs_u128_t)chunk);
+    }
+    if (fs_select_can(topo, &params, FS_ALG_PIPE2D) &&
+        (!forced || outcome->choice.alg == FS_ALG_PIPE2D)) {
+        ns[FS_CANDIDATE_PIPE2D] =
+            as_ns(fs_cost_pipe2d(topo, traffic, outcome->bound, alpha));
+    }
+}
+
+static void describe(const fs_comm_t *comm, fs_outcome_t *outcome)
+{
+    const fs_topo_t    *topo    = comm->topo;
+    const fs_traffic_t *traffic = &outcome->traffic;
+
+    outcome->tuned = (fs_tuner_call_t){
+        .of_class = fs_tuner_class(traffic->inter_bytes,
+                                   fs_traffic_mtm_milli(topo, traffic),
+                                   fs_cost_server_skew_milli(topo, traffic)),
+        .bound    = outcome->bound};
+    estimate(comm, outcome, outcome->tuned.estimate);
+}
 
 /* Bytes between servers and their sums. False: too many. */
 static bool sum_traffic(const fs_comm_t *comm, uint64_t *bytes,
@@ -79,12 +192,13 @@ static bool sum_traffic(const fs_comm_t *comm, uint64_t *bytes,
     return fs_traffic_sum(traffic) == FS_OK;
 }
 
-/* Where some pairs are in bundles the native algorithm would do the whole call
- * again: min_bytes is not for the rest of it. */
+/* What would serve the rest, or all of it where nothing is in bundles. Where some is,
+ * the native algorithm would do the whole call again: min_bytes is not for the
+ * rest. */
 static fs_choice_t choose(const fs_request_t *request)
 {
     const fs_comm_t *comm   = request->comm;
-    fs_plan_params_t params = fs_params_plan(&comm->params);
+    fs_plan_params_t params = select_params(comm);
     uint64_t         all    = request->outcome.traffic.inter_bytes;
 
     if (!(request->flags & FS_VOTE_REST)) {
@@ -100,57 +214,165 @@ static fs_choice_t choose(const fs_request_t *request)
     return fs_select(comm->topo, &request->rest, &params);
 }
 
-/* Has there been a call like this one? */
-static fs_choice_t recall_or_choose(fs_request_t    *request,
-                                    const fs_vote_t *vote)
+static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
 {
-    fs_comm_t    *comm    = request->comm;
+    const fs_comm_t *comm    = request->comm;
+    fs_outcome_t    *outcome = &request->outcome;
+
+    if (!sum_traffic(comm, fs_control_matrix(comm->control), max_inter,
+                     &outcome->traffic) ||
+        !sum_traffic(comm, fs_control_rest(comm->control), max_inter,
+                     &request->rest)) {
+        outcome->choice = fs_comm_leave("too many bytes");
+        return;
+    }
+    outcome->bound  = fs_traffic_lower_bound(comm->topo, &outcome->traffic);
+    outcome->choice = choose(request);
+    if (is_tuned(comm) && outcome->traffic.inter_bytes > 0) {
+        describe(comm, outcome);
+    }
+}
+
+/* A call with these counts has had a plan. */
+static void recall(fs_request_t *request, const fs_cached_plan_t *cached)
+{
     fs_outcome_t *outcome = &request->outcome;
 
-    request->key      = fs_digest_add(vote->sum[0], vote->max_inter);
-    request->plan     = fs_plan_cache_find(&comm->cache, request->key);
-    outcome->recalled = request->plan != NULL;
-    if (outcome->recalled) {
-        ++comm->stats.cache_hits;
-        outcome->traffic       = request->plan->traffic;
-        outcome->traffic.bytes = fs_control_matrix(comm->control);
-        outcome->bound         = request->plan->bound;
-        return request->plan->choice;
+    outcome->traffic       = cached->traffic;
+    outcome->traffic.bytes = fs_control_matrix(request->comm->control);
+    outcome->bound         = cached->bound;
+    outcome->choice        = cached->choice;
+    outcome->tuned         = cached->tuned;
+    request->rest          = cached->rest;
+    request->rest.bytes    = fs_control_rest(request->comm->control);
+}
+
+static void find_out(fs_request_t *request, const fs_vote_t *vote)
+{
+    const fs_cached_plan_t *alike;
+
+    request->counts_key = fs_digest_add(
+        fs_digest_add(vote->sum[0], vote->max_inter), bundle_limit(request));
+    alike = fs_plan_cache_alike(&request->comm->cache, request->counts_key);
+    if (alike != NULL) {
+        recall(request, alike);
+    } else {
+        look_at_matrix(request, vote->max_inter);
     }
-    if (!sum_traffic(comm, fs_control_matrix(comm->control), vote->max_inter,
-                     &outcome->traffic) ||
-        !sum_traffic(comm, fs_control_rest(comm->control), vote->max_inter,
-                     &request->rest)) {
-        return fs_comm_leave("too many bytes");
+    if (vote->flags & FS_FLAG_DECLINE) {
+        request->outcome.choice =
+            fs_comm_leave("a rank's buffer is accessible only to the MPI");
     }
-    outcome->bound = fs_traffic_lower_bound(comm->topo, &outcome->traffic);
-    return choose(request);
+}
+
+/* ---- what all conclude ---- */
+
+static bool is_coarse(const fs_outcome_t *outcome)
+{
+    return outcome->question.reason != FS_TUNER_NONE &&
+           outcome->question.candidate == FS_CANDIDATE_COARSE;
+}
+
+/* Has the call been offered to bundles as this candidate wants it? */
+static bool suits(const fs_request_t *request, fs_candidate_t candidate)
+{
+    uint64_t limit   = bundle_limit(request);
+    uint64_t bundled = request->outcome.traffic.inter_bytes -
+                       request->rest.inter_bytes;
+
+    switch (candidate) {
+    case FS_CANDIDATE_NATIVE:
+        return bundled == 0;
+    case FS_CANDIDATE_BUNDLES:
+        return limit == limits[candidate] || !(request->flags & FS_VOTE_REST);
+    case FS_CANDIDATE_STAGED:
+    case FS_CANDIDATE_COARSE:
+    case FS_CANDIDATE_PIPE2D:
+        return request->rest.inter_bytes > 0 &&
+               (limit <= limits[candidate] || bundled == 0);
+    }
+    return false;
+}
+
+/* Where all that was bundled is not all, the choice is about the rest. */
+static void take_candidate(fs_outcome_t *outcome)
+{
+    static const char *const reasons[][2] = {
+        [FS_TUNER_GUESS] = {"guess of the tuner",
+                            "guess of the tuner, coarse chunks"},
+        [FS_TUNER_PROBE] = {"probe of the tuner",
+                            "probe of the tuner, coarse chunks"},
+        [FS_TUNER_FOUND] = {"faster according to the tuner",
+                            "faster according to the tuner, coarse chunks"},
+    };
+
+    if (outcome->question.candidate != FS_CANDIDATE_BUNDLES) {
+        outcome->choice.alg = algs[outcome->question.candidate];
+    }
+    outcome->choice.reason =
+        reasons[outcome->question.reason][is_coarse(outcome)];
 }
 
 static void apply_tuner(fs_request_t *request)
 {
-    static const char *const reasons[] = {
-        [FS_TUNER_PROBE]  = "probe of the tuner",
-        [FS_TUNER_NATIVE] = "faster according to the tuner",
-    };
-    fs_comm_t          *comm     = request->comm;
-    fs_tuner_question_t question = {FS_TUNER_OURS};
-    uint64_t            mtm;
+    fs_comm_t       *comm    = request->comm;
+    fs_outcome_t    *outcome = &request->outcome;
+    fs_tuner_call_t  call    = outcome->tuned;
+    const fs_vote_t *vote    = fs_control_vote(comm->control);
 
-    if (request->outcome.choice.alg != FS_ALG_NATIVE && is_auto(comm) &&
-        comm->params.tuner && request->outcome.traffic.inter_bytes > 0) {
-        mtm      = fs_traffic_mtm_milli(comm->topo, &request->outcome.traffic);
-        question = fs_tuner_next(
-            &comm->tuner,
-            fs_tuner_class(request->outcome.traffic.inter_bytes, mtm),
-            request->outcome.bound);
+    if (!is_tuned(comm) || outcome->choice.alg == FS_ALG_NATIVE ||
+        outcome->traffic.inter_bytes == 0) {
+        return;
     }
-    if (question.turn != FS_TUNER_OURS) {
-        request->outcome.choice.alg    = FS_ALG_NATIVE;
-        request->outcome.choice.reason = reasons[question.turn];
+    if (vote->flags & FS_FLAG_NO_NATIVE) {
+        call.estimate[FS_CANDIDATE_NATIVE] = 0;
     }
-    comm->stats.tuner_probes += question.turn == FS_TUNER_PROBE;
-    request->outcome.question = question;
+    outcome->question = fs_tuner_next(&comm->tuner, &call);
+    if (suits(request, outcome->question.candidate)) {
+        comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
+        take_candidate(outcome);
+    } else {
+        outcome->question.reason = FS_TUNER_NONE;
+    }
+}
+
+/* The next call will be like this one. */
+static void predict(fs_comm_t *comm, const fs_outcome_t *outcome)
+{
+    fs_tuner_question_t next;
+
+    if (outcome->tuned.bound > 0) {
+        next            = fs_tuner_peek(&comm->tuner, outcome->tuned.of_class);
+        comm->predicts  = next.reason != FS_TUNER_NONE;
+        comm->predicted = next.candidate;
+    }
+}
+
+/* Has there been a plan for this? */
+static void find_plan(fs_request_t *request)
+{
+    fs_comm_t          *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
+
+    if (outcome->choice.alg == FS_ALG_NATIVE ||
+        outcome->choice.alg == FS_ALG_BUNDLES) {
+        return;
+    }
+    request->key =
+        fs_digest_add(request->counts_key,
+                      (uint64_t)outcome->choice.alg << 1 | is_coarse(outcome));
+    request->plan             = fs_plan_cache_find(&comm->cache, request->key);
+    request->outcome.recalled = request->plan != NULL;
+    comm->stats.cache_hits += request->outcome.recalled;
+}
+
+/* What a call took that the tuner knows: with the summary, which all candidates
+ * need. 0: nobody knows. */
+static uint64_t time_of(const fs_vote_t *vote)
+{
+    uint64_t ns = vote->max_ns;
+
+    return ns == 0 || fs_u64_add(ns, vote->min_ns, &ns) ? ns : UINT64_MAX;
 }
 
 /* Times of the last call. Plans made with another stage_cost are stale. */
@@ -158,9 +380,8 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
 {
     fs_timed_run_t run = comm->last.run;
 
-    fs_tuner_update(&comm->tuner, &comm->last.question, vote->max_ns,
-                    vote->min_ns);
-    comm->stats.tuner_gone_back = comm->tuner.n_gone_back;
+    fs_tuner_update(&comm->tuner, &comm->last.question, time_of(vote));
+    comm->stats.tuner_gone_back = comm->tuner.n_native;
     run.ns                      = vote->max_ns;
     if (comm->params.calibrate &&
         fs_calibration_update(&comm->calibration, &run,
@@ -183,14 +404,10 @@ static void decide(fs_request_t *request)
         request->outcome.status = FS_ERR_MISMATCH;
         return;
     }
-    request->outcome.choice = recall_or_choose(request, vote);
-    if (vote->flags & FS_FLAG_DECLINE) {
-        request->outcome.choice =
-            fs_comm_leave("a rank's buffer is accessible only to the MPI");
-    }
-    if (!(vote->flags & FS_FLAG_NO_NATIVE)) {
-        apply_tuner(request);
-    }
+    find_out(request, vote);
+    apply_tuner(request);
+    find_plan(request);
+    predict(comm, &request->outcome);
 }
 
 /* ---- the plan ---- */
@@ -233,6 +450,7 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
     };
     fs_status_t status = FS_ERR_NOMEM;
 
+    params.chunk *= is_coarse(&request->outcome) ? COARSE : 1;
     if (counts != NULL) {
         local.recv =
             counts +

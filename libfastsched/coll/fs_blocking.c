@@ -104,7 +104,8 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     const fs_outcome_t *outcome = &comm->outcome;
     uint64_t            now_ns  = fs_now_ns();
 
-    if (outcome->question.turn == FS_TUNER_PROBE) {
+    if (outcome->question.reason != FS_TUNER_NONE &&
+        outcome->question.candidate == FS_CANDIDATE_NATIVE) {
         comm->last = (fs_last_call_t){
             .question   = outcome->question,
             .run        = {.ns = now_ns - outcome->decided_ns},

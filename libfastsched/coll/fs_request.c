@@ -268,11 +268,14 @@ static void keep(fs_request_t *request, uint64_t size)
     fs_comm_t        *comm   = request->comm;
     fs_cached_plan_t *cached = request->plan;
 
-    cached->key     = request->key;
-    cached->size    = size;
-    cached->choice  = request->outcome.choice;
-    cached->traffic = request->outcome.traffic;
-    cached->bound   = request->outcome.bound;
+    cached->key        = request->key;
+    cached->counts_key = request->counts_key;
+    cached->size       = size;
+    cached->choice     = request->outcome.choice;
+    cached->traffic    = request->outcome.traffic;
+    cached->rest       = request->rest;
+    cached->bound      = request->outcome.bound;
+    cached->tuned      = request->outcome.tuned;
     fs_plan_cache_add(&comm->cache, comm->params.plan_cache, cached);
 }
 

@@ -40,7 +40,8 @@ struct fs_request {
     uint64_t      started_ns;  /* of the program */
     uint64_t      deadline_ns; /* after an error; 0: none yet */
     uint64_t      flags;       /* of all ranks, in the summary */
-    uint64_t      key;         /* of counts and layouts */
+    uint64_t      counts_key;  /* of counts, layouts and bundles */
+    uint64_t      key;         /* of these and the algorithm */
     uint64_t      offered;     /* digest of this rank's parts of bundles */
     fs_traffic_t  rest;        /* what is not in bundles: to be planned */
     fs_cached_plan_t *plan;    /* this is a user of it; NULL: none yet */

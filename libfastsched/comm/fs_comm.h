@@ -8,6 +8,7 @@
 #include "comm/fs_control.h"
 #include "engine/fs_exec.h"
 #include "policy/fs_tuner.h"
+#include "policy/fs_tuning.h"
 #include "policy/fs_plan_cache.h"
 #include "net/fs_shm.h"
 #include "net/fs_transport.h"
@@ -25,6 +26,7 @@ typedef struct fs_outcome {
     fs_choice_t         choice;
     fs_traffic_t        traffic;
     uint64_t            bound; /* fs_traffic_lower_bound() */
+    fs_tuner_call_t     tuned; /* what the tuner has to know of it */
     fs_tuner_question_t question;
     fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
     uint32_t            n_stages;
@@ -70,11 +72,22 @@ struct fs_comm {
     fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;
+    /* What should serve the next call, if anything is known. */
+    bool           predicts;
+    fs_candidate_t predicted;
 };
 
 /* Kinds of device memory that messages of this communicator may be in, as the
  * network and parameter accel_direct allow: bits 1 << fs_mem_kind_t. Local. */
 unsigned fs_comm_mem_kinds(const fs_comm_t *comm);
+
+/* The tuner of a new communicator gets the results that rank 0 has from parameter
+ * tuning. Collective, with a network. FS_OK; FS_ERR_NOMEM, FS_ERR_NATIVE on all
+ * ranks. */
+fs_status_t fs_comm_get_tuning(fs_comm_t *comm);
+
+/* Add the results of its tuner. FS_OK, or as fs_tuning_add(). */
+fs_status_t fs_comm_put_tuning(const fs_comm_t *comm, fs_tuning_t *learned);
 
 /* The native algorithm, for this reason. */
 fs_choice_t fs_comm_leave(const char *reason);

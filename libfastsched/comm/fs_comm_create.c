@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0x66730003 }; /* version of fs_creation_record_t */
+enum { MAGIC = 0x66730004 }; /* version of fs_creation_record_t */
 
 /* Some of what follows may be missing. */
 static fs_status_t creation_init(fs_creation_t *c)
@@ -210,6 +210,25 @@ void fs_comm_write_trace(fs_comm_t *comm)
     }
 }
 
+/* The same on all ranks, so is what follows. */
+static bool wants_tuning(const fs_comm_t *comm)
+{
+    return comm->exec != NULL && comm->params.tuning[0] != '\0' &&
+           comm->params.tuner;
+}
+
+static fs_status_t get_tuning(fs_creation_t *c)
+{
+    fs_status_t status = fs_comm_get_tuning(c->comm);
+
+    return status == FS_OK
+               ? FS_OK
+               : fs_creation_explain(c, status,
+                                     "the results of parameter tuning "
+                                     "could not be sent to all ranks",
+                                     0, 0);
+}
+
 /* All ranks have the memory. */
 static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
 {
@@ -224,6 +243,9 @@ static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
         params->algorithm != FS_ALGORITHM_OFF) {
         status = fs_creation_choose_nics(c);
         status = status == FS_OK ? fs_creation_find_network(c) : status;
+    }
+    if (status == FS_OK && wants_tuning(comm)) {
+        status = get_tuning(c);
     }
     if (status == FS_OK && comm->exec != NULL && params->trace[0] != '\0') {
         start_trace(c);

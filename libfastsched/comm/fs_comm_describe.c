@@ -11,13 +11,17 @@ static void say_traffic(fs_strbuf_t *line, const fs_comm_t *comm)
     const fs_outcome_t *outcome = &comm->outcome;
     uint64_t mtm = fs_traffic_mtm_milli(comm->topo, &outcome->traffic);
 
-    fs_strbuf_add(
-        line,
-        ", MTM %llu.%03llu %s %u.%03u; %u servers, %llu bytes between them",
-        (unsigned long long)mtm / 1000, (unsigned long long)mtm % 1000,
-        outcome->choice.skewed ? ">=" : "<", comm->params.mtm_threshold / 1000,
-        comm->params.mtm_threshold % 1000, comm->topo->n_servers,
-        (unsigned long long)outcome->traffic.inter_bytes);
+    uint32_t threshold = comm->params.mtm_threshold;
+
+    fs_strbuf_add(line, ", MTM %llu.%03llu", (unsigned long long)mtm / 1000,
+                  (unsigned long long)mtm % 1000);
+    if (threshold != FS_MTM_THRESHOLD_AUTO) {
+        fs_strbuf_add(line, " %s %u.%03u", outcome->choice.skewed ? ">=" : "<",
+                      threshold / 1000, threshold % 1000);
+    }
+    fs_strbuf_add(line, "; %u servers, %llu bytes between them",
+                  comm->topo->n_servers,
+                  (unsigned long long)outcome->traffic.inter_bytes);
 }
 
 /* How the servers take turns. */
@@ -77,38 +81,76 @@ static void say_power_of_two(fs_strbuf_t *line, uint32_t log2)
     fs_strbuf_add(line, "%u%s", 1u << log2 % 10, units[log2 / 10]);
 }
 
-static void say_verdict(fs_strbuf_t *line, const fs_tuner_t *tuner, uint32_t k)
+static void say_class(fs_strbuf_t *line, uint32_t of_class)
 {
-    const fs_tuner_class_t *class = &tuner->classes[k];
-    uint32_t log2 = k / FS_TUNER_BANDS, band = k % FS_TUNER_BANDS;
-    double   ours = (double)fs_tuner_ours(class);
+    static const char *const skews[] = {"even", "skewed", "hot"};
+    uint32_t                 log2    = fs_tuner_bytes_log2(of_class);
+    uint32_t                 band    = fs_tuner_mtm_band(of_class);
 
-    fs_strbuf_add(line, "tuner: calls of ");
+    fs_strbuf_add(line, "calls of ");
     say_power_of_two(line, log2);
     fs_strbuf_add(line, " to ");
     say_power_of_two(line, log2 + 1);
     fs_strbuf_add(line, " bytes between servers, MTM %u ", 1u << band);
-    if (band < FS_TUNER_BANDS - 1) {
+    if (band < FS_TUNER_MTM_BANDS - 1) {
         fs_strbuf_add(line, "to %u", 2u << band);
     } else {
         fs_strbuf_add(line, "and more");
     }
-    fs_strbuf_add(
-        line,
-        ", switched to the native algorithm, which took %.0f%% of our time",
-        100 * (double)class->native / ours);
+    fs_strbuf_add(line, ", %s servers", skews[fs_tuner_skew_band(of_class)]);
+}
+
+static void say_verdict(fs_strbuf_t *line, const fs_tuner_class_t *class)
+{
+    uint64_t    best = fs_tuner_price(class, (fs_candidate_t) class->choice);
+    const char *gap  = ";";
+
+    fs_strbuf_add(line, "tuner: ");
+    say_class(line, class->key);
+    fs_strbuf_add(line, ": %s",
+                  fs_candidate_name((fs_candidate_t) class->choice));
+    for (unsigned c = 0; c < FS_N_CANDIDATES && best > 0; ++c) {
+        uint64_t price = fs_tuner_price(class, (fs_candidate_t)c);
+
+        if (c != class->choice && price > 0) {
+            fs_strbuf_add(line, "%s %s took %.0f%%", gap,
+                          fs_candidate_name((fs_candidate_t)c),
+                          100 * (double)price / (double)best);
+            gap = ",";
+        }
+    }
+    fs_strbuf_add(line, "%s", *gap == ',' ? " of its time" : "");
+}
+
+/* The settled class with the lowest key from this on; NULL: there is none. */
+static const fs_tuner_class_t *next_settled(const fs_tuner_t *tuner,
+                                            uint32_t          from)
+{
+    const fs_tuner_class_t *lowest = NULL;
+
+    for (uint32_t c = 0; c < FS_TUNER_CLASSES; ++c) {
+        const fs_tuner_class_t *class = &tuner->classes[c];
+
+        if (class->used != 0 && class->measured &&
+            class->state != FS_TUNER_EXPLORE && class->key >= from &&
+            (lowest == NULL || class->key < lowest->key)) {
+            lowest = class;
+        }
+    }
+    return lowest;
 }
 
 bool fs_comm_describe_tuner(const fs_comm_t *comm, uint32_t k, char *text,
                             size_t text_len)
 {
-    fs_strbuf_t line = {text, text_len, 0};
+    fs_strbuf_t line              = {text, text_len, 0};
+    const fs_tuner_class_t *class = next_settled(&comm->tuner, 0);
 
-    for (uint32_t c = 0; c < FS_TUNER_CLASSES; ++c) {
-        if (comm->tuner.classes[c].state == FS_TUNER_STATE_NATIVE && k-- == 0) {
-            say_verdict(&line, &comm->tuner, c);
-            return true;
-        }
+    while (class != NULL && k-- > 0) {
+        class = next_settled(&comm->tuner, class->key + 1);
     }
-    return false;
+    if (class != NULL) {
+        say_verdict(&line, class);
+    }
+    return class != NULL;
 }

@@ -14,6 +14,7 @@
  */
 #include "comm/fs_control_state.h"
 
+#include "base/fs_arith.h"
 #include "sched/model/fs_topo.h"
 
 #include <stdlib.h>
@@ -296,6 +297,18 @@ bool fs_control_waits_inside(const fs_control_t *control)
 const fs_vote_t *fs_control_vote(const fs_control_t *control)
 {
     return &control->vote;
+}
+
+uint64_t fs_control_bundle_max(const fs_control_t *control)
+{
+    uint64_t least = control->all_share ? UINT64_MAX : 0;
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
+        least = fs_u64_min(
+            least,
+            fs_control_bundle_bytes(control->topo, u, control->bundle_memory));
+    }
+    return least;
 }
 
 uint64_t *fs_control_matrix(const fs_control_t *control)

@@ -82,6 +82,9 @@ bool fs_control_waits_inside(const fs_control_t *control);
 /* For messages: does the round wait for the vote of this rank? */
 bool fs_control_awaits(const fs_control_t *control, uint32_t rank);
 
+/* The largest bundle that all servers take, bytes; 0: there are none. */
+uint64_t fs_control_bundle_max(const fs_control_t *control);
+
 /* Of the last round; valid until the next start. */
 const fs_vote_t *fs_control_vote(const fs_control_t *control);
 /* Of the last summary; valid until the next one starts.

@@ -116,25 +116,27 @@ static const fs_param_row_t rows[] = {
      86400,
      NULL,
      true},
-    {{"min_bytes", "64k", "0 to 1g",
+    {{"min_bytes", "auto", "auto, or 0 to 1g",
       "Calls with fewer bytes between servers, averaged over the ranks, use "
-      "the MPI's own algorithm",
+      "the MPI's own algorithm; auto: the tuner decides, 64k without it",
       FS_PARAM_TUNER},
      FS_VALUE_BYTES,
      AT(min_bytes),
      0,
      GIB,
-     NULL,
+     WORDS({"auto", FS_MIN_BYTES_AUTO}, ),
      true},
-    {{"mtm_threshold", "2.2", "1 to 1000, up to three decimals",
+    {{"mtm_threshold", "auto", "auto, or 1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "
-      "call counts as skewed (SABRE) and uses algorithm staged",
+      "call counts as skewed (SABRE) and uses algorithm staged; auto: the "
+      "tuner "
+      "decides, 2.2 without it",
       FS_PARAM_TUNER},
      FS_VALUE_MILLI,
      AT(mtm_threshold),
      1000,
      1000000,
-     NULL,
+     WORDS({"auto", FS_MTM_THRESHOLD_AUTO}, ),
      true},
     {{"lanes", "0", "0 to 4096",
       "Ranks of a server that communicate with other servers; 0: one for each "
@@ -238,13 +240,24 @@ static const fs_param_row_t rows[] = {
      NULL,
      true},
     {{"tuner", "1", "0 or 1",
-      "1: periodically time the MPI's own algorithm, and switch a class of "
-      "calls (by size and skew) to it after two wins; for algorithm auto",
+      "1: the first calls of a class (by size and skew) compare the "
+      "algorithms, the MPI's own among them, and the fastest serves the "
+      "others; for algorithm auto",
       FS_PARAM_TUNER},
      FS_VALUE_NUMBER,
      AT(tuner),
      0,
      1,
+     NULL,
+     true},
+    {{"tuning", "", "a file, or empty",
+      "File with the results of the tuner, read at the start and updated at "
+      "the end of a job; empty: none",
+      FS_PARAM_TUNER},
+     FS_VALUE_TEXT,
+     AT(tuning),
+     0,
+     FS_TUNING_MAX - 1,
      NULL,
      true},
     {{"bundle_memory", "1m", "0 to 1g",
@@ -309,11 +322,14 @@ fs_plan_params_t fs_params_plan(const fs_params_t *params)
         .force_algorithm     = !is_auto,
         .balance             = FS_BALANCE_MINMOVE,
         .decompose           = (fs_decompose_t)params->decompose,
-        .mtm_threshold_milli = params->mtm_threshold,
-        .min_bytes           = params->min_bytes,
-        .chunk               = params->chunk,
-        .window              = params->window,
-        .staging_limit       = params->staging_limit,
-        .stage_cost          = params->stage_cost,
+        .mtm_threshold_milli = params->mtm_threshold == FS_MTM_THRESHOLD_AUTO
+                                   ? FS_MTM_THRESHOLD_USUAL
+                                   : params->mtm_threshold,
+        .min_bytes = params->min_bytes == FS_MIN_BYTES_AUTO ? FS_MIN_BYTES_USUAL
+                                                            : params->min_bytes,
+        .chunk     = params->chunk,
+        .window    = params->window,
+        .staging_limit = params->staging_limit,
+        .stage_cost    = params->stage_cost,
     };
 }

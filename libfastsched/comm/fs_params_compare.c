@@ -71,12 +71,21 @@ static void write_text(const char *value, char text[FS_PARAM_TEXT_MAX])
              (unsigned long long)digest);
 }
 
-static const char *find_word(const fs_param_word_t *words, uint32_t value)
+/* NULL: there is none. */
+static const char *find_word(const fs_param_word_t *words, uint64_t value)
 {
-    while (words->value != value) {
+    while (words != NULL && words->text != NULL && words->value != value) {
         ++words;
     }
-    return words->text;
+    return words != NULL ? words->text : NULL;
+}
+
+/* Of a number. */
+static uint64_t load(const fs_param_row_t *row, const void *field)
+{
+    return size_of(row) == sizeof(uint32_t)   ? *(const uint32_t *)field
+           : size_of(row) == sizeof(uint64_t) ? *(const uint64_t *)field
+                                              : 0;
 }
 
 void fs_params_text(const fs_params_t *params, size_t k,
@@ -84,15 +93,19 @@ void fs_params_text(const fs_params_t *params, size_t k,
 {
     const fs_param_row_t *row   = fs_params_row(k);
     const void           *field = (const char *)params + row->offset;
+    const char           *word  = find_word(row->words, load(row, field));
 
     text[0] = '\0';
     if (!row->all_equal) {
         return;
     }
+    if (word != NULL) {
+        write_text(word, text);
+        return;
+    }
     switch (row->type) {
     case FS_VALUE_WORD:
-        write_text(find_word(row->words, *(const uint32_t *)field), text);
-        break;
+        break; /* all its values have one */
     case FS_VALUE_NUMBER:
         snprintf(text, FS_PARAM_TEXT_MAX, "%u", *(const uint32_t *)field);
         break;

@@ -8,7 +8,7 @@
 /* A word and its value. */
 typedef struct fs_param_word {
     const char *text;
-    uint32_t    value;
+    uint64_t    value;
 } fs_param_word_t;
 
 /* How its text is read: fs_value.h. */
@@ -22,13 +22,15 @@ typedef enum fs_param_type {
 } fs_param_type_t;
 
 typedef struct fs_param_row {
-    fs_param_info_t        info;
-    fs_param_type_t        type;
-    size_t                 offset; /* in fs_params_t; size follows from type */
-    uint64_t               min;
-    uint64_t               max;
-    const fs_param_word_t *words; /* of FS_VALUE_WORD, NULL at the end */
-    bool                   all_equal;
+    fs_param_info_t info;
+    fs_param_type_t type;
+    size_t          offset; /* in fs_params_t; size follows from type */
+    uint64_t        min;
+    uint64_t        max;
+    const fs_param_word_t
+        *words; /* of FS_VALUE_WORD, NULL at the end; of others:
+                                     what may stand there besides, or NULL */
+    bool all_equal;
 } fs_param_row_t;
 
 /* Row k, counted as by fs_params_info(); NULL behind the last. */

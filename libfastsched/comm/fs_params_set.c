@@ -23,9 +23,12 @@ static bool read_word(const char *text, const fs_param_word_t *words,
 static bool read_value(const fs_param_row_t *row, const char *text,
                        uint64_t *value_p)
 {
+    if (row->words != NULL && read_word(text, row->words, value_p)) {
+        return true;
+    }
     switch (row->type) {
     case FS_VALUE_WORD:
-        return read_word(text, row->words, value_p);
+        return false;
     case FS_VALUE_NUMBER:
         return fs_value_number(text, value_p) && *value_p >= row->min &&
                *value_p <= row->max;

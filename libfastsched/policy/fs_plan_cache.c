@@ -36,6 +36,17 @@ fs_cached_plan_t *fs_plan_cache_find(fs_plan_cache_t *cache, uint64_t key)
     return NULL;
 }
 
+const fs_cached_plan_t *fs_plan_cache_alike(const fs_plan_cache_t *cache,
+                                            uint64_t               counts_key)
+{
+    for (uint32_t k = 0; k < cache->n; ++k) {
+        if (cache->entries[k].cached->counts_key == counts_key) {
+            return cache->entries[k].cached;
+        }
+    }
+    return NULL;
+}
+
 /* No two entries were used at the same time, so there is one oldest. */
 static void drop_oldest(fs_plan_cache_t *cache)
 {

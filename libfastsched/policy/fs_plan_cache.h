@@ -14,18 +14,22 @@
 #define FS_PLAN_CACHE_H
 
 #include "fastsched.h"
+#include "policy/fs_tuner.h"
 
 enum { FS_PLAN_CACHE_MAX = 8 };
 
 /* A plan and the results that led to it. */
 typedef struct fs_cached_plan {
-    uint32_t     n_users;
-    uint64_t     key;
-    uint64_t     size; /* bytes on the rank where it is largest */
-    fs_plan_t   *plan;
-    fs_choice_t  choice;
-    fs_traffic_t traffic; /* sums only */
-    uint64_t     bound;   /* fs_traffic_lower_bound() */
+    uint32_t        n_users;
+    uint64_t        key;        /* of the call and what serves it */
+    uint64_t        counts_key; /* of the call alone */
+    uint64_t        size;       /* bytes on the rank where it is largest */
+    fs_plan_t      *plan;
+    fs_choice_t     choice;
+    fs_traffic_t    traffic; /* sums only, like rest */
+    fs_traffic_t    rest;    /* what is not in bundles */
+    uint64_t        bound;   /* fs_traffic_lower_bound() */
+    fs_tuner_call_t tuned;
 } fs_cached_plan_t;
 
 /* The caller is its user, and sets the rest. NULL: out of memory, and plan is still
@@ -50,6 +54,11 @@ typedef struct fs_plan_cache {
 
 /* The caller is a user of it from now on. NULL: there is none. */
 fs_cached_plan_t *fs_plan_cache_find(fs_plan_cache_t *cache, uint64_t key);
+
+/* Any plan for such counts: what was found out about them. Not used by that, and
+ * the cache's. NULL: there is none. */
+const fs_cached_plan_t *fs_plan_cache_alike(const fs_plan_cache_t *cache,
+                                            uint64_t               counts_key);
 
 /* Keep a plan, unless it is larger than limit: so many bytes in all. Its key is not
  * there yet. */

@@ -1,97 +1,193 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tuner finds out where the native algorithm is faster than ours.
+ * The tuner finds the fastest way to serve a call, with few probes.
  *
- * Calls fall into classes: bytes between servers and their skew (MTM), both by
- * powers of two. In each class a few calls are probes: the native algorithm
- * runs them, and their time is compared with that of our calls just before:
+ * Calls fall into classes: bytes between servers, their skew (MTM) and the skew
+ * inside servers. The ways to serve a call are candidates, the native algorithm
+ * among them; the caller says by a model what each would take. In each class
  *
- *   TRY   ours, ours, a probe of the native one; if it was not clearly slower,
- *         another probe a few calls later
- *           ours clearly faster in one probe     -> OURS
- *           ours slower in two probes            -> NATIVE
- *           two probes without a verdict         -> OURS
- *   OURS, NATIVE
- *         after RECHECK calls; after SOON calls if there was no verdict, where
- *         a probe costs nothing                  -> TRY
+ *   EXPLORE  the candidate that should be the fastest, twice; then one call, a
+ *            probe, for each other one that may be faster. A candidate becomes
+ *            the choice after two calls that were both clearly faster than it.
+ *            After EXPLORE_CALLS calls at most                       -> SETTLED
+ *   SETTLED  the choice. If it takes clearly longer than another candidate did,
+ *            PATIENCE calls in a row; or after RECHECK calls         -> RECHECK
+ *   RECHECK  a probe of that other candidate, and a second one if it was clearly
+ *            faster; then it is the choice                           -> SETTLED
+ *
+ * No candidate is probed that should take more than FAR times what the best is
+ * known to take. What should a candidate take? What it took in this class; else
+ * what the model says, corrected by how wrong it was about this candidate in a
+ * neighbouring class (half or twice the bytes), or about others in this one.
  *
  * A price is time over the lower bound of the call, so that calls of a class
- * compare though their sizes differ. The first probe of a communicator is a
- * warm-up, because an MPI connects its ranks at their first messages: it can
- * only count against us.
+ * compare though their sizes differ. The first probe of the native algorithm on
+ * a communicator is a warm-up, because an MPI connects its ranks at their first
+ * messages: if it is slow it proves nothing, and SOON there is another one.
  *
- * Pure: times come from outside, maxima over all ranks, so every rank reaches
- * the same verdicts.
+ * The classes of the last FS_TUNER_CLASSES that were called are kept, in memory
+ * that is there from the start: no rank forgets what others remember.
+ *
+ * Pure, integers only: times come from outside, maxima over all ranks, so every
+ * rank reaches the same verdicts.
  */
 #ifndef FS_TUNER_H
 #define FS_TUNER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "fastsched.h"
+
+/* A row for each way to serve a call: constant, word, what it is. */
+#define FS_CANDIDATE_MAP(X)                                               \
+    X(FS_CANDIDATE_NATIVE, native, "the MPI's own algorithm")             \
+    X(FS_CANDIDATE_BUNDLES, bundles,                                      \
+      "one message for the small blocks of two servers")                  \
+    X(FS_CANDIDATE_STAGED, staged, "one pair of servers at a time")       \
+    X(FS_CANDIDATE_COARSE, staged_coarse, "with chunks 4 times as large") \
+    X(FS_CANDIDATE_PIPE2D, pipe2d, "along rails")
+
+typedef enum fs_candidate { FS_CANDIDATE_MAP(FS_LIST_VALUE) } fs_candidate_t;
+
+enum { FS_N_CANDIDATES = 0 FS_CANDIDATE_MAP(FS_LIST_ONE) };
 
 enum {
-    FS_TUNER_BANDS   = 4, /* MTM 1, 2, 4, 8 and more */
-    FS_TUNER_CLASSES = 64 * FS_TUNER_BANDS,
-    FS_TUNER_MARGIN  = 5, /* percent: less is noise */
-    FS_TUNER_RECHECK = 1000,
-    FS_TUNER_SOON    = 50
+    FS_TUNER_MTM_BANDS     = 4,  /* MTM 1, 2, 4, 8 and more */
+    FS_TUNER_SKEW_BANDS    = 3,  /* fs_tuner_class() */
+    FS_TUNER_CLASSES       = 64, /* kept at a time */
+    FS_TUNER_MARGIN        = 5,  /* percent: less is noise */
+    FS_TUNER_FAR           = 2,
+    FS_TUNER_EXPLORE_CALLS = 6,
+    FS_TUNER_PATIENCE      = 4,
+    FS_TUNER_SOON          = 10, /* RECHECK after a warm-up */
+    FS_TUNER_RECHECK       = 1000,
+    FS_TUNER_RECHECK_MOST  = 64000 /* it doubles while nothing changes */
 };
 
-typedef enum fs_tuner_turn {
-    FS_TUNER_OURS,
-    FS_TUNER_PROBE, /* the native algorithm, to measure it */
-    FS_TUNER_NATIVE /* the native algorithm: it is faster */
-} fs_tuner_turn_t;
+/* An estimate: it is possible, and that is all. 0: it is not possible. */
+#define FS_TUNER_UNKNOWN UINT64_MAX
 
 typedef enum fs_tuner_state {
-    FS_TUNER_STATE_TRY,
-    FS_TUNER_STATE_OURS,
-    FS_TUNER_STATE_NATIVE
+    FS_TUNER_EXPLORE,
+    FS_TUNER_SETTLED,
+    FS_TUNER_RECHECKS
 } fs_tuner_state_t;
 
+/* A candidate in a class. Prices and estimates are nanoseconds per MiB of the
+ * lower bound. */
+typedef struct fs_tuner_seen {
+    uint64_t price[2]; /* of its last two calls, the latest first; 0: none */
+    uint64_t estimate; /* by the model, of the last call of the class */
+    uint64_t promise;  /* what it should take, when it was last probed */
+    uint64_t when;     /* price[0] was measured */
+    uint8_t  n_asked;  /* calls in EXPLORE or RECHECK */
+    uint8_t  n_won;    /* of these in a row, clearly faster than the choice */
+} fs_tuner_seen_t;
+
 typedef struct fs_tuner_class {
-    uint16_t calls;    /* in this state */
-    uint8_t  state;    /* fs_tuner_state_t */
-    uint8_t  n_probes; /* begun since TRY, warm_up included */
-    uint8_t  n_judged;
-    uint8_t  n_lost;
-    uint64_t ours[2]; /* prices of our last two calls; 0: none */
-    uint64_t native;  /* price in the last probe */
+    uint64_t        used;     /* when; 0: this place is free */
+    uint32_t        key;      /* fs_tuner_class() */
+    uint8_t         state;    /* fs_tuner_state_t */
+    uint8_t         choice;   /* fs_candidate_t */
+    uint8_t         rival;    /* in RECHECK */
+    bool            measured; /* here, not only told by fs_tuner_seed() */
+    uint32_t        in_state; /* calls */
+    uint32_t        recheck;  /* calls of SETTLED until then */
+    uint32_t        n_worse;  /* calls in a row */
+    uint32_t        patience;
+    uint64_t        n_calls;
+    fs_tuner_seen_t seen[FS_N_CANDIDATES];
 } fs_tuner_class_t;
 
-/* What a call's time is needed for. All zero: nothing. */
+typedef enum fs_tuner_reason {
+    FS_TUNER_NONE,  /* the tuner has not been asked */
+    FS_TUNER_GUESS, /* it should be the fastest */
+    FS_TUNER_PROBE, /* to compare */
+    FS_TUNER_FOUND  /* it is the fastest of those that were tried */
+} fs_tuner_reason_t;
+
+/* What serves a call, and what its time is to tell. All zero: nothing. */
 typedef struct fs_tuner_question {
-    fs_tuner_turn_t turn;
-    uint32_t        of_class;
-    uint64_t        bound;
-    bool            waiting; /* for the time */
-    bool            warm_up;
+    fs_tuner_reason_t reason;
+    fs_candidate_t    candidate;
+    uint32_t          of_class;
+    uint64_t          bound;
+    bool              warm_up;
 } fs_tuner_question_t;
+
+/* What the tuner has to know of a call. */
+typedef struct fs_tuner_call {
+    uint32_t of_class;
+    uint64_t bound; /* bytes per lane, 1 or more */
+    /* Nanoseconds, of all candidates the same factor of what they are. */
+    uint64_t estimate[FS_N_CANDIDATES];
+} fs_tuner_call_t;
 
 /* All zero: nothing seen. */
 typedef struct fs_tuner {
     fs_tuner_class_t classes[FS_TUNER_CLASSES];
+    uint64_t         now; /* counts calls and measurements */
     bool             warmed_up;
     /* For statistics. */
     uint64_t n_probes;
-    uint32_t n_gone_back; /* classes in NATIVE */
+    uint32_t n_native; /* classes settled on the native algorithm */
 } fs_tuner_t;
 
-/* The class of a call of so many bytes between servers, 1 or more. */
-uint32_t fs_tuner_class(uint64_t inter_bytes, uint64_t mtm_milli);
+/* "native" and so on. */
+const char *fs_candidate_name(fs_candidate_t candidate);
 
-/* For messages: our price of a class, the better of the last two. */
-uint64_t fs_tuner_ours(const fs_tuner_class_t *class);
+/* The class of a call of so many bytes between servers, 1 or more: a number that
+ * grows with them. skew_milli: the busiest rank's bytes over the mean of the ranks
+ * of the busiest server, in thousandths; its bands are below 1.5, below 3, and
+ * the rest. */
+uint32_t fs_tuner_class(uint64_t inter_bytes, uint64_t mtm_milli,
+                        uint64_t skew_milli);
 
-/* Which algorithm runs the call? Its lower bound in bytes per lane, 1 or
- * more. */
-fs_tuner_question_t fs_tuner_next(fs_tuner_t *tuner, uint32_t of_class,
-                                  uint64_t bound);
+/* Its parts, from 0. */
+static inline uint32_t fs_tuner_bytes_log2(uint32_t of_class)
+{
+    return of_class / (FS_TUNER_MTM_BANDS * FS_TUNER_SKEW_BANDS);
+}
 
-/* The time of the call of a question on the slowest rank, and the extra time
- * that the native algorithm would not need (summary). 0: unknown. Once for each
- * question, in the order of calls. */
+static inline uint32_t fs_tuner_mtm_band(uint32_t of_class)
+{
+    return of_class / FS_TUNER_SKEW_BANDS % FS_TUNER_MTM_BANDS;
+}
+
+static inline uint32_t fs_tuner_skew_band(uint32_t of_class)
+{
+    return of_class % FS_TUNER_SKEW_BANDS;
+}
+
+/* The class with these parts. */
+static inline uint32_t fs_tuner_class_of(uint32_t bytes_log2, uint32_t mtm_band,
+                                         uint32_t skew_band)
+{
+    return (bytes_log2 * FS_TUNER_MTM_BANDS + mtm_band) * FS_TUNER_SKEW_BANDS +
+           skew_band;
+}
+
+/* A call: what serves it? Some estimate is not 0. */
+fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
+                                  const fs_tuner_call_t *call);
+
+/* What would serve a call of this class, with the estimates of the last one?
+ * Nothing is counted. Reason NONE: there has been none. */
+fs_tuner_question_t fs_tuner_peek(const fs_tuner_t *tuner, uint32_t of_class);
+
+/* What the call of a question took on the slowest rank. 0: nobody knows. Once for
+ * each question at most, in the order of calls. */
 void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
-                     uint64_t run_ns, uint64_t extra_ns);
+                     uint64_t run_ns);
+
+/* A class is settled, as an earlier run has found. Prices of 0: not known. */
+void fs_tuner_seed(fs_tuner_t *tuner, uint32_t of_class, fs_candidate_t choice,
+                   const uint64_t prices[FS_N_CANDIDATES]);
+
+/* What is known of a class; NULL: nothing. */
+const fs_tuner_class_t *fs_tuner_find(const fs_tuner_t *tuner,
+                                      uint32_t          of_class);
+
+/* The price of a candidate, the better of its last two calls; 0: none. */
+uint64_t fs_tuner_price(const fs_tuner_class_t *class,
+                        fs_candidate_t candidate);
 
 #endif

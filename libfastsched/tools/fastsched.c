@@ -20,6 +20,8 @@ static const struct {
     {"bench", "time that planning takes", fs_cmd_bench},
     {"trace", "operations and critical path of a job, from its traces",
      fs_cmd_trace},
+    {"tuning", "results of the tuner in the file of parameter tuning",
+     fs_cmd_tuning},
     {"topo", "NICs, GPUs and lanes of this server", fs_cmd_topo},
 };
 

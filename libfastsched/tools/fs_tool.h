@@ -33,6 +33,7 @@ void fs_cmd_sim(int argc, char **argv);
 void fs_cmd_stragglar(int argc, char **argv);
 void fs_cmd_topo(int argc, char **argv);
 void fs_cmd_trace(int argc, char **argv);
+void fs_cmd_tuning(int argc, char **argv);
 
 /* ---- what goes wrong: one line on stderr, "fastsched: ...", and the end ---- */
 

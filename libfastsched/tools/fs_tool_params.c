@@ -40,8 +40,8 @@ static void set_defaults(fs_tool_params_args_t *args)
 
     fs_params_init(&params);
     *args = (fs_tool_params_args_t){
-        .plan      = {.mtm_threshold_milli = params.mtm_threshold,
-                      .min_bytes           = params.min_bytes,
+        .plan      = {.mtm_threshold_milli = FS_MTM_THRESHOLD_USUAL,
+                      .min_bytes           = FS_MIN_BYTES_USUAL,
                       .chunk               = params.chunk,
                       .window              = params.window,
                       .staging_limit       = params.staging_limit,

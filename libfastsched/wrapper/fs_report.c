@@ -95,7 +95,7 @@ static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
     }
     fs_strbuf_add(&line,
                   ", %llu calls with the plan of an earlier one; "
-                  "tuner: %llu probes, %llu classes switched to the native "
+                  "tuner: %llu probes, %llu classes settled on the native "
                   "algorithm; stage "
                   "cost %llu "
                   "bytes; minimum/mean/maximum over %u ranks: ",

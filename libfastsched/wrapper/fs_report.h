@@ -10,7 +10,7 @@ void fs_report_call(const fs_wrapper_comm_t *comm);
 /* The sums of a communicator (stats). Together: collective. */
 void fs_report_stats(const fs_wrapper_comm_t *comm, bool together);
 
-/* What its tuner has decided (verbose). */
+/* The results of its tuner (verbose). */
 void fs_report_tuner(const fs_wrapper_comm_t *comm);
 
 #endif

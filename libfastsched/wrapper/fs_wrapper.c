@@ -3,6 +3,7 @@
 
 #include "accel/fs_accel.h"
 #include "base/fs_strbuf.h"
+#include "wrapper/fs_remember.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -127,6 +128,7 @@ fs_native_t fs_wrapper_native(fs_wrapper_t *wrapper, void *ctx)
                          .net        = get_net,
                          .why_no_net = why_no_net,
                          .nics       = get_nics,
+                         .tuning     = fs_remember_tuning,
                          .warn       = warn};
 }
 
@@ -174,6 +176,7 @@ void fs_wrapper_fini(fs_wrapper_t *wrapper)
     fs_accel_destroy(wrapper->accel);
     fs_net_destroy(wrapper->net);
     fs_nics_destroy(wrapper->nics);
+    fs_remember_fini(wrapper);
     free(wrapper->world_server);
     wrapper->net          = NULL;
     wrapper->nics         = NULL;

@@ -44,6 +44,12 @@ typedef struct fs_wrapper {
     bool            warned;    /**< that the network takes none of it */
     pthread_mutex_t lock;      /**< two threads may set up two communicators */
 
+    char        *mpi_name;    /**< with its version; NULL: not asked for yet */
+    fs_tuning_t *tuning;      /**< from the file of parameter tuning */
+    bool         has_tuning;  /**< the file has been read */
+    fs_tuning_t *learned;     /**< to be added to the file; NULL: nothing */
+    bool         tuning_told; /**< an error of the file has been reported */
+
     fs_wrapper_comm_t *comms;               /**< not reported yet */
     bool               spans_servers;       /**< some communicator of calls */
     unsigned           last_algorithm;      /**< fs_alg_t */
@@ -193,7 +199,8 @@ void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together);
 
 /**
  * The sums of all communicators that are left, in an order that is the same on all
- * ranks. All ranks of the job are here.
+ * ranks; then, on one rank, what tuners have found goes into the file of parameter
+ * tuning. All ranks of the job are here.
  *
  * @param[in] then  Called after each with fs_native_t.ctx, and may close it. NULL:
  *                  nothing to do.

@@ -3,6 +3,7 @@
 #include "comm/fs_comm.h"
 #include "base/fs_strbuf.h"
 #include "wrapper/fs_buffers.h"
+#include "wrapper/fs_remember.h"
 #include "wrapper/fs_report.h"
 
 /* ---- the list of communicators to report ---- */
@@ -47,6 +48,7 @@ static void report(fs_wrapper_comm_t *comm, bool together)
     if (comm->wrapper->params.verbose > 0 && comm->rank == 0) {
         fs_report_tuner(comm);
     }
+    fs_remember(comm);
 }
 
 /* A rank shares some communicators with one rank and others with another. All
@@ -75,6 +77,7 @@ void fs_wrapper_report_all(fs_wrapper_t *wrapper, void (*then)(void *ctx))
             then(ctx);
         }
     }
+    fs_remember_all(wrapper);
 }
 
 /* ---- open, close ---- */
@@ -109,9 +112,9 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
                             const fs_native_t *native,
                             const fs_member_t *member)
 {
-    fs_native_t with_accel = *native;
-    fs_member_t mine       = *member;
-    char        why[256]   = "";
+    fs_native_t completed = *native;
+    fs_member_t mine      = *member;
+    char        why[256]  = "";
     fs_status_t status;
 
     *comm = (fs_wrapper_comm_t){.wrapper = wrapper,
@@ -119,12 +122,13 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
                                 .n_ranks = member->n_ranks,
                                 .rank    = member->rank};
     fs_wrapper_find_accel(wrapper);
-    with_accel.mem_kinds = wrapper->mem_kinds;
+    completed.mem_kinds = wrapper->mem_kinds;
+    completed.name      = fs_remember_mpi_name(wrapper);
     if (mine.status == FS_OK) {
         mine.status =
             fs_buffers_init(&comm->buffers, member->n_ranks, member->rank);
     }
-    status = fs_comm_create(&with_accel, &wrapper->params, &mine, &comm->ours,
+    status = fs_comm_create(&completed, &wrapper->params, &mine, &comm->ours,
                             why, sizeof(why));
     if (status != FS_OK) {
         comm->ours = NULL;

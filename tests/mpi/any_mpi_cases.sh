@@ -204,6 +204,8 @@ always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
 report 'algorithm off' job 4 2x2 native --mca coll fast \
     --mca coll_fast_algorithm off
 report 'one host, parameter servers not set' job 4 '' native --mca coll fast
+report 'small calls, native' job 4 2x2 native --mca coll fast \
+    --mca coll_fast_bundle_memory 0 --mca coll_fast_min_bytes 64k -- ragged ints split
 
 # ---- small blocks in bundles, all of a call or some ----
 
@@ -286,6 +288,23 @@ kept='same-counts same-in-place many-counts'
     report 'no plans of earlier calls' remembers "$plans" 0 $always \
         --mca coll_fast_plan_cache 0 -- $kept
 }
+
+# What the tuner finds in one job the next one begins with. The number of lines
+# with WORDS is as given.  NUMBER WORDS
+tunes() {
+    job 4 2x2 any --mca coll fast --mca coll_fast_verbose 1 \
+        --mca coll_fast_tuning "$scratch/tuning" -- same-counts || return 1
+    lines=$(grep -c "$2" "$scratch/out")
+    [ "$lines" = "$1" ] && [ -s "$scratch/tuning" ] && return
+    echo "$lines lines"
+    return 1
+}
+
+first='MPI_COMM_WORLD call 1:.*according to the tuner'
+report 'tuning: an empty file' tunes 0 "$first"
+report 'tuning: what the job before has found' tunes 1 "$first"
+echo '# not ours' >>"$scratch/tuning"
+report 'tuning: a broken line' tunes 1 'tuning file .*: line [0-9]*: no JSON'
 
 # ---- what it says ----
 

@@ -113,8 +113,8 @@ void job_print(void)
     print_param("window", PICK("1", "2", "8", "16"));
     print_param("transport", PICK("ucx", "ucx", "mpi"));
     print_param("lanes", PICK("0", "0", "1", "2", "3"));
-    print_param("min_bytes", PICK("0", "1k", "20k"));
-    print_param("mtm_threshold", PICK("1", "2.2", "1000"));
+    print_param("min_bytes", PICK("auto", "0", "1k", "20k"));
+    print_param("mtm_threshold", PICK("auto", "1", "2.2", "1000"));
     print_param("calibrate", PICK("0", "1"));
     print_param("tuner", PICK("0", "1"));
     print_param("bundle_memory", PICK("0", "20k", "1m"));

@@ -7,27 +7,14 @@
  * would be a hang, not a slow call. Hence integers only.
  *
  * From the threshold of skew on, a call runs staged (SABRE §4). Below it the
- * cheaper of staged and pipe2d does, by a model in bytes per lane, with alpha
- * the start-up cost of a message (params.stage_cost), N servers:
- *
- *   staged  A + 2 N alpha. A is the busiest line of the matrix of bytes per
- *           lane, which any schedule of one-to-one transfers takes at least. It
- *           is the lower bound, unless servers are so many and so uneven that
- *           lanes of the larger ones idle (fs_ports.h).
- *   pipe2d  3/2 B + 2 (N - 1) alpha. B is the most that one rank has to send or
- *           receive, or a lane on average. Its steps have no common length, so
- *           it does not reach B.
- *
- * Where no lane idles, A is at most B and staged is cheaper whatever the
- * traffic: its balance moves no more bytes inside servers than rails do, and in a
- * lab of 4 x 4 ranks it took 1.08 times the lower bound on balanced traffic,
- * pipe2d 1.12. Otherwise, with servers of 4, 1, 1, 1 and 1 ranks, pipe2d took
- * 1.58 times the bound: hence 3/2.
+ * cheaper of staged and pipe2d does, by the model in fs_cost.h. Where no lane
+ * idles staged is cheaper whatever the traffic.
  */
 #include "fastsched.h"
 
 #include "base/fs_arith.h"
 #include "sched/model/fs_ports.h"
+#include "sched/plan/fs_cost.h"
 #include "sched/plan/fs_plan.h"
 #include "sched/model/fs_topo.h"
 
@@ -84,46 +71,19 @@ static answer_t skewed(const call_t *call)
                                                      : yes_if(call->skewed);
 }
 
-/* A: the largest row or column sum of bytes per lane. */
-static uint64_t busiest_line(const fs_topo_t *topo, const fs_traffic_t *traffic)
-{
-    uint32_t n    = topo->n_servers;
-    uint64_t most = 0;
-
-    for (uint32_t u = 0; u < n; ++u) {
-        uint64_t row = 0, col = 0;
-
-        for (uint32_t w = 0; w < n; ++w) {
-            uint32_t lanes = fs_topo_tile_lanes(topo, u, w);
-
-            if (w != u) {
-                row += fs_u64_div_up(traffic->bytes[(size_t)u * n + w], lanes);
-                col += fs_u64_div_up(traffic->bytes[(size_t)w * n + u], lanes);
-            }
-        }
-        most = fs_u64_max(most, fs_u64_max(row, col));
-    }
-    return most;
-}
-
 static answer_t staged_is_cheaper(const call_t *call)
 {
     const fs_topo_t *topo  = call->topo;
-    fs_u128_t        alpha = call->params->stage_cost;
-    fs_u128_t        n     = topo->n_servers;
-    fs_u128_t        staged, pipe2d;
+    uint64_t         alpha = call->params->stage_cost;
 
-    if (fs_ports_use_all_lanes(topo)) {
-        return YES;
-    }
-    if (call->traffic == NULL) {
-        return PERHAPS;
-    }
-    staged = busiest_line(topo, call->traffic) + 2 * n * alpha;
-    pipe2d = (fs_u128_t)fs_u64_max(call->traffic->max_inter,
-                                   fs_traffic_lower_bound(topo, call->traffic));
-    pipe2d = pipe2d * 3 / 2 + 2 * (n - 1) * alpha;
-    return yes_if(staged <= pipe2d);
+    return fs_ports_use_all_lanes(topo) ? YES
+           : call->traffic == NULL
+               ? PERHAPS
+               : yes_if(
+                     fs_cost_staged(topo, call->traffic, alpha) <=
+                     fs_cost_pipe2d(topo, call->traffic,
+                                    fs_traffic_lower_bound(topo, call->traffic),
+                                    alpha));
 }
 
 static answer_t always(const call_t *call)

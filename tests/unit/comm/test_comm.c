@@ -240,6 +240,14 @@ static void warn(void *ctx, const char *line)
     snprintf(me->warning, sizeof(me->warning), "%s", line);
 }
 
+static fs_tuning_t learned; /* by earlier communicators */
+
+static const fs_tuning_t *tuning(void *ctx)
+{
+    ck_assert_uint_eq(((rank_t *)ctx)->rank, 0);
+    return &learned;
+}
+
 static void *live(void *arg)
 {
     rank_t     *me     = arg;
@@ -249,7 +257,9 @@ static void *live(void *arg)
                           .agree     = agree,
                           .progress  = progress,
                           .net       = net,
-                          .warn      = warn};
+                          .warn      = warn,
+                          .name      = "An MPI 1.2",
+                          .tuning    = tuning};
     fs_member_t member = {
         .n_ranks = N_RANKS, .rank = me->rank, .server_label = me->server_label};
 
@@ -606,7 +616,6 @@ START_TEST(no_probe_where_the_native_algorithm_cannot_read)
     for (int k = 0; k < 10; ++k) {
         ck_assert_int_ne(ranks[0].algs[k], FS_ALG_NATIVE);
     }
-    ck_assert_uint_eq(ranks[0].stats.tuner_probes, 0);
 }
 END_TEST
 
@@ -760,13 +769,104 @@ START_TEST(tuner_probes)
 {
     live_on(90, three_classes);
     ck_assert_uint_ge(ranks[0].stats.tuner_probes, 3 + 1);
-    ck_assert_uint_le(ranks[0].stats.tuner_probes, 3 * 3);
+    ck_assert_uint_le(ranks[0].stats.tuner_probes, 3 * 6);
     for (int k = 0; k < 90; ++k) {
         bool first_two = k < 6, look = k >= 6 && k < 9;
 
         ck_assert(!first_two || ranks[0].algs[k] != FS_ALG_NATIVE);
         ck_assert(!look || ranks[0].algs[k] == FS_ALG_NATIVE);
     }
+}
+END_TEST
+
+/* Without a threshold of the user's the model makes the first guess, and what it
+ * did not think of is tried. */
+static void tiny(rank_t *me, int k)
+{
+    (void)k;
+    scale(me, 8);
+}
+
+START_TEST(small_calls_are_tried)
+{
+    SET(min_bytes, FS_MIN_BYTES_AUTO);
+    SET(skip, 0);
+    live_on(12, tiny);
+    ck_assert_int_eq(ranks[0].algs[0], FS_ALG_NATIVE);
+    ck_assert_int_eq(ranks[0].algs[1], FS_ALG_NATIVE);
+    ck_assert_int_eq(ranks[0].algs[2], FS_ALG_STAGED);
+    all_said("faster according to the tuner");
+}
+END_TEST
+
+/* A threshold that the user has set forces. */
+START_TEST(small_calls_are_left_as_told)
+{
+    SET(min_bytes, 4096);
+    SET(skip, 0);
+    live_on(12, tiny);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_STAGED], 0);
+    ck_assert_uint_eq(ranks[0].stats.tuner_probes, 0);
+}
+END_TEST
+
+static void learn_at_the_end(rank_t *me, int k)
+{
+    if (me->rank == 0 && k == 11) {
+        ck_assert_int_eq(fs_comm_put_tuning(me->comm, &learned), FS_OK);
+    }
+}
+
+static void set_tuning(void)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        strcpy(ranks[r].params.tuning, "a file");
+    }
+}
+
+/* What one communicator has found another one of the same shape begins with: rank
+ * 0 tells all, however much it is. */
+START_TEST(the_tuner_remembers)
+{
+    uint64_t calls;
+
+    live_on(12, learn_at_the_end);
+    ck_assert_uint_eq(learned.n, 1);
+    ck_assert_str_eq(learned.entries[0].place.layout, "3x2");
+    ck_assert_str_eq(learned.entries[0].place.mpi, "An MPI 1.2");
+    ck_assert_uint_eq(learned.entries[0].n_calls, 11);
+    memset(learned.entries[0].price, 0, sizeof(learned.entries[0].price));
+    learned.entries[0].choice = FS_CANDIDATE_NATIVE;
+    for (uint32_t k = 0; k < 30; ++k) { /* others, and other places */
+        fs_tuning_entry_t entry = learned.entries[0];
+
+        entry.of_class = k;
+        entry.choice   = FS_CANDIDATE_STAGED;
+        ck_assert_int_eq(fs_tuning_add(&learned, &entry), FS_OK);
+        strcpy(entry.place.layout, "3x3");
+        entry.of_class = learned.entries[0].of_class;
+        entry.place.lanes += k;
+        ck_assert_int_eq(fs_tuning_add(&learned, &entry), FS_OK);
+    }
+    calls = ranks[0].stats.calls_by[FS_ALG_STAGED];
+    ck_assert_uint_gt(calls, 0);
+    live_on(1, NULL);
+    ck_assert_int_ne(ranks[0].algs[0], FS_ALG_NATIVE); /* without a file */
+    set_tuning();
+    live_on(3, NULL);
+    for (int k = 0; k < 3; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k], FS_ALG_NATIVE);
+    }
+    all_said("faster according to the tuner");
+    fs_tuning_fini(&learned);
+}
+END_TEST
+
+START_TEST(nothing_to_remember)
+{
+    set_tuning();
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
 }
 END_TEST
 
@@ -1108,6 +1208,10 @@ int main(void)
     tcase_add_test(tcase, known_calls_get_memory_where_they_need_it);
     tcase_add_test(tcase, plans_that_differ_do_not_run);
     tcase_add_test(tcase, tuner_probes);
+    tcase_add_test(tcase, small_calls_are_tried);
+    tcase_add_test(tcase, small_calls_are_left_as_told);
+    tcase_add_test(tcase, the_tuner_remembers);
+    tcase_add_test(tcase, nothing_to_remember);
     tcase_add_test(tcase, the_tuner_leaves_the_forced_alone);
     tcase_add_test(tcase, stage_cost_is_measured);
     tcase_add_test(tcase, late_rank_is_no_error);

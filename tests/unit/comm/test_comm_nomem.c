@@ -241,6 +241,7 @@ static void *live(void *arg)
     params.min_bytes = 0;
     params.chunk     = 1024;
     params.check     = me->check;
+    strcpy(params.tuning, "a file");
     fail_at          = me->fail_at;
     and_all          = me->and_all;
     live_in(me, &params, b);

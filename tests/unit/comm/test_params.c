@@ -33,8 +33,8 @@ static const field_t fields[] = {
     FIELD(chunk),         FIELD(window),         FIELD(staging_limit),
     FIELD(transport),     FIELD(tcp_sndbuf),     FIELD(accel),
     FIELD(accel_direct),  FIELD(accel_fallback), FIELD(stage_cost),
-    FIELD(calibrate),     FIELD(tuner),          FIELD(bundle_memory),
-    FIELD(plan_cache),    FIELD(decompose),
+    FIELD(calibrate),     FIELD(tuner),          FIELD(tuning),
+    FIELD(bundle_memory), FIELD(plan_cache),     FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
 
@@ -141,8 +141,8 @@ START_TEST(defaults_by_hand)
 
     fs_params_init(&params);
     ck_assert_uint_eq(params.algorithm, FS_ALGORITHM_AUTO);
-    ck_assert_uint_eq(params.mtm_threshold, 2200);
-    ck_assert_uint_eq(params.min_bytes, 64 * KIB);
+    ck_assert_uint_eq(params.mtm_threshold, FS_MTM_THRESHOLD_AUTO);
+    ck_assert_uint_eq(params.min_bytes, FS_MIN_BYTES_AUTO);
     ck_assert_uint_eq(params.lanes, 0);
     ck_assert_uint_eq(params.nics, 0);
     ck_assert_str_eq(params.servers, "");
@@ -219,6 +219,7 @@ static const struct {
     {"rate", "100gbit", UINT64_C(100000000000)},
     {"rate", "18446744073709551615bit", UINT64_MAX},
     {"rate", "18446744073gbit", UINT64_C(18446744073000000000)},
+    {"min_bytes", "auto", FS_MIN_BYTES_AUTO},
     {"min_bytes", "0", 0},
     {"min_bytes", "1", 1},
     {"min_bytes", "1k", KIB},
@@ -238,6 +239,7 @@ static const struct {
     {"staging_limit", "17179869184", 16 * GIB},
     {"tcp_sndbuf", "4k", 4 * KIB},
     {"tcp_sndbuf", "64m", 64 * MIB},
+    {"mtm_threshold", "auto", FS_MTM_THRESHOLD_AUTO},
     {"mtm_threshold", "1", 1000},
     {"mtm_threshold", "1.0", 1000},
     {"mtm_threshold", "1.000", 1000},
@@ -364,6 +366,8 @@ static const struct {
     {"rate", "18446744074gbit"},
     {"rate", "18446744073709551616bit"},
     {"min_bytes", ""},
+    {"min_bytes", "Auto"},
+    {"min_bytes", "auto "},
     {"min_bytes", "k"},
     {"min_bytes", "1kb"},
     {"min_bytes", "1kk"},
@@ -397,6 +401,7 @@ static const struct {
     {"tcp_sndbuf", "67108865"},
     {"tcp_sndbuf", "auto"},
     {"mtm_threshold", ""},
+    {"mtm_threshold", "aut"},
     {"mtm_threshold", "0"},
     {"mtm_threshold", "0.999"},
     {"mtm_threshold", "1000.001"},
@@ -560,6 +565,7 @@ static const struct {
     {"stage_cost", true, "0"},
     {"calibrate", true, "0"},
     {"tuner", true, "0"},
+    {"tuning", true, "/tmp/t"},
     {"bundle_memory", true, "1"},
     {"plan_cache", true, "0"},
     {"decompose", true, "openshop"},
@@ -627,6 +633,8 @@ START_TEST(plan_params)
 
     fs_params_init(&params);
     ck_assert(!fs_params_plan(&params).force_algorithm);
+    ck_assert_uint_eq(fs_params_plan(&params).mtm_threshold_milli, 2200);
+    ck_assert_uint_eq(fs_params_plan(&params).min_bytes, 64 * KIB);
     set(&params, "algorithm", "off");
     plan = fs_params_plan(&params);
     ck_assert(plan.force_algorithm && plan.algorithm == FS_ALG_NATIVE);

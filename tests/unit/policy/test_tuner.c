@@ -5,258 +5,495 @@
 
 #include <string.h>
 
-enum { CLASS = 77, OTHER = 78, BOUND = 1 << 20 };
+enum { BOUND = 1 << 20 };
+
+#define UNKNOWN FS_TUNER_UNKNOWN
+
+enum {
+    NATIVE  = FS_CANDIDATE_NATIVE,
+    BUNDLES = FS_CANDIDATE_BUNDLES,
+    STAGED  = FS_CANDIDATE_STAGED,
+    COARSE  = FS_CANDIDATE_COARSE,
+    PIPE2D  = FS_CANDIDATE_PIPE2D
+};
 
 static fs_tuner_t tuner;
+static uint32_t   class_a, class_b, larger; /* b is far from a */
+
+/* As the model was in the last call of a class. */
+static uint64_t last_model[FS_N_CANDIDATES];
+static uint32_t last_class;
+
+/* What the model says and what a call takes, ns; 0: not possible, time lost. */
+static uint64_t model[FS_N_CANDIDATES], takes[FS_N_CANDIDATES];
 
 static void set_up(void)
 {
     memset(&tuner, 0, sizeof(tuner));
+    memset(model, 0, sizeof(model));
+    memset(takes, 0, sizeof(takes));
+    last_class      = UINT32_MAX;
+    class_a         = fs_tuner_class(1 << 20, 1000, 1000);
+    class_b         = fs_tuner_class(1 << 24, 1000, 1000);
+    larger          = fs_tuner_class(1 << 21, 1000, 1000);
+    tuner.warmed_up = true;
 }
 
-/* One call of a class: ours takes ours_ns and a summary, the host's host_ns. */
-static fs_tuner_turn_t call_of(uint32_t of_class, uint64_t bound,
-                               uint64_t ours_ns, uint64_t extra_ns,
-                               uint64_t host_ns)
+/* Native and staged only, as the model has it and as it is. */
+static void two(uint64_t native_model, uint64_t native, uint64_t staged_model,
+                uint64_t staged)
 {
-    fs_tuner_question_t question = fs_tuner_next(&tuner, of_class, bound);
-    bool                ours     = question.turn == FS_TUNER_OURS;
-
-    fs_tuner_update(&tuner, &question, ours ? ours_ns : host_ns, extra_ns);
-    return question.turn;
+    model[NATIVE] = native_model;
+    takes[NATIVE] = native;
+    model[STAGED] = staged_model;
+    takes[STAGED] = staged;
 }
 
-static fs_tuner_turn_t call(uint32_t of_class, uint64_t ours_ns,
-                            uint64_t host_ns)
+static fs_tuner_question_t next_of(uint32_t of_class, uint64_t bound)
 {
-    return call_of(of_class, BOUND, ours_ns, 0, host_ns);
+    fs_tuner_call_t call = {.of_class = of_class, .bound = bound};
+
+    memcpy(call.estimate, model, sizeof(model));
+    return fs_tuner_next(&tuner, &call);
 }
 
-/* n calls; how many of them were lent to the host. */
-static uint32_t calls(uint32_t n, uint32_t of_class, uint64_t ours_ns,
-                      uint64_t host_ns)
+/* One call. */
+static fs_tuner_question_t call(uint32_t of_class)
 {
-    uint32_t lent = 0;
+    fs_tuner_question_t peeked   = fs_tuner_peek(&tuner, of_class);
+    fs_tuner_question_t question = next_of(of_class, BOUND);
 
-    for (uint32_t k = 0; k < n; ++k) {
-        lent += call(of_class, ours_ns, host_ns) != FS_TUNER_OURS;
+    /* A look ahead, with the same estimates, sees what comes. */
+    if (last_class == of_class &&
+        memcmp(last_model, model, sizeof(model)) == 0) {
+        ck_assert_int_eq(peeked.reason, question.reason);
+        ck_assert_int_eq(peeked.candidate, question.candidate);
     }
-    return lent;
+    memcpy(last_model, model, sizeof(model));
+    last_class = of_class;
+    ck_assert_uint_ne(model[question.candidate], 0);
+    fs_tuner_update(&tuner, &question, takes[question.candidate]);
+    return question;
 }
 
-static fs_tuner_state_t state_of(uint32_t of_class)
+/* What serves n calls, a letter each: that of the candidate, large for a probe. */
+static const char *calls(unsigned n, uint32_t of_class)
 {
-    return (fs_tuner_state_t)tuner.classes[of_class].state;
+    static char text[4096];
+
+    ck_assert_uint_lt(n, sizeof(text));
+    for (unsigned k = 0; k < n; ++k) {
+        fs_tuner_question_t q      = call(of_class);
+        char                letter = "nbscp"[q.candidate];
+
+        text[k] = q.reason == FS_TUNER_PROBE ? (char)(letter - 'a' + 'A')
+                                             : letter;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+static unsigned n_of(const char *text, char letter)
+{
+    unsigned n = 0;
+
+    for (; *text != '\0'; ++text) {
+        n += *text == letter;
+    }
+    return n;
+}
+
+static fs_candidate_t choice_of(uint32_t of_class)
+{
+    const fs_tuner_class_t *class = fs_tuner_find(&tuner, of_class);
+
+    ck_assert_ptr_nonnull(class);
+    ck_assert_int_eq(class->state, FS_TUNER_SETTLED);
+    return (fs_candidate_t) class->choice;
 }
 
 /* ---- classes ---- */
 
 START_TEST(classes_by_powers_of_two)
 {
-    ck_assert_uint_eq(fs_tuner_class(1 << 20, 1000), 80);
-    ck_assert_uint_eq(fs_tuner_class((1 << 21) - 1, 1999), 80);
-    ck_assert_uint_eq(fs_tuner_class((1 << 20) - 1, 1000), 76);
-    ck_assert_uint_eq(fs_tuner_class(1 << 21, 1000), 84);
-    ck_assert_uint_eq(fs_tuner_class(1 << 20, 2000), 81);
-    ck_assert_uint_eq(fs_tuner_class(1 << 20, 4000), 82);
-    ck_assert_uint_eq(fs_tuner_class(1 << 20, 8000), 83);
-    ck_assert_uint_eq(fs_tuner_class(1 << 20, UINT64_MAX), 83);
-    ck_assert_uint_eq(fs_tuner_class(1, 0), 0);
-    ck_assert_uint_lt(fs_tuner_class(UINT64_MAX, UINT64_MAX), FS_TUNER_CLASSES);
+    uint32_t c = fs_tuner_class((1 << 21) - 1, 3999, 2999);
+
+    ck_assert_uint_eq(fs_tuner_bytes_log2(c), 20);
+    ck_assert_uint_eq(fs_tuner_mtm_band(c), 1);
+    ck_assert_uint_eq(fs_tuner_skew_band(c), 1);
+    ck_assert_uint_eq(c, fs_tuner_class(1 << 20, 2000, 1500));
+    ck_assert_uint_eq(c, fs_tuner_class_of(20, 1, 1));
+    ck_assert_uint_gt(fs_tuner_class(1 << 21, 0, 0), c);
+    ck_assert_uint_gt(c, fs_tuner_class(1 << 20, 1999, 99999));
+    ck_assert_uint_gt(c, fs_tuner_class(1 << 20, 2000, 1499));
+    ck_assert_uint_lt(c, fs_tuner_class(1 << 20, 2000, 3000));
+    ck_assert_uint_eq(fs_tuner_class(1, 0, 0), 0);
+    c = fs_tuner_class(UINT64_MAX, UINT64_MAX, UINT64_MAX);
+    ck_assert_uint_eq(fs_tuner_bytes_log2(c), 63);
+    ck_assert_uint_eq(fs_tuner_mtm_band(c), FS_TUNER_MTM_BANDS - 1);
+    ck_assert_uint_eq(fs_tuner_skew_band(c), FS_TUNER_SKEW_BANDS - 1);
 }
 END_TEST
 
-/* ---- verdicts ---- */
-
-/* Where ours is twice as fast, two calls pay for it: the warm_up and a look;
- * in the next class one. */
-START_TEST(few_looks_where_ours_is_faster)
+START_TEST(candidates_have_names)
 {
-    ck_assert_uint_eq(calls(FS_TUNER_RECHECK, CLASS, 100, 200), 2);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
-    ck_assert_uint_eq(calls(20, OTHER, 100, 200), 1);
-    ck_assert_int_eq(state_of(OTHER), FS_TUNER_STATE_OURS);
-    ck_assert_uint_eq(tuner.n_gone_back, 0);
+    ck_assert_str_eq(fs_candidate_name(FS_CANDIDATE_NATIVE), "native");
+    ck_assert_str_eq(fs_candidate_name(FS_CANDIDATE_COARSE), "staged_coarse");
 }
 END_TEST
 
-START_TEST(the_first_two_are_ours)
+/* ---- few calls, then it is settled ---- */
+
+START_TEST(the_guess_is_the_models)
 {
-    ck_assert_int_eq(call(CLASS, 1, 1), FS_TUNER_OURS);
-    ck_assert_int_eq(call(CLASS, 1, 1), FS_TUNER_OURS);
-    ck_assert_int_eq(call(CLASS, 1, 1), FS_TUNER_PROBE);
+    two(150, 150, 100, 100);
+    ck_assert_str_eq(calls(10, class_a), "ssNsssssss");
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
+    two(100, 100, 150, 150);
+    ck_assert_str_eq(calls(10, class_b), "nnSnnnnnnn");
+    ck_assert_uint_eq(tuner.n_native, 1);
+    ck_assert_uint_eq(tuner.n_probes, 2);
 }
 END_TEST
 
-/* Never more than two of the first twenty calls of a class, whatever they
- * take. */
-START_TEST(at_most_two_looks_in_twenty)
+START_TEST(two_wins_change_it)
 {
-    static const uint64_t host[] = {0, 50, 94, 100, 106, 1000};
+    two(100, 100, 150, 50);
+    ck_assert_str_eq(calls(8, class_a), "nnSSssss");
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
+    /* Less than the margin is noise. */
+    two(100, 100, 101, 96);
+    ck_assert_str_eq(calls(8, class_b), "nnSnnnnn");
+}
+END_TEST
 
-    for (size_t k = 0; k < sizeof(host) / sizeof(host[0]); ++k) {
-        uint32_t looks = 0;
+START_TEST(the_lowest_wins_a_tie)
+{
+    two(100, 100, 100, 100);
+    ck_assert_int_eq(call(class_a).candidate, FS_CANDIDATE_NATIVE);
+}
+END_TEST
 
-        set_up();
-        for (uint32_t n = 0; n < 20; ++n) {
-            looks += call(CLASS, 100, host[k]) == FS_TUNER_PROBE;
-        }
-        ck_assert_uint_le(looks, 2);
-        ck_assert_uint_eq(tuner.n_probes, looks);
+/* Four others, each better than the one before: six calls are all there is. */
+START_TEST(six_calls_at_most)
+{
+    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
+        model[c] = 100 + c;
+        takes[c] = 100 - 10 * c;
     }
+    ck_assert_str_eq(calls(9, class_a), "nnBBSSsss");
+    set_up();
+    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
+        model[c] = takes[c] = 100 + c;
+    }
+    ck_assert_str_eq(calls(9, class_a), "nnBSCPnnn");
 }
 END_TEST
 
-START_TEST(slower_twice_goes_back)
+/* One that was faster once, at the end: the choice is slow beside it. */
+START_TEST(no_time_for_a_second_look)
 {
-    tuner.warmed_up = true;
-    calls(3, CLASS, 100, 90);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_TRY);
-    ck_assert_uint_eq(calls(4, CLASS, 100, 90), 0);
-    calls(1, CLASS, 100, 90);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
-    ck_assert_uint_eq(tuner.n_gone_back, 1);
-    ck_assert_uint_eq(calls(100, CLASS, 100, 90), 100);
-    /* Other classes do not care. */
-    ck_assert_int_eq(call(OTHER, 100, 90), FS_TUNER_OURS);
+    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
+        model[c] = takes[c] = 100 + c;
+    }
+    takes[PIPE2D] = 50;
+    ck_assert_str_eq(calls(6, class_a), "nnBSCP");
+    ck_assert_str_eq(calls(8, class_a), "nnnnPPpp");
 }
 END_TEST
 
-START_TEST(slower_once_stays)
+START_TEST(far_ones_are_left_alone)
 {
-    tuner.warmed_up = true;
-    calls(3, CLASS, 100, 90);
-    calls(5, CLASS, 100, 101);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
+    two(201, 10, 100, 100);
+    ck_assert_uint_eq(n_of(calls(100, class_a), 'N'), 0);
+    two(200, 10, 100, 100);
+    ck_assert_uint_eq(n_of(calls(100, class_b), 'N'), 2);
 }
 END_TEST
 
-/* Less than the margin is noise, whichever way it points: ours, but looked at
- * again soon. */
-START_TEST(close_is_ours)
+/* Nobody knows what the native algorithm takes: it is not the guess, but looked
+ * at first. */
+START_TEST(the_unknown_is_probed)
 {
-    tuner.warmed_up = true;
-    ck_assert_uint_eq(calls(8 + FS_TUNER_SOON, CLASS, 104, 100), 2);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
-    ck_assert_uint_eq(calls(8, CLASS, 106, 100), 2);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
-    ck_assert_uint_eq(calls(FS_TUNER_RECHECK, OTHER, 106, 100),
-                      FS_TUNER_RECHECK - 6);
-    ck_assert_uint_eq(tuner.n_gone_back, 2);
+    two(UNKNOWN, 1000, 100, 100);
+    model[COARSE] = takes[COARSE] = 110;
+    ck_assert_str_eq(calls(6, class_a), "ssNCss");
+    two(UNKNOWN, 50, 100, 100);
+    ck_assert_str_eq(calls(6, class_b), "ssNNnn");
 }
 END_TEST
 
-/* The host's first call may have to connect: if it is slow that proves
+/* What took twice as long as all others is not looked at any more. */
+START_TEST(only_what_is_possible)
+{
+    two(100, 100, 0, 1);
+    ck_assert_str_eq(calls(4, class_a), "nnnn");
+    two(0, 1, UNKNOWN, 100);
+    ck_assert_str_eq(calls(4, class_b), "ssss");
+    /* The choice is not possible for some calls of a class. */
+    set_up();
+    two(100, 100, 150, 150);
+    calls(5, class_a);
+    model[NATIVE] = 0;
+    ck_assert_str_eq(calls(3, class_a), "sss");
+    model[NATIVE] = 100;
+    ck_assert_str_eq(calls(3, class_a), "nnn");
+}
+END_TEST
+
+/* ---- slow calls ---- */
+
+/* The native algorithm's first call has to connect: if it is slow that proves
  * nothing. */
 START_TEST(the_warm_up_may_only_be_lost)
 {
-    calls(3, CLASS, 100, 100000);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_TRY);
-    calls(21, CLASS, 100, 50);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
+    tuner.warmed_up = false;
+    two(UNKNOWN, 100000, 100, 100);
+    ck_assert_str_eq(calls(13, class_a), "ssNssssssssss");
+    takes[NATIVE] = 50;
+    ck_assert_str_eq(calls(4, class_a), "NNnn");
+    /* Only once on a communicator. */
+    takes[NATIVE] = 100000;
+    ck_assert_str_eq(calls(5, class_b), "ssNss");
     set_up();
-    calls(8, CLASS, 100, 50);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
+    tuner.warmed_up = false;
+    two(UNKNOWN, 50, 100, 100);
+    ck_assert_str_eq(calls(5, class_a), "ssNNn");
 }
 END_TEST
 
-/* Nor does our own first call, or a single call that something delayed. */
-START_TEST(one_slow_call_of_ours_is_forgiven)
+START_TEST(one_slow_call_is_forgiven)
 {
-    tuner.warmed_up = true;
-    call(CLASS, 100000, 0);
-    call(CLASS, 100, 0);
-    call(CLASS, 0, 150);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
+    two(150, 150, 100, 100000);
+    calls(1, class_a);
+    takes[STAGED] = 100;
+    ck_assert_str_eq(calls(4, class_a), "sNss");
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
+    /* Of another one that should have taken about as long: a second call. */
+    two(100, 150, 110, 100000);
+    ck_assert_str_eq(calls(3, class_b), "nnS");
+    takes[STAGED] = 110;
+    ck_assert_str_eq(calls(8, class_b), "Snnnn"
+                                        "SSs");
 }
 END_TEST
 
-/* The summary, which only we need, counts as our time. */
-START_TEST(the_summary_counts)
+START_TEST(one_fast_call_decides_nothing)
 {
-    tuner.warmed_up = true;
-    for (int k = 0; k < 8; ++k) {
-        call_of(CLASS, BOUND, 100, 20, 100);
-    }
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
+    two(100, 100, 110, 50);
+    ck_assert_str_eq(calls(3, class_a), "nnS");
+    takes[STAGED] = 110;
+    ck_assert_str_eq(calls(4, class_a), "Snnn");
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_NATIVE);
 }
 END_TEST
 
 /* Twice the bytes may take twice the time. */
 START_TEST(sizes_differ)
 {
-    tuner.warmed_up = true;
-    for (int k = 0; k < 3; ++k) {
-        bool big = k == 2;
+    two(150, 0, 100, 0);
+    for (int k = 0; k < 5; ++k) {
+        uint64_t            bound    = k == 2 ? 2 * BOUND : BOUND;
+        fs_tuner_question_t question = next_of(class_a, bound);
 
-        call_of(CLASS, big ? 2 * BOUND : BOUND, 100, 0, big ? 220 : 100);
+        fs_tuner_update(&tuner, &question, k == 2 ? 210 : 100);
     }
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
 }
 END_TEST
 
-/* Times that no summary has told: no verdict, and not asked for ever. */
+/* Times that no summary has told: the guess, and nothing is asked for ever. */
 START_TEST(lost_times)
 {
-    for (int k = 0; k < 100; ++k) {
-        call(CLASS, 0, 0);
-    }
-    ck_assert_uint_eq(tuner.n_probes, 3);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
-    /* Only looks are told: nothing of ours to compare with. */
-    set_up();
-    tuner.warmed_up = true;
-    for (int k = 0; k < 100; ++k) {
-        call(CLASS, 0, 1);
-    }
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
+    two(150, 0, 100, 0);
+    calls(100, class_a);
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
+    ck_assert_uint_le(tuner.n_probes, 4);
+    /* Only probes are told. */
+    two(150, 1, 100, 0);
+    calls(100, class_b);
+    ck_assert_int_eq(choice_of(class_b), FS_CANDIDATE_STAGED);
 }
 END_TEST
 
-/* A question that nobody has put, and one that is answered late: the calls between
- * know nothing of it. */
+/* A question that nobody has put, one of a class that is no longer there, and one
+ * that is answered late. */
 START_TEST(questions_stand_alone)
 {
-    fs_tuner_question_t none = {FS_TUNER_OURS}, first, second;
+    fs_tuner_question_t none = {.reason = FS_TUNER_NONE, .bound = 1};
+    fs_tuner_question_t first, second;
 
-    fs_tuner_update(&tuner, &none, 5, 5);
-    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[0]), 0);
-    first  = fs_tuner_next(&tuner, CLASS, BOUND);
-    second = fs_tuner_next(&tuner, OTHER, BOUND);
-    fs_tuner_update(&tuner, &first, 100, 0);
-    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[CLASS]), 100);
-    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[OTHER]), 0);
-    fs_tuner_update(&tuner, &second, 200, 0);
-    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[CLASS]), 100);
-    ck_assert_uint_eq(fs_tuner_ours(&tuner.classes[OTHER]), 200);
+    fs_tuner_update(&tuner, &none, 5);
+    ck_assert_ptr_null(fs_tuner_find(&tuner, 0));
+    two(150, 150, 100, 100);
+    first  = next_of(class_a, BOUND);
+    second = next_of(class_b, BOUND);
+    fs_tuner_update(&tuner, &first, 100);
+    ck_assert_uint_eq(
+        fs_tuner_price(fs_tuner_find(&tuner, class_a), FS_CANDIDATE_STAGED),
+        100);
+    ck_assert_uint_eq(
+        fs_tuner_price(fs_tuner_find(&tuner, class_b), FS_CANDIDATE_STAGED), 0);
+    fs_tuner_update(&tuner, &second, 200);
+    ck_assert_uint_eq(
+        fs_tuner_price(fs_tuner_find(&tuner, class_b), FS_CANDIDATE_STAGED),
+        200);
+    first.of_class = larger;
+    fs_tuner_update(&tuner, &first, 1);
+    ck_assert_ptr_null(fs_tuner_find(&tuner, larger));
 }
 END_TEST
 
-/* Networks change. */
-START_TEST(verdicts_are_looked_at_again)
+/* ---- what is settled is watched ---- */
+
+START_TEST(the_choice_becomes_slow)
 {
-    tuner.warmed_up = true;
-    calls(8, CLASS, 100, 50);
-    ck_assert_uint_eq(tuner.n_gone_back, 1);
-    calls(FS_TUNER_RECHECK, CLASS, 100, 50);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
-    calls(3, CLASS, 100, 200);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_OURS);
-    ck_assert_uint_eq(tuner.n_gone_back, 0);
-    calls(FS_TUNER_RECHECK, CLASS, 100, 50);
-    calls(8, CLASS, 100, 50);
-    ck_assert_int_eq(state_of(CLASS), FS_TUNER_STATE_NATIVE);
+    two(150, 150, 100, 100);
+    calls(50, class_a);
+    takes[STAGED] = 300;
+    ck_assert_str_eq(calls(8, class_a), "ssssNNnn");
+    ck_assert_uint_eq(tuner.n_native, 1);
+    /* Not for three slow calls. */
+    takes[NATIVE] = 500;
+    calls(3, class_a);
+    takes[NATIVE] = 150;
+    ck_assert_str_eq(calls(4, class_a), "nnnn");
+}
+END_TEST
+
+/* Everything has become slow: a probe finds that, and it is not asked all the
+ * time. */
+START_TEST(all_become_slow)
+{
+    two(150, 150, 100, 100);
+    calls(50, class_a);
+    takes[STAGED] = 300;
+    takes[NATIVE] = 450;
+    ck_assert_str_eq(calls(8, class_a), "ssssNsss");
+    ck_assert_uint_eq(n_of(calls(900, class_a), 'N'), 0);
+}
+END_TEST
+
+/* The other one has become fast: it is looked at seldom, and ever less. */
+START_TEST(another_becomes_fast)
+{
+    two(150, 150, 100, 100);
+    ck_assert_uint_eq(n_of(calls(FS_TUNER_RECHECK, class_a), 'N'), 1);
+    ck_assert_uint_eq(n_of(calls(FS_TUNER_RECHECK, class_a), 'N'), 1);
+    ck_assert_uint_eq(n_of(calls(FS_TUNER_RECHECK, class_a), 'N'), 0);
+    ck_assert_uint_eq(n_of(calls(FS_TUNER_RECHECK, class_a), 'N'), 1);
+    takes[NATIVE] = 50;
+    for (int k = 0; k < 4; ++k) {
+        calls(FS_TUNER_RECHECK, class_a);
+    }
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_NATIVE);
+    ck_assert_uint_eq(tuner.n_native, 1);
+}
+END_TEST
+
+/* ---- neighbours ---- */
+
+/* The model was wrong by four about one candidate: half or twice the bytes know. */
+START_TEST(neighbours_correct_the_model)
+{
+    two(100, 400, 120, 120);
+    ck_assert_str_eq(calls(5, class_a), "nnSSs");
+    ck_assert_str_eq(calls(5, larger), "sssss");
+    ck_assert_str_eq(calls(1, class_b), "n");
+    /* Down as well, and only to the next. */
+    ck_assert_str_eq(calls(1, fs_tuner_class(1 << 19, 1000, 1000)), "s");
+    ck_assert_str_eq(calls(1, fs_tuner_class(1 << 20, 9000, 1000)), "n");
+}
+END_TEST
+
+/* All are slower than the model says by a factor: that changes nothing. */
+START_TEST(the_unit_of_the_model_is_free)
+{
+    two(190, 190000, 100, 100000);
+    ck_assert_str_eq(calls(4, class_a), "ssNs");
+    two(201, 1, 100, 100000);
+    ck_assert_str_eq(calls(4, class_b), "ssss");
+}
+END_TEST
+
+/* ---- memory ---- */
+
+/* The class whose last call is longest ago goes. */
+START_TEST(the_oldest_class_goes)
+{
+    two(150, 150, 100, 100);
+    for (uint32_t k = 0; k < FS_TUNER_CLASSES; ++k) {
+        calls(4, fs_tuner_class_of(k, 0, 0));
+    }
+    calls(1, fs_tuner_class_of(0, 0, 0));
+    calls(1, fs_tuner_class_of(5, 1, 0));
+    ck_assert_ptr_nonnull(fs_tuner_find(&tuner, fs_tuner_class_of(0, 0, 0)));
+    ck_assert_ptr_null(fs_tuner_find(&tuner, fs_tuner_class_of(1, 0, 0)));
+    ck_assert_ptr_nonnull(fs_tuner_find(&tuner, fs_tuner_class_of(2, 0, 0)));
+}
+END_TEST
+
+START_TEST(classes_that_go_are_not_counted)
+{
+    two(100, 100, 150, 150);
+    for (uint32_t k = 0; k < 3 * FS_TUNER_CLASSES; ++k) {
+        calls(4, fs_tuner_class_of(k % 64, k / 64, 0));
+    }
+    ck_assert_uint_eq(tuner.n_native, FS_TUNER_CLASSES);
+}
+END_TEST
+
+/* ---- what an earlier run has found ---- */
+
+START_TEST(seeds_are_settled)
+{
+    const uint64_t prices[FS_N_CANDIDATES] = {[STAGED] = 100, [NATIVE] = 150};
+
+    two(100, 150, 150, 100);
+    fs_tuner_seed(&tuner, class_a, FS_CANDIDATE_STAGED, prices);
+    ck_assert_int_eq(fs_tuner_peek(&tuner, class_a).candidate,
+                     FS_CANDIDATE_STAGED);
+    ck_assert(!fs_tuner_find(&tuner, class_a)->measured);
+    ck_assert_str_eq(calls(10, class_a), "ssssssssss");
+    ck_assert(fs_tuner_find(&tuner, class_a)->measured);
+    /* They may be wrong by now. */
+    takes[STAGED] = 300;
+    ck_assert_str_eq(calls(8, class_a), "ssssNNnn");
+}
+END_TEST
+
+START_TEST(seeds_without_prices)
+{
+    const uint64_t none[FS_N_CANDIDATES] = {0};
+
+    two(100, 150, 150, 100);
+    fs_tuner_seed(&tuner, class_a, FS_CANDIDATE_NATIVE, none);
+    ck_assert_uint_eq(tuner.n_native, 1);
+    ck_assert_str_eq(calls(10, class_a), "nnnnnnnnnn");
+    /* What cannot serve the call is not asked to. */
+    fs_tuner_seed(&tuner, class_b, FS_CANDIDATE_PIPE2D, none);
+    ck_assert_str_eq(calls(1, class_b), "n");
+}
+END_TEST
+
+START_TEST(peek_of_nothing)
+{
+    ck_assert_int_eq(fs_tuner_peek(&tuner, class_a).reason, FS_TUNER_NONE);
 }
 END_TEST
 
 START_TEST(extreme_times)
 {
-    tuner.warmed_up = true;
-    for (int k = 0; k < 50; ++k) {
-        call_of(FS_TUNER_CLASSES - 1, k % 2 ? 1 : UINT64_MAX, UINT64_MAX >> k,
-                k % 3, UINT64_MAX >> k);
+    for (int k = 0; k < 200; ++k) {
+        fs_tuner_question_t question;
+
+        model[NATIVE] = k % 3 ? 1 : UINT64_MAX - 1;
+        model[STAGED] = k % 7 ? UINT64_MAX - 2 : 1;
+        model[COARSE] = k % 5 ? UNKNOWN : 0;
+        question      = next_of(UINT32_MAX, k % 2 ? 1 : UINT64_MAX);
+        fs_tuner_update(&tuner, &question, UINT64_MAX >> k % 64);
     }
-    ck_assert_uint_le(tuner.n_gone_back, 1);
+    ck_assert_uint_le(tuner.n_native, 1);
 }
 END_TEST
 
@@ -267,19 +504,31 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, set_up, NULL);
     tcase_add_test(tcase, classes_by_powers_of_two);
-    tcase_add_test(tcase, few_looks_where_ours_is_faster);
-    tcase_add_test(tcase, the_first_two_are_ours);
-    tcase_add_test(tcase, at_most_two_looks_in_twenty);
-    tcase_add_test(tcase, slower_twice_goes_back);
-    tcase_add_test(tcase, slower_once_stays);
-    tcase_add_test(tcase, close_is_ours);
+    tcase_add_test(tcase, candidates_have_names);
+    tcase_add_test(tcase, the_guess_is_the_models);
+    tcase_add_test(tcase, two_wins_change_it);
+    tcase_add_test(tcase, the_lowest_wins_a_tie);
+    tcase_add_test(tcase, six_calls_at_most);
+    tcase_add_test(tcase, no_time_for_a_second_look);
+    tcase_add_test(tcase, far_ones_are_left_alone);
+    tcase_add_test(tcase, the_unknown_is_probed);
+    tcase_add_test(tcase, only_what_is_possible);
     tcase_add_test(tcase, the_warm_up_may_only_be_lost);
-    tcase_add_test(tcase, one_slow_call_of_ours_is_forgiven);
-    tcase_add_test(tcase, the_summary_counts);
+    tcase_add_test(tcase, one_slow_call_is_forgiven);
+    tcase_add_test(tcase, one_fast_call_decides_nothing);
     tcase_add_test(tcase, sizes_differ);
     tcase_add_test(tcase, lost_times);
     tcase_add_test(tcase, questions_stand_alone);
-    tcase_add_test(tcase, verdicts_are_looked_at_again);
+    tcase_add_test(tcase, the_choice_becomes_slow);
+    tcase_add_test(tcase, all_become_slow);
+    tcase_add_test(tcase, another_becomes_fast);
+    tcase_add_test(tcase, neighbours_correct_the_model);
+    tcase_add_test(tcase, the_unit_of_the_model_is_free);
+    tcase_add_test(tcase, the_oldest_class_goes);
+    tcase_add_test(tcase, classes_that_go_are_not_counted);
+    tcase_add_test(tcase, seeds_are_settled);
+    tcase_add_test(tcase, seeds_without_prices);
+    tcase_add_test(tcase, peek_of_nothing);
     tcase_add_test(tcase, extreme_times);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
