@@ -754,11 +754,6 @@ START_TEST(cannot_prepare_a_known_call)
 }
 END_TEST
 
-static void small_then_large(rank_t *me, int k)
-{
-    scale(me, k < 100 || k % 30 == 0 ? 5 : 6000);
-}
-
 /* Whatever the tuner finds here, all ranks find it. */
 static void three_classes(rank_t *me, int k)
 {
