@@ -70,14 +70,16 @@ static uint64_t longest_bundle(const fs_control_t *control, uint32_t server)
         fs_control_bundle_bytes(control->topo, server, control->bundle_memory));
 }
 
-/* Of one message between servers, at most. */
+/* Room for one message between servers; the next begins at a number. */
 static uint64_t longest_message(const fs_control_t *control, uint32_t server)
 {
     uint64_t lanes = pair_lanes(control, server);
     uint64_t most  = longest_bundle(control, server);
+    uint64_t range =
+        fs_u64_min(most, fs_u64_max(fs_u64_div_up(most, lanes), CUT_BYTES));
 
     return fs_control_head_len(control->topo) +
-           fs_u64_min(most, fs_u64_max(fs_u64_div_up(most, lanes), CUT_BYTES));
+           fs_u64_div_up(range, sizeof(uint64_t)) * sizeof(uint64_t);
 }
 
 fs_status_t fs_lane_alloc(fs_control_t *control)
