@@ -65,14 +65,17 @@ static bool is_tuned(const fs_comm_t *comm)
     return is_auto(comm) && comm->params.tuner;
 }
 
+/* Where nothing is known, what a stage costs is the limit: bundles that go out at
+ * once, in no order, keep the rest waiting. */
 static uint64_t bundle_limit(const fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
 
-    return is_tuned(comm) && comm->predicts ? limits[comm->predicted]
-           : is_auto(comm) || comm->params.algorithm == FS_ALG_BUNDLES
-               ? UINT64_MAX
-               : 0;
+    if (is_auto(comm)) {
+        return is_tuned(comm) && comm->predicts ? limits[comm->predicted]
+                                                : comm->params.stage_cost;
+    }
+    return comm->params.algorithm == FS_ALG_BUNDLES ? UINT64_MAX : 0;
 }
 
 static fs_vote_t make_vote(const fs_request_t *request)

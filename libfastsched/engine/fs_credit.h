@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a rank knows of its peers on other servers: how many messages each may
- * send, and has to.
+ * send, has to, and has received.
  *
- * Grants count messages over the life of the communicator, so a grant that
- * comes early, before this rank has even entered the call, is simply kept.
- * After the last message of a call the receiver grants one more: the sender
- * then knows that everything has arrived and may leave, although a "sent"
- * message may sit in a buffer of the network until the next progress.
+ * What a receiver grants says both: "messages below n you may send; all of them
+ * but the last k have arrived". It counts messages over the life of the
+ * communicator, so a grant that comes early, before this rank has even entered the
+ * call, is simply kept. A message that is "sent" may sit in a buffer of the network
+ * for long: only by k does a sender know that its NIC is free for the next receiver,
+ * and that it may leave the call. So a receiver also says so when a message has
+ * arrived and there is nothing to grant.
  *
  * Inside a server nobody waits for a grant. But where messages there can sit in
  * such a buffer as well they are counted, for the word after the last one.
@@ -20,8 +22,10 @@
 /* One peer. Counts of messages since creation, if not of a call. */
 typedef struct fs_credit {
     uint64_t granted_to_us; /* we may send messages numbered below */
+    uint64_t arrived;       /* of ours, there */
     uint64_t granted_by_us;
-    uint64_t sent_before; /* in earlier calls, arrival words included */
+    uint64_t last_grant;  /* as it was sent */
+    uint64_t sent_before; /* in earlier calls */
     uint64_t received_before;
     uint32_t n_sends; /* in this call, of those that are counted */
     uint32_t n_recvs;
@@ -52,12 +56,22 @@ void fs_credits_add_send(fs_credits_t *wires, uint32_t peer);
 void fs_credits_add_recv(fs_credits_t *wires, uint32_t peer);
 
 /* The peer has granted; a grant may be repeated. */
-void fs_credits_granted(fs_credits_t *wires, uint32_t peer, uint64_t count);
+void fs_credits_granted(fs_credits_t *wires, uint32_t peer, uint64_t grant);
 
-/* A message that the peer may send, and its arrival. The latter is true for the
- * last one of the call. */
+/* Grant all messages of this call up to one, or only say what has arrived: the
+ * number to send, which never shrinks. */
+uint64_t fs_credits_grant(fs_credits_t *wires, uint32_t peer, uint32_t seq);
+uint64_t fs_credits_grant_again(fs_credits_t *wires, uint32_t peer);
+
+/* Messages below this one may be sent, says a grant. */
+uint64_t fs_credits_granted_below(uint64_t grant);
+
+/* A message that the peer may send, and its arrival. */
 void fs_credits_await(fs_credits_t *wires, uint32_t peer, uint64_t len_bytes);
-bool fs_credits_arrived(fs_credits_t *wires, uint32_t peer, uint64_t len_bytes);
+void fs_credits_arrived(fs_credits_t *wires, uint32_t peer, uint64_t len_bytes);
+
+/* Has the peer to be told what has arrived? */
+bool fs_credits_has_news(const fs_credits_t *wires, uint32_t peer);
 
 /* Has the peer confirmed that all data of this call has arrived? */
 bool fs_credits_is_confirmed(const fs_credits_t *wires, uint32_t peer);

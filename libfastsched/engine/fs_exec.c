@@ -11,10 +11,11 @@
  *             that lags holds its senders back: no incast, and no barrier.
  *   sender    sends strictly in plan order, up to the peer's grant, and turns
  *             to the next peer when the last message to the one before is all
- *             that is left: a NIC that serves two receivers at once delays both
- *             of them for all others.
+ *             that is left, and all that it has sent has arrived but for the
+ *             look-ahead, since what TCP calls sent may wait for long: a NIC that
+ *             serves two receivers at once delays both of them for all others.
  *
- * Grants are counted in fs_credit.h. In a turn they leave before messages, and before
+ * Grants, and what they say of arrivals, are counted in fs_credit.h. In a turn they leave before messages, and before
  * copies that become ready; one stands for all receives in a row from one peer. A
  * NIC's queue is long: a grant behind a few chunks comes too late to keep its
  * sender busy. Copies on a device begin last in a turn, as one batch.
@@ -60,7 +61,8 @@ void fs_exec_granted(void *arg, uint32_t peer, uint64_t count)
     fs_credits_granted(&exec->wires, peer, count);
     exec->got_beat |= !exec->wires.peer[peer].is_local_peer;
     if (exec->trace != NULL) {
-        fs_trace_grant(exec->trace, false, peer, count);
+        fs_trace_grant(exec->trace, false, peer,
+                       fs_credits_granted_below(count));
     }
 }
 
@@ -99,17 +101,17 @@ static uint64_t number_of(const fs_exec_t *exec, const fs_op_t *op)
            op->seq + 1;
 }
 
-/* Let the peer send all messages numbered below count. */
+/* Tell a sender what it may send and what has arrived. */
 static void grant(fs_exec_t *exec, uint32_t peer, uint64_t count)
 {
     fs_transport_t *t = exec->transport;
     fs_status_t     status;
 
     if (exec->trace != NULL) {
-        fs_trace_grant(exec->trace, true, peer, count);
+        fs_trace_grant(exec->trace, true, peer,
+                       fs_credits_granted_below(count));
     }
-    status                               = t->ops->grant(t, peer, count);
-    exec->wires.peer[peer].granted_by_us = count;
+    status = t->ops->grant(t, peer, count);
     if (status != FS_OK) {
         fail(exec, status);
     }
@@ -187,6 +189,22 @@ static uint32_t find_wire(const fs_exec_t *exec, fs_op_kind_t kind, uint32_t id)
     return id;
 }
 
+/* Of what has been sent, what has arrived is no longer on its way. */
+static void shorten_way(fs_exec_t *exec)
+{
+    while (exec->first_on_way < exec->next_send) {
+        const fs_op_t     *op   = &exec->plan->ops[exec->first_on_way];
+        const fs_credit_t *wire = &exec->wires.peer[op->peer];
+
+        if (wire->sent_before + op->seq >= wire->arrived) {
+            return;
+        }
+        exec->way_bytes -= op->len_bytes;
+        exec->first_on_way =
+            find_wire(exec, FS_OP_SEND, exec->first_on_way + 1);
+    }
+}
+
 /* May the next wire send go out? */
 static bool may_send(const fs_exec_t *exec)
 {
@@ -200,16 +218,20 @@ static bool may_send(const fs_exec_t *exec)
     wire = &exec->wires.peer[op->peer];
     return exec->ops[exec->next_send].ready &&
            wire->sent_before + op->seq < wire->granted_to_us &&
-           (exec->n_sending <= LAST_ONE || exec->receiver == op->peer);
+           (exec->receiver == op->peer ||
+            (exec->n_sending <= LAST_ONE &&
+             exec->way_bytes <= exec->plan->look_ahead));
 }
 
 static void push_sends(fs_exec_t *exec)
 {
+    shorten_way(exec);
     while (may_send(exec)) {
         uint32_t id = exec->next_send;
 
         exec->next_send = find_wire(exec, FS_OP_SEND, id + 1);
         exec->receiver  = exec->plan->ops[id].peer;
+        exec->way_bytes += exec->plan->ops[id].len_bytes;
         ++exec->n_sending;
         post(exec, id);
     }
@@ -239,16 +261,9 @@ static void pull_recvs(fs_exec_t *exec)
         if (!may_recv(exec) ||
             exec->plan->ops[exec->next_recv].peer != op->peer) {
             grant(exec, op->peer,
-                  exec->wires.peer[op->peer].received_before + op->seq + 1);
+                  fs_credits_grant(&exec->wires, op->peer, op->seq));
         }
     }
-}
-
-/* All that may go on the wire now. */
-static void serve_wires(fs_exec_t *exec)
-{
-    pull_recvs(exec);
-    push_sends(exec);
 }
 
 /* All but messages between servers: they have no place in the order of the
@@ -304,8 +319,8 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
     exec->n_ended = exec->n_reaped = 0;
     exec->n_done = exec->n_in_flight = 0;
     exec->n_sending = exec->n_receiving = 0;
-    exec->n_beaten                      = 0;
-    exec->culprit                       = FS_NO_OP;
+    exec->n_beaten = exec->way_bytes = 0;
+    exec->culprit                    = FS_NO_OP;
     fs_credits_begin(&exec->wires, plan->look_ahead);
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         exec->ops[k] = (fs_exec_op_t){.xfer.done = op_ended,
@@ -315,8 +330,9 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
         meet(exec, &plan->ops[k]);
     }
     exec->next_recv = find_wire(exec, FS_OP_RECV, 0);
-    exec->next_send = find_wire(exec, FS_OP_SEND, 0);
-    serve_wires(exec);
+    exec->next_send = exec->first_on_way = find_wire(exec, FS_OP_SEND, 0);
+    pull_recvs(exec);
+    push_sends(exec);
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         post_local(exec, k);
     }
@@ -324,14 +340,14 @@ void fs_exec_start(fs_exec_t *exec, const fs_plan_t *plan,
 
 /* ---- progress ---- */
 
-/* After a peer's last message of the call: tell it that all have arrived. */
-static void confirm_arrival(fs_exec_t *exec, const fs_op_t *op)
+/* Of what has ended: tell its sender if that is news for it. */
+static void confirm_arrival(fs_exec_t *exec, uint32_t id)
 {
-    const fs_credit_t *wire    = &exec->wires.peer[op->peer];
-    uint64_t           awaited = fs_op_is_wire(op) ? op->len_bytes : 0;
+    const fs_op_t *op = &exec->plan->ops[id];
 
-    if (fs_credits_arrived(&exec->wires, op->peer, awaited)) {
-        grant(exec, op->peer, wire->received_before + wire->n_recvs + 1);
+    if (exec->state == FS_EXEC_RUN && op->kind == FS_OP_RECV &&
+        is_counted(exec, op) && fs_credits_has_news(&exec->wires, op->peer)) {
+        grant(exec, op->peer, fs_credits_grant_again(&exec->wires, op->peer));
     }
 }
 
@@ -357,7 +373,8 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
         --*(op->kind == FS_OP_RECV ? &exec->n_receiving : &exec->n_sending);
     }
     if (op->kind == FS_OP_RECV && is_counted(exec, op)) {
-        confirm_arrival(exec, op);
+        fs_credits_arrived(&exec->wires, op->peer,
+                           fs_op_is_wire(op) ? op->len_bytes : 0);
     }
     for (uint32_t k = 0; k < op->n_next; ++k) {
         uint32_t next = exec->plan->next[op->next + k];
@@ -394,7 +411,11 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     for (uint32_t k = exec->n_reaped; k < n; ++k) {
         finish_op(exec, exec->ended[k]);
     }
-    serve_wires(exec);
+    pull_recvs(exec);
+    for (uint32_t k = exec->n_reaped; k < n; ++k) {
+        confirm_arrival(exec, exec->ended[k]);
+    }
+    push_sends(exec);
     for (; exec->n_reaped < n; ++exec->n_reaped) {
         post_after(exec, exec->ended[exec->n_reaped]);
     }
@@ -455,7 +476,7 @@ void fs_exec_beat(fs_exec_t *exec)
         bool               on_wire = wire->n_sends + wire->n_recvs > 0;
 
         if ((wire->is_local_peer && pass_on) || (on_wire && moved)) {
-            status = t->ops->grant(t, r, wire->granted_by_us);
+            status = t->ops->grant(t, r, wire->last_grant);
         }
     }
     if (status != FS_OK) {

@@ -48,8 +48,10 @@ struct fs_exec {
     uint32_t         n_receiving; /* wire receives in flight */
     uint32_t         n_sending;   /* wire sends in flight */
     uint32_t         receiver;    /* of the newest of them */
-    uint32_t         n_beaten;    /* n_done at the last beat */
-    bool             got_beat;    /* of another server, since then */
+    uint32_t first_on_way;        /* the first wire send that has not arrived */
+    uint64_t way_bytes;           /* of it and those behind it */
+    uint32_t n_beaten;            /* n_done at the last beat */
+    bool     got_beat;            /* of another server, since then */
     _Atomic uint32_t lost_peer;   /* has given up; or FS_NO_RANK */
     uint32_t         culprit;     /* first operation that failed, or FS_NO_OP */
     fs_trace_t      *trace;       /* NULL: off */

@@ -50,11 +50,11 @@ typedef struct fs_transport_ops {
                         void *buf, uint64_t len_bytes, fs_xfer_t *xfer);
     /* Try to take back a receive; done() still comes, now or later. */
     void (*cancel)(fs_transport_t *transport, fs_xfer_t *xfer);
-    /* Tell a wire peer that it may send messages numbered below count; or, with
-     * FS_GIVEN_UP, also after errors, that this rank has given up. Never queues
-     * behind data. Counts only grow; a later one may stand in for an
-     * earlier one, and one may come again, as a sign of life, or go to a peer
-     * of the same server. */
+    /* Tell a wire peer which messages it may send and which have arrived, see
+     * fs_credit.h; or, with FS_GIVEN_UP, also after errors, that this rank has given
+     * up. Never queues behind data. Counts only grow; a later one may stand in for
+     * an earlier one, and one may come again, as a sign of life, or go to a peer of
+     * the same server. */
     fs_status_t (*grant)(fs_transport_t *transport, uint32_t peer,
                          uint64_t count);
     void (*destroy)(fs_transport_t *transport);
