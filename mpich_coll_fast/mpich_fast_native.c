@@ -74,7 +74,7 @@ static int alltoallv(void *state, const void *sendbuf, const ptrdiff_t *sendcoun
                               .large = true,
                               .by_mpi = by_mpi};
 
-    return mpich_fast_serve(state, &args);
+    return mpich_fast_serve_on(state, &args);
 }
 
 /* ---- the table ---- */
