@@ -152,11 +152,11 @@ int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p);
  * Returns the MPI error code. */
 int mpich_fast_raise(MPI_Comm comm, fs_status_t status);
 
-/* ---- mpich_fast_alltoallv.c ---- */
+/* ---- mpich_fast_serve.c ---- */
 
 /* A call on a state that counts. Returns an MPI error code, of which the
  * error handler knows. */
-int mpich_fast_serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
+int mpich_fast_serve_on(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
 
 /* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
 

@@ -33,6 +33,11 @@
         }                                                                                    \
     } while (0)
 
+static int serve(const mpich_fast_args_t *args)
+{
+    return mpich_fast_enabled ? mpich_fast_serve(args) : args->by_mpi(args);
+}
+
 /* ---- MPI_Alltoallv, MPI_Alltoallv_c ---- */
 
 typedef int alltoallv_fn_t(const void *sendbuf, const void *sendcounts, const void *sdispls,
@@ -41,7 +46,7 @@ typedef int alltoallv_fn_t(const void *sendbuf, const void *sendcounts, const vo
 
 static alltoallv_fn_t *next_alltoallv, *next_alltoallv_c;
 
-int mpich_fast_forward(const mpich_fast_args_t *a)
+static int forward_alltoallv(const mpich_fast_args_t *a)
 {
     alltoallv_fn_t *next;
 
@@ -54,11 +59,6 @@ int mpich_fast_forward(const mpich_fast_args_t *a)
     }
     return next(a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf, a->recvcounts,
                 a->rdispls, a->recvtype, a->comm);
-}
-
-static int serve(const mpich_fast_args_t *args)
-{
-    return mpich_fast_enabled ? mpich_fast_alltoallv(args) : mpich_fast_forward(args);
 }
 
 #define ALLTOALLV_PARAMS                                                                           \
@@ -83,7 +83,7 @@ static int alltoallv(const void *sendbuf, const void *sendcounts, const void *sd
                               .recvtype = recvtype,
                               .comm = comm,
                               .large = large,
-                              .by_mpi = mpich_fast_forward};
+                              .by_mpi = forward_alltoallv};
 
     return serve(&args);
 }
@@ -142,7 +142,7 @@ static int alltoall(const void *sendbuf, const void *sendcount, mpich_fast_word_
                               .even = true,
                               .by_mpi = forward_alltoall};
 
-    return mpich_fast_enabled ? mpich_fast_alltoallv(&args) : forward_alltoall(&args);
+    return serve(&args);
 }
 
 #define ALLTOALL_PARAMS(_count)                                                        \

@@ -40,10 +40,7 @@ void mpich_fast_before_init(void);
 /* mpich_fast_init.c: MPI_Init has been successful. */
 void mpich_fast_after_init(void);
 
-/* mpich_fast_alltoallv.c. Returns an MPI error code. */
-int mpich_fast_alltoallv(const mpich_fast_args_t *args);
-
-/* mpich_fast_export.c: leave the call to the MPI. */
-int mpich_fast_forward(const mpich_fast_args_t *args);
+/* mpich_fast_serve.c: a call, by us or by the MPI. Returns an MPI error code. */
+int mpich_fast_serve(const mpich_fast_args_t *args);
 
 #endif

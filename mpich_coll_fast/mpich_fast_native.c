@@ -49,32 +49,38 @@ static void comm_free(void *state)
 
 /* ---- a call ---- */
 
-/* args->comm is what MPICH calls the call. */
+/* comm is what MPICH calls the call. */
 static int by_mpi(const mpich_fast_args_t *a)
 {
-    return mpich_fast_services->run((void *) a->comm, a->sendbuf, a->sendcounts, a->sdispls,
-                                    (int) a->sendtype, a->recvbuf, a->recvcounts, a->rdispls,
-                                    (int) a->recvtype);
+    mpich_fast_native_args_t args = {.sendbuf = a->sendbuf,
+                                     .sendcounts = a->sendcounts,
+                                     .sdispls = a->sdispls,
+                                     .sendtype = (int) a->sendtype,
+                                     .recvbuf = a->recvbuf,
+                                     .recvcounts = a->recvcounts,
+                                     .rdispls = a->rdispls,
+                                     .recvtype = (int) a->recvtype,
+                                     .even = a->even};
+
+    return mpich_fast_services->run((void *) a->comm, &args);
 }
 
-static int alltoallv(void *state, const void *sendbuf, const ptrdiff_t *sendcounts,
-                     const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
-                     const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype,
-                     void *call)
+static int serve(void *state, const mpich_fast_native_args_t *a, void *call)
 {
-    mpich_fast_args_t args = {.sendbuf = sendbuf,
-                              .sendcounts = sendcounts,
-                              .sdispls = sdispls,
-                              .sendtype = sendtype,
-                              .recvbuf = recvbuf,
-                              .recvcounts = recvcounts,
-                              .rdispls = rdispls,
-                              .recvtype = recvtype,
+    mpich_fast_args_t args = {.sendbuf = a->sendbuf,
+                              .sendcounts = a->sendcounts,
+                              .sdispls = a->sdispls,
+                              .sendtype = a->sendtype,
+                              .recvbuf = a->recvbuf,
+                              .recvcounts = a->recvcounts,
+                              .rdispls = a->rdispls,
+                              .recvtype = a->recvtype,
                               .comm = (mpich_fast_word_t) call,
                               .large = true,
+                              .even = a->even,
                               .by_mpi = by_mpi};
 
-    return mpich_fast_serve(state, &args);
+    return mpich_fast_serve_on(state, &args);
 }
 
 /* ---- the table ---- */
@@ -96,7 +102,7 @@ static void net_is_up(fs_net_t *net)
 static const mpich_fast_native_t table = {
     .comm_create = comm_create,
     .comm_free = comm_free,
-    .alltoallv = alltoallv,
+    .serve = serve,
     .finalize = mpich_fast_finish,
 };
 

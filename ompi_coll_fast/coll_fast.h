@@ -120,42 +120,45 @@ int mca_coll_fast_highest_rival(const char **name_p);
 const char *mca_coll_fast_unknown_helper(void);
 int mca_coll_fast_add_helpers(void);
 
-/* coll_fast_host.c: set up a communicator at its first call, collectively */
-int mca_coll_fast_setup(mca_coll_fast_module_t *module);
+/* coll_fast_dtype.c: a call and its two sides */
+typedef struct mca_coll_fast_side {
+    ompi_datatype_t *dtype;
+    char *buf;
+    bool even; /* all blocks have count elements and follow each other */
+    size_t count;
+    FAST_COUNTS counts; /* else these */
+    FAST_DISPLS displs;
+    size_t size; /* of the datatype, like the next; mca_coll_fast_describe() sets them */
+    ptrdiff_t extent;
+} mca_coll_fast_side_t;
+
+typedef struct mca_coll_fast_call {
+    mca_coll_fast_module_t *module;
+    const void *sbuf;          /* may be MPI_IN_PLACE */
+    mca_coll_fast_side_t send; /* in place: undefined, then the receive side */
+    mca_coll_fast_side_t recv;
+} mca_coll_fast_call_t;
+
+/* For fs_wrapper_calls_t; ctx is an mca_coll_fast_call_t. */
+bool mca_coll_fast_describe(void *ctx, fs_buffers_t *b);
+fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len, void *dst);
+fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len,
+                                 const void *src);
+
+/* coll_fast_host.c: serve a call; the first one sets up its communicator, collectively */
+int mca_coll_fast_serve(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call);
 /* together: all ranks are here, and can talk. */
 void mca_coll_fast_teardown(mca_coll_fast_module_t *module, bool together);
 void mca_coll_fast_net_is_up(fs_net_t *net);
 void mca_coll_fast_close_network(void);
 void mca_coll_fast_say(const char *line);
 void mca_coll_fast_complain(const char *format, ...) __opal_attribute_format__(__printf__, 1, 2);
-int mca_coll_fast_error(fs_status_t status);
+/* For fs_wrapper_calls_t. */
+int mca_coll_fast_raise(void *ctx, fs_status_t status);
 
 /* coll_fast_p2p.c: Open MPI's own messages */
 extern const fs_native_p2p_t mca_coll_fast_p2p;
 void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module);
-
-/* coll_fast_dtype.c: one side of a call */
-typedef struct mca_coll_fast_side {
-    ompi_datatype_t *dtype;
-    char *buf;
-    size_t size;
-    ptrdiff_t extent;
-    bool even; /* all blocks have count elements and follow each other */
-    size_t count;
-    FAST_COUNTS counts; /* else these */
-    FAST_DISPLS displs;
-} mca_coll_fast_side_t;
-
-/* The caller sets its counts. */
-void mca_coll_fast_side(mca_coll_fast_side_t *side, void *buf, ompi_datatype_t *dtype);
-/* A call of two sides; in place they are alike. */
-void mca_coll_fast_describe(const mca_coll_fast_side_t *send, const mca_coll_fast_side_t *recv,
-                            fs_buffers_t *b);
-/* Bytes of a block, as packed. */
-fs_status_t mca_coll_fast_pack(const mca_coll_fast_side_t *side, uint32_t block, uint64_t offset,
-                               uint64_t len, char *dst);
-fs_status_t mca_coll_fast_unpack(const mca_coll_fast_side_t *side, uint32_t block, uint64_t offset,
-                                 uint64_t len, const void *src);
 
 /* coll_fast_alltoallv.c */
 int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,

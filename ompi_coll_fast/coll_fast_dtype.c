@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One side of a call: a buffer, counts, displacements and a datatype. Types that are
- * not contiguous are packed and unpacked by Open MPI's own convertor, range by
- * range.
+ * A call as bytes. Each of its sides is a buffer, counts, displacements and a
+ * datatype. Types that are not contiguous are packed and unpacked by Open MPI's
+ * own convertor, range by range.
  */
 #include "coll_fast.h"
 
@@ -11,15 +11,12 @@
 #include "ompi/proc/proc.h"
 #include "opal/datatype/opal_convertor.h"
 
-void mca_coll_fast_side(mca_coll_fast_side_t *side, void *buf, ompi_datatype_t *dtype)
+static void measure(mca_coll_fast_side_t *side)
 {
     ptrdiff_t lb;
 
-    side->dtype = dtype;
-    side->buf = buf;
-    side->even = false;
-    ompi_datatype_type_size(dtype, &side->size);
-    ompi_datatype_get_extent(dtype, &lb, &side->extent);
+    ompi_datatype_type_size(side->dtype, &side->size);
+    ompi_datatype_get_extent(side->dtype, &lb, &side->extent);
 }
 
 static size_t count_of(const mca_coll_fast_side_t *side, uint32_t r)
@@ -46,11 +43,19 @@ static bool is_contiguous(const mca_coll_fast_side_t *side, size_t most)
     return ompi_datatype_is_contiguous_memory_layout(side->dtype, most > 1 ? 2 : 1);
 }
 
-void mca_coll_fast_describe(const mca_coll_fast_side_t *send, const mca_coll_fast_side_t *recv,
-                            fs_buffers_t *b)
+/* In place the send arguments are undefined. */
+bool mca_coll_fast_describe(void *ctx, fs_buffers_t *b)
 {
+    mca_coll_fast_call_t *call = ctx;
+    mca_coll_fast_side_t *send = &call->send, *recv = &call->recv;
     size_t most_sent = 0, most_received = 0;
 
+    b->in_place = MPI_IN_PLACE == call->sbuf;
+    if (b->in_place) {
+        *send = *recv;
+    }
+    measure(send);
+    measure(recv);
     for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
         size_t sent = count_of(send, r), received = count_of(recv, r);
 
@@ -63,6 +68,7 @@ void mca_coll_fast_describe(const mca_coll_fast_side_t *send, const mca_coll_fas
     }
     b->send_contiguous = is_contiguous(send, most_sent);
     b->recv_contiguous = is_contiguous(recv, most_received);
+    return true;
 }
 
 /* Longer than any basic type: what a convertor cannot split. */
@@ -95,26 +101,28 @@ static size_t pack_some(opal_convertor_t *convertor, uint64_t offset, char *dst,
     return moved;
 }
 
-fs_status_t mca_coll_fast_pack(const mca_coll_fast_side_t *side, uint32_t block, uint64_t offset,
-                               uint64_t len, char *dst)
+fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len, void *dst)
 {
+    const mca_coll_fast_side_t *side = &((mca_coll_fast_call_t *) ctx)->send;
     opal_convertor_t convertor;
+    char *to = dst;
     size_t moved = 1;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &side->dtype->super,
                                              count_of(side, block), block_start(side, block), 0,
                                              &convertor);
-    for (; len > 0 && moved > 0; offset += moved, dst += moved, len -= moved) {
-        moved = pack_some(&convertor, offset, dst, len);
+    for (; len > 0 && moved > 0; offset += moved, to += moved, len -= moved) {
+        moved = pack_some(&convertor, offset, to, len);
     }
     OBJ_DESTRUCT(&convertor);
     return 0 == len ? FS_OK : FS_ERR_NATIVE;
 }
 
-fs_status_t mca_coll_fast_unpack(const mca_coll_fast_side_t *side, uint32_t block, uint64_t offset,
-                                 uint64_t len, const void *src)
+fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len,
+                                 const void *src)
 {
+    const mca_coll_fast_side_t *side = &((mca_coll_fast_call_t *) ctx)->recv;
     opal_convertor_t convertor;
     struct iovec iov = {.iov_base = (void *) src, .iov_len = len};
     uint32_t n_iov = 1;

@@ -30,8 +30,9 @@ void mca_coll_fast_say(const char *line)
     mca_coll_fast_complain("%s", line);
 }
 
-int mca_coll_fast_error(fs_status_t status)
+int mca_coll_fast_raise(void *ctx, fs_status_t status)
 {
+    (void) ctx;
     switch (status) {
     case FS_OK:
         return MPI_SUCCESS;
@@ -167,7 +168,7 @@ static int watch_end(mca_coll_fast_module_t *module)
     return MPI_SUCCESS == rc ? watch(module->comm, on_free, module) : rc;
 }
 
-int mca_coll_fast_setup(mca_coll_fast_module_t *module)
+static int set_up(mca_coll_fast_module_t *module)
 {
     fs_wrapper_t *wrapper = &mca_coll_fast_component.wrapper;
     fs_native_t native = fs_wrapper_native(wrapper, module);
@@ -194,8 +195,16 @@ int mca_coll_fast_setup(mca_coll_fast_module_t *module)
         member.status = FS_ERR_NOMEM;
     }
     return FS_ERR_UNREACHABLE == fs_wrapper_open(wrapper, &module->shared, &native, &member)
-               ? mca_coll_fast_error(FS_ERR_UNREACHABLE)
+               ? mca_coll_fast_raise(NULL, FS_ERR_UNREACHABLE)
                : OMPI_SUCCESS;
+}
+
+int mca_coll_fast_serve(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call)
+{
+    mca_coll_fast_module_t *module = call->module;
+    int rc = module->is_set_up ? OMPI_SUCCESS : set_up(module);
+
+    return OMPI_SUCCESS == rc ? fs_wrapper_serve(&module->shared, calls, call) : rc;
 }
 
 /* Called more than once. */

@@ -5,8 +5,8 @@
  * neither is linked with the other.
  *
  * All functions that return int return an MPI error class, 0 for success. A
- * communicator is what the glue makes of the user's; in MPI_Alltoallv all its
- * ranks are there for collective operations of ours.
+ * communicator is what the glue makes of the user's; in a call all its ranks are
+ * there for collective operations of ours.
  */
 #ifndef MPICH_FAST_NATIVE_H
 #define MPICH_FAST_NATIVE_H
@@ -15,12 +15,25 @@
 #include <stddef.h>
 
 /* Grows when anything below changes. */
-#define MPICH_FAST_NATIVE_VERSION 3
+#define MPICH_FAST_NATIVE_VERSION 4
 
 typedef struct mpich_fast_native_type {
     ptrdiff_t size, extent, true_lb;
     bool contiguous; /* one element looks packed as in memory */
 } mpich_fast_native_type_t;
+
+/* Of a call, as those of MPI_Alltoallv_c. */
+typedef struct mpich_fast_native_args {
+    const void *sendbuf;
+    const ptrdiff_t *sendcounts; /* even: one number, and no displacements */
+    const ptrdiff_t *sdispls;
+    int sendtype;
+    void *recvbuf;
+    const ptrdiff_t *recvcounts;
+    const ptrdiff_t *rdispls;
+    int recvtype;
+    bool even; /* MPI_Alltoall: all blocks alike, one behind the other */
+} mpich_fast_native_args_t;
 
 /* What MPICH does for the library. */
 typedef struct mpich_fast_services {
@@ -45,10 +58,8 @@ typedef struct mpich_fast_services {
     int (*pack)(const void *from, ptrdiff_t n, int type, void *packed, ptrdiff_t len);
     int (*unpack)(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n, int type);
 
-    /* Serve the call by MPICH's own algorithm: what alltoallv() was given. */
-    int (*run)(void *call, const void *sendbuf, const ptrdiff_t *sendcounts,
-               const ptrdiff_t *sdispls, int sendtype, void *recvbuf, const ptrdiff_t *recvcounts,
-               const ptrdiff_t *rdispls, int recvtype);
+    /* Serve the call by MPICH's own algorithm: what serve() was given, perhaps other buffers. */
+    int (*run)(void *call, const mpich_fast_native_args_t *args);
 
     void (*abort)(int exit_status);
 } mpich_fast_services_t;
@@ -69,12 +80,8 @@ typedef struct mpich_fast_native {
     int (*comm_create)(const mpich_fast_native_comm_t *comm, void **state_p);
     /* Local; the last use of comm. */
     void (*comm_free)(void *state);
-    /* Collective; arguments as those of MPI_Alltoallv_c. What is not for the library goes to run(),
-     * with call and perhaps other buffers. */
-    int (*alltoallv)(void *state, const void *sendbuf, const ptrdiff_t *sendcounts,
-                     const ptrdiff_t *sdispls, int sendtype, void *recvbuf,
-                     const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype,
-                     void *call);
+    /* Collective. What is not for the library goes to run(), with call. */
+    int (*serve)(void *state, const mpich_fast_native_args_t *args, void *call);
     /* MPI_Finalize. Communicators that are still there are freed. */
     void (*finalize)(void);
 } mpich_fast_native_t;

@@ -239,13 +239,11 @@ alltoall() {
     any_run -np "$np" --mca coll fast --mca coll_fast_servers "$servers" \
         --mca coll_fast_stats 1 "$@" "${program%v}" "$most" &&
         grep -q 'mpi_alltoall: ok' "$scratch/out" &&
-        grep 'stats: MPI_COMM_WORLD:' "$scratch/out" | grep -q " [1-9][0-9]* $calls,"
+        grep 'stats: MPI_COMM_WORLD[:,]' "$scratch/out" | grep -q " [1-9][0-9]* $calls,"
 }
 
-# An MPICH with our lines in it leaves it alone.
 even() {
-    [ -n "${native-}" ] ||
-        report "MPI_Alltoall, np $1, $2, $4" alltoall "$@"
+    report "MPI_Alltoall, np $1, $2, $4" alltoall "$@"
 }
 
 even 4 2x2 1000000 staged --mca coll_fast_algorithm staged
@@ -262,13 +260,18 @@ report 'tuner, no bundles' job 4 2x2 any --mca coll fast \
 report 'tuner, places' job 8 @1,0,0,2,1,2,0,1 any --mca coll fast \
     --mca coll_fast_min_bytes 300 --mca coll_fast_plan_cache 20k
 
+# Lines of stats about a communicator of 4 ranks: inside an MPICH (FS_NATIVE) the end
+# of a communicator is local, and each rank prints its own.
+n_stats=1
+[ -z "${FS_NATIVE-}" ] || n_stats=4
+
 # What it remembers is in use: the number before WORDS in the stats of
 # MPI_COMM_WORLD is above 0, or 0.  WORDS 1|0 OPTION...
 remembers() {
     words=$1 grows=$2
     shift 2
     job 4 2x2 any --mca coll fast --mca coll_fast_stats 1 "$@" || return 1
-    awk -v words=" $words" -v grows="$grows" '
+    awk -v words=" $words" -v grows="$grows" -v n_stats="$n_stats" '
         /stats: MPI_COMM_WORLD/ {
             number = $0
             sub(words ".*", "", number)
@@ -276,7 +279,7 @@ remembers() {
             ++n
             if ((number > 0) != grows) { print; bad = 1 }
         }
-        END { if (n != 1) print n " lines of stats"; exit bad || n != 1 }' \
+        END { if (n != n_stats) print n " lines of stats"; exit bad || n != n_stats }' \
         "$scratch/out"
 }
 
@@ -324,20 +327,19 @@ report 'verbose: a line per call' says $always
 report 'algorithm auto, above min_bytes' says --mca coll_fast_min_bytes 1 \
     --mca coll_fast_tuner 0 --mca coll_fast_bundle_memory 0
 
-# One line for all ranks. Peak staging of every rank is within the limit, which
-# is what is tested.
+# Peak staging of every rank is within the limit.
 within_limit() {
     # shellcheck disable=SC2086
     job 4 2x2 staged --mca coll fast --mca coll_fast_stats 1 $tight $always \
         -- large || return 1
-    awk '/peak staging/ {
+    awk -v n_stats="$n_stats" '/peak staging/ {
              for (k = 1; k <= NF; ++k) if ($k == "staging") {
                  split($(k + 1), peak, "/"); limit = $(k + 4)
              }
              ++n
              if (peak[3] + 0 > limit + 0 || peak[1] + 0 <= 0) { print; bad = 1 }
          }
-         END { if (n != 1) print n " lines of stats"; exit bad || n != 1 }' \
+         END { if (n != n_stats) print n " lines of stats"; exit bad || n != n_stats }' \
         "$scratch/out"
 }
 

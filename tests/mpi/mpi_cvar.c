@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What MPICH's MPI_T says about the choice of MPI_Alltoallv's algorithm, asked
+ * What MPICH's MPI_T says about the choice of a collective's algorithm, asked
  * before MPI_Init as tools do.
  *
- *   mpi_cvar NAME
+ *   mpi_cvar VARIABLE NAME
  *
  * The variable is a number; its description lists "name - text" of the values
  * from 0 on (in MPICH 4.0 without the ends of lines). Status 0: the value that
@@ -12,8 +12,6 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
-
-static const char variable[] = "MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM";
 
 static int read_value(int index)
 {
@@ -57,23 +55,23 @@ int main(int argc, char **argv)
     MPI_Datatype type;
     MPI_T_enum   values;
 
-    if (argc != 2) {
-        fprintf(stderr, "usage: mpi_cvar NAME\n");
+    if (argc != 3) {
+        fprintf(stderr, "usage: mpi_cvar VARIABLE NAME\n");
         return 2;
     }
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    if (MPI_T_cvar_get_index(variable, &index) != MPI_SUCCESS) {
-        fprintf(stderr, "mpi_cvar: there is no %s\n", variable);
+    if (MPI_T_cvar_get_index(argv[1], &index) != MPI_SUCCESS) {
+        fprintf(stderr, "mpi_cvar: there is no %s\n", argv[1]);
         return 1;
     }
     MPI_T_cvar_get_info(index, name, &name_len, &verbosity, &type, &values,
                         description, &len, &bind, &scope);
     value = read_value(index);
-    right = is_name(description, value, argv[1]);
+    right = is_name(description, value, argv[2]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0 && !right) {
-        printf("mpi_cvar: value %d is not %s: %s\n", value, argv[1],
+        printf("mpi_cvar: value %d is not %s: %s\n", value, argv[2],
                description);
     }
     MPI_Finalize();

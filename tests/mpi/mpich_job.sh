@@ -52,6 +52,7 @@ any_run() {
         --mca,coll)
             [ -n "$native" ] || preload=$library$preload
             mpich="$mpich -genv MPICH_ALLTOALLV_INTRA_ALGORITHM $3"
+            [ -z "$native" ] || mpich="$mpich -genv MPICH_ALLTOALL_INTRA_ALGORITHM $3"
             shift
             ;;
         --mca,coll_fast_*)

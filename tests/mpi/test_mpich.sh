@@ -106,7 +106,8 @@ fi
 # ---- MPI_T before MPI_Init: MPICH does not get to see "fast" ----
 
 mpi_t_first() {
-    any_run -np 2 --mca coll fast "$build/tests/mpich/mpi_cvar" auto
+    any_run -np 2 --mca coll fast "$build/tests/mpich/mpi_cvar" \
+        MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM auto
 }
 
 case_of 'MPI_T_init_thread before MPI_Init' mpi_t_first

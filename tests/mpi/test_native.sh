@@ -11,9 +11,10 @@ set -u
 . "$(dirname "$0")/mpich_job.sh"
 [ -n "$native" ] || skip 'FS_NATIVE is not set; see mpich_coll_fast/native/build'
 need_mpich mpich/mpi_alltoallv
+alltoall=$build/tests/mpich/mpi_alltoall
 
 cvar=$build/tests/mpich/mpi_cvar
-rules=MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$native/share/alltoallv_fast.json
+rules=MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$native/share/coll_fast.json
 
 # NP NAME=VALUE... -- COMMAND...: a job; its exit status to $status.
 job() {
@@ -35,17 +36,20 @@ job() {
 
 # ---- MPI_T ----
 
-# NAME [VARIABLE]
+# NAME NAME-OF-ALGORITHM [VARIABLE=VALUE]
 reads() {
-    job 2 "${2-NOTHING=1}" -- "$cvar" "$1" && ends_well
+    job 2 "${3-NOTHING=1}" -- "$cvar" "MPIR_CVAR_$1" "$2" && ends_well
 }
 
-for prefix in MPICH MPIR_PARAM MPIR_CVAR; do
-    variable=${prefix}_ALLTOALLV_INTRA_ALGORITHM
-    case_of "$variable=fast, read by MPI_T" reads fast $variable=fast
-    case_of "$variable=scattered" reads scattered $variable=scattered
+for name in ALLTOALL_INTRA_ALGORITHM ALLTOALLV_INTRA_ALGORITHM; do
+    for prefix in MPICH MPIR_PARAM MPIR_CVAR; do
+        variable=${prefix}_$name
+        case_of "$variable=fast, read by MPI_T" \
+            reads $name fast "$variable=fast"
+        case_of "$variable=scattered" reads $name scattered "$variable=scattered"
+    done
+    case_of "$name not set" reads $name auto
 done
-case_of 'not set' reads auto
 
 # ---- a selection file ----
 
@@ -60,21 +64,51 @@ by_rules() {
 }
 
 case_of 'chosen by a selection file' by_rules staged FASTSCHED_ALGORITHM=staged
-case_of 'chosen so, and left alone' by_rules host FASTSCHED_ALGORITHM=off
+case_of 'chosen so, and left alone' by_rules native FASTSCHED_ALGORITHM=off
+
+# ---- MPI_Alltoall, by a variable of its own or by the file ----
+
+# WHO NP NAME=VALUE...: serves some of them; "": nobody opens the library.
+even() {
+    who=$1 np=$2
+    shift 2
+    job "$np" FASTSCHED_SERVERS=2x$((np / 2)) FASTSCHED_VERBOSE=1 "$@" -- \
+        "$alltoall" 70000 && ends_well && said 1 'mpi_alltoall: ok' || return
+    if [ -z "$who" ]; then
+        said 0 'coll fast: '
+        return
+    fi
+    grep -q "MPI_COMM_WORLD call [0-9]*: $who " "$scratch/out" ||
+        { echo "no call is $who" && return 1; }
+}
+
+only_even() {
+    even staged 4 MPICH_ALLTOALL_INTRA_ALGORITHM=fast FASTSCHED_ALGORITHM=staged &&
+        job 4 MPICH_ALLTOALL_INTRA_ALGORITHM=fast FASTSCHED_SERVERS=2x2 -- \
+            "$program" --servers 2x2 --expect absent ragged && ends_well
+}
+
+case_of 'MPI_Alltoall alone' only_even
+case_of 'MPI_Alltoallv alone' even '' 4 MPICH_ALLTOALLV_INTRA_ALGORITHM=fast
+case_of 'MPI_Alltoall, chosen by a selection file' even staged 4 "$rules" \
+    FASTSCHED_ALGORITHM=staged
+# Small blocks on 8 ranks, medium ones and large ones: three algorithms, and one in place.
+case_of 'MPI_Alltoall, chosen so, and left alone' even native 8 "$rules" \
+    FASTSCHED_ALGORITHM=off
 
 # ---- the library and MPICH do not get together ----
 
 chosen=MPICH_ALLTOALLV_INTRA_ALGORITHM=fast
 
 no_library() {
-    job 2 $chosen MPICH_ALLTOALLV_FAST_LIBRARY=/nowhere/lib.so -- \
+    job 2 $chosen MPICH_COLL_FAST_LIBRARY=/nowhere/lib.so -- \
         "$build/tests/mpich/mpi_mismatch" --none && ends_well &&
         said 1 'coll fast: not used: rank 0: /nowhere/lib.so' &&
         said 1 'Set LD_LIBRARY_PATH' && said 2 ': ok'
 }
 
 another_library() {
-    job 2 $chosen MPICH_ALLTOALLV_FAST_LIBRARY=libm.so.6 -- \
+    job 2 $chosen MPICH_COLL_FAST_LIBRARY=libm.so.6 -- \
         "$build/tests/mpich/mpi_mismatch" --none && ends_well &&
         said 1 'undefined symbol: mpich_fast_native_open' &&
         said 2 ': ok'
@@ -85,7 +119,7 @@ on_two_of_four() {
     settings="$chosen FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0"
     # shellcheck disable=SC2086
     job 2 $settings -- "$@" : -n 2 \
-        -env MPICH_ALLTOALLV_FAST_LIBRARY /nowhere/lib.so "$@" && ends_well &&
+        -env MPICH_COLL_FAST_LIBRARY /nowhere/lib.so "$@" && ends_well &&
         said 1 'coll fast: not used: rank 2: /nowhere/lib.so'
 }
 

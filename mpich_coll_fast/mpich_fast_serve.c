@@ -31,14 +31,14 @@ static int raise_error(void *ctx, fs_status_t status)
 static const fs_wrapper_calls_t alltoallv = CALLS("MPI_Alltoallv");
 static const fs_wrapper_calls_t alltoall = CALLS("MPI_Alltoall");
 
-int mpich_fast_serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
+int mpich_fast_serve_on(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
     mpich_fast_call_t call = {.args = args, .comm = state->comm};
 
     return fs_wrapper_serve(&state->shared, args->even ? &alltoall : &alltoallv, &call);
 }
 
-int mpich_fast_alltoallv(const mpich_fast_args_t *args)
+int mpich_fast_serve(const mpich_fast_args_t *args)
 {
     mpich_fast_comm_t *state = NULL;
     int mpi_errno = MPI_SUCCESS;
@@ -49,5 +49,5 @@ int mpich_fast_alltoallv(const mpich_fast_args_t *args)
     if (MPI_SUCCESS != mpi_errno) {
         return mpi_errno;
     }
-    return NULL != state && state->counts ? mpich_fast_serve(state, args) : args->by_mpi(args);
+    return NULL != state && state->counts ? mpich_fast_serve_on(state, args) : args->by_mpi(args);
 }

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Part of MPICH once native/insert has put it there: included in coll_impl.c,
+ * because a new file in a Makefile.mk would ask for automake. Opens the library
+ * that serves the algorithms "fast", and does for it what it needs of MPICH.
+ */
+#include "fast_glue.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* What differs between the versions, and is not in fast_glue.h. */
+#if MPICH_NUMVERSION < 40200000
+#define FAST_ERRFLAG_OF(flag) (&(flag))
+#else
+#define FAST_ERRFLAG_OF(flag) (flag)
+#endif
+#if MPICH_NUMVERSION < 40100000
+#define FAST_TYPEREP_FLAGS
+#else
+#define FAST_TYPEREP_FLAGS , MPIR_TYPEREP_FLAG_NONE
+#endif
+
+/* An offset of a context, later an attribute; in all of them that of messages. */
+#define FAST_PT2PT 0
+
+/* Across the tables errors are classes. */
+static int fast_class(int mpi_errno)
+{
+    return mpi_errno ? MPIR_ERR_GET_CLASS(mpi_errno) : MPI_SUCCESS;
+}
+
+static int fast_error(int error_class)
+{
+    const char *text = error_class == MPI_ERR_TRUNCATE ? "**truncate" :
+        error_class == MPI_ERR_NO_MEM ? "**nomem" : "**fail";
+
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPII_Coll_fast_serve",
+                                __LINE__, error_class, text, 0);
+}
+
+/* ---- what we do for the library ---- */
+
+static int fast_decline(fast_call_t * call, const mpich_fast_native_args_t * args)
+{
+    return call->decline(args, call->comm_ptr, call->errflag);
+}
+
+static int fast_run(void *arg, const mpich_fast_native_args_t * args)
+{
+    fast_call_t *call = arg;
+
+    call->mpi_errno = fast_decline(call, args);
+    return fast_class(call->mpi_errno);
+}
+
+typedef struct {
+    MPIR_Comm *user;
+    MPIR_Comm *own;             /* the same ranks, for the library's messages; or NULL */
+    void *state;                /* the library's; NULL: calls are MPICH's */
+} fast_comm_t;
+
+static int fast_allgather(void *comm, const void *in, ptrdiff_t len, void *out)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    return fast_class(MPIR_Allgather(in, len, MPI_BYTE, out, len, MPI_BYTE,
+                                     ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
+}
+
+/* Same ranks, same order, no attributes copied. */
+static int fast_open(void *comm)
+{
+    fast_comm_t *fast = comm;
+
+    return fast_class(MPIR_Comm_split_impl(fast->user, 0, fast->user->rank, &fast->own));
+}
+
+static int fast_least(void *comm, int mine, int *least)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    return fast_class(MPIR_Allreduce(&mine, least, 1, MPI_INT, MPI_MIN,
+                                     ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
+}
+
+static void fast_progress(void)
+{
+    (void) MPID_Progress_test(NULL);
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+static unsigned (*fast_poll) (void);
+
+static int fast_hook(int *made_progress)
+{
+    *made_progress = fast_poll() > 0;
+    return MPI_SUCCESS;
+}
+
+static int fast_hook_id = -1;
+
+static int fast_watch(unsigned (*poll) (void))
+{
+    int mpi_errno;
+
+    fast_poll = poll;
+    mpi_errno = MPIR_Progress_hook_register(fast_hook, &fast_hook_id);
+    if (!mpi_errno)
+        MPIR_Progress_hook_activate(fast_hook_id);
+    return fast_class(mpi_errno);
+}
+
+static int fast_isend(void *comm, const void *buf, ptrdiff_t len, int dest, int tag, void **request)
+{
+    return fast_class(MPID_Isend(buf, len, MPI_BYTE, dest, tag, ((fast_comm_t *) comm)->own,
+                                 FAST_PT2PT, (MPIR_Request **) request));
+}
+
+static int fast_irecv(void *comm, void *buf, ptrdiff_t len, int source, int tag, void **request)
+{
+    return fast_class(MPID_Irecv(buf, len, MPI_BYTE, source < 0 ? MPI_ANY_SOURCE : source, tag,
+                                 ((fast_comm_t *) comm)->own, FAST_PT2PT,
+                                 (MPIR_Request **) request));
+}
+
+static int fast_test(void *request, bool * done, ptrdiff_t * len)
+{
+    MPIR_Request *req = request;
+    int mpi_errno;
+
+    *done = MPIR_Request_is_complete(req);
+    if (!*done)
+        return MPI_SUCCESS;
+    *len = MPIR_STATUS_GET_COUNT(req->status);
+    mpi_errno = fast_class(req->status.MPI_ERROR);
+    if (req->kind == MPIR_REQUEST_KIND__RECV && MPIR_STATUS_GET_CANCEL_BIT(req->status))
+        mpi_errno = MPI_ERR_OTHER;
+    MPIR_Request_free(req);
+    return mpi_errno;
+}
+
+static void fast_cancel(void *request)
+{
+    (void) MPID_Cancel_recv(request);
+}
+
+static void fast_describe(int type, mpich_fast_native_type_t * description)
+{
+    MPI_Aint true_extent, true_lb, extent, size;
+    int contiguous;
+
+    MPIR_Datatype_get_size_macro(type, size);
+    MPIR_Datatype_get_extent_macro(type, extent);
+    MPIR_Datatype_is_contig(type, &contiguous);
+    MPIR_Type_get_true_extent_impl(type, &true_lb, &true_extent);
+    *description = (mpich_fast_native_type_t) {
+        .size = size,
+        .extent = extent,
+        .true_lb = true_lb,
+        .contiguous = contiguous
+    };
+}
+
+static int fast_pack(const void *from, ptrdiff_t n, int type, void *packed, ptrdiff_t len)
+{
+    MPI_Aint done;
+    int mpi_errno = MPIR_Typerep_pack(from, n, type, 0, packed, len, &done FAST_TYPEREP_FLAGS);
+
+    return mpi_errno || done == len ? fast_class(mpi_errno) : MPI_ERR_OTHER;
+}
+
+static int fast_unpack(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n, int type)
+{
+    MPI_Aint done;
+    int mpi_errno = MPIR_Typerep_unpack(packed, len, to, n, type, 0, &done FAST_TYPEREP_FLAGS);
+
+    return mpi_errno || done == len ? fast_class(mpi_errno) : MPI_ERR_OTHER;
+}
+
+static void fast_abort(int exit_status)
+{
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, exit_status, "stopped by libmpich_coll_fast");
+}
+
+static const mpich_fast_services_t fast_services = {
+    .allgather = fast_allgather,
+    .open = fast_open,
+    .least = fast_least,
+    .progress = fast_progress,
+    .watch = fast_watch,
+    .isend = fast_isend,
+    .irecv = fast_irecv,
+    .test = fast_test,
+    .cancel = fast_cancel,
+    .describe = fast_describe,
+    .pack = fast_pack,
+    .unpack = fast_unpack,
+    .run = fast_run,
+    .abort = fast_abort,
+};
+
+/* ---- the library ---- */
+
+static const mpich_fast_native_t *fast_library;
+static mpich_fast_refusal_t fast_refusal;
+
+static int fast_at_finalize(void *ignored)
+{
+    (void) ignored;
+    if (fast_hook_id >= 0)
+        MPIR_Progress_hook_deregister(fast_hook_id);
+    fast_library->finalize();
+    return MPI_SUCCESS;
+}
+
+static void fast_open_library(void)
+{
+    const char *name = MPIR_CVAR_COLL_FAST_LIBRARY;
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    mpich_fast_native_open_t *open = NULL;
+
+    if (handle)
+        open = (mpich_fast_native_open_t *) dlsym(handle, "mpich_fast_native_open");
+    if (!open) {
+        snprintf(fast_refusal.why, sizeof(fast_refusal.why), "%s. Set LD_LIBRARY_PATH, or "
+                 "MPIR_CVAR_COLL_FAST_LIBRARY to the path of libmpich_coll_fast.so; "
+                 "or choose another algorithm", dlerror());
+        return;
+    }
+    strcpy(fast_refusal.why, "the library is of another version than our lines in this MPICH");
+    fast_library = open(MPICH_FAST_NATIVE_VERSION, &fast_services, MPIR_Process.rank,
+                        MPIR_Process.size, &fast_refusal);
+    if (fast_library) {
+        fast_refusal.why[0] = 0;
+        MPIR_Add_finalize(fast_at_finalize, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
+    }
+}
+
+static const mpich_fast_native_t *fast_get_library(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, fast_open_library);
+    return fast_library;
+}
+
+/* ---- communicators ---- */
+
+/* All calls on it are MPICH's. */
+static fast_comm_t fast_unused;
+
+typedef enum { FAST_GOES, FAST_REFUSED, FAST_STOPS } fast_verdict_t;
+
+/* Once in a process: it is the same for every communicator. */
+static void fast_say_refusal(void)
+{
+    static bool said;
+
+    if (!said && fast_refusal.stop)
+        fprintf(stderr, "coll fast: %s\n", fast_refusal.why);
+    else if (!said)
+        fprintf(stderr, "coll fast: not used: rank %d: %s\n", MPIR_Process.rank,
+                fast_refusal.why[0] ? fast_refusal.why : "out of memory");
+    said = true;
+}
+
+/* The library has to be on all ranks: where it is missing on one, none uses it. */
+static int fast_agree(MPIR_Comm * comm_ptr, fast_verdict_t verdict, bool * all_go)
+{
+    struct {
+        int verdict, rank;
+    } mine = { verdict, comm_ptr->rank }, worst = mine;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int mpi_errno = MPIR_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm_ptr,
+                                   FAST_ERRFLAG_OF(errflag));
+
+    *all_go = !mpi_errno && worst.verdict == FAST_GOES;
+    if (!*all_go && worst.rank == comm_ptr->rank)
+        fast_say_refusal();
+    if (worst.verdict == FAST_STOPS) {
+        usleep(200000);         /* for hydra to read it */
+        fast_abort(1);
+    }
+    return mpi_errno;
+}
+
+int MPII_Coll_fast_comm_cleanup(MPIR_Comm * comm_ptr)
+{
+    fast_comm_t *fast = comm_ptr->coll_fast;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (fast && fast != &fast_unused) {
+        if (fast->state)
+            fast_library->comm_free(fast->state);
+        if (fast->own)
+            mpi_errno = MPIR_Comm_release(fast->own);
+        MPL_free(fast);
+    }
+    comm_ptr->coll_fast = NULL;
+    return mpi_errno;
+}
+
+/* Where a rank has no memory, calls on the communicator are MPICH's on all. */
+static int fast_comm_create(MPIR_Comm * comm_ptr)
+{
+    fast_comm_t *fast = MPL_calloc(1, sizeof(*fast), MPL_MEM_OTHER);
+    bool all_go, here = fast_get_library() && fast;
+    mpich_fast_native_comm_t member = {.name = comm_ptr->name[0] ? comm_ptr->name :
+            "a communicator",
+        .rank = comm_ptr->rank,
+        .size = comm_ptr->local_size,
+        .world_rank = MPIR_Process.rank
+    };
+    int mpi_errno = MPI_SUCCESS, error_class;
+
+    comm_ptr->coll_fast = &fast_unused;
+    mpi_errno = fast_agree(comm_ptr, fast_refusal.stop ? FAST_STOPS : here ? FAST_GOES :
+                           FAST_REFUSED, &all_go);
+    if (!all_go) {
+        MPL_free(fast);
+        goto fn_exit;
+    }
+    comm_ptr->coll_fast = fast;
+    fast->user = comm_ptr;
+    mpi_errno = MPID_Get_node_id(comm_ptr, comm_ptr->rank, &member.node);
+    MPIR_ERR_CHECK(mpi_errno);
+    member.comm = fast;
+    error_class = fast_library->comm_create(&member, &fast->state);
+    if (error_class == MPI_ERR_NO_MEM) {
+        mpi_errno = MPII_Coll_fast_comm_cleanup(comm_ptr);
+        comm_ptr->coll_fast = &fast_unused;
+    } else if (error_class)
+        mpi_errno = fast_error(error_class);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- a call ---- */
+
+static bool fast_can_serve(MPIR_Comm * comm_ptr)
+{
+#ifdef ENABLE_THREADCOMM
+    if (comm_ptr->threadcomm)
+        return false;
+#endif
+    return comm_ptr->local_size > 1;
+}
+
+int MPII_Coll_fast_serve(const mpich_fast_native_args_t * args, fast_call_t * call)
+{
+    MPIR_Comm *comm_ptr = call->comm_ptr;
+    int mpi_errno = MPI_SUCCESS, error_class;
+    fast_comm_t *fast;
+
+    if (!fast_can_serve(comm_ptr))
+        return fast_decline(call, args);
+    if (!comm_ptr->coll_fast) {
+        mpi_errno = fast_comm_create(comm_ptr);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    fast = comm_ptr->coll_fast;
+    if (!fast->state)
+        return fast_decline(call, args);
+    error_class = fast_library->serve(fast->state, args, call);
+    if (error_class)
+        mpi_errno = call->mpi_errno ? call->mpi_errno : fast_error(error_class);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Part of MPICH once native/insert has put it there: what the algorithms "fast"
+ * have in common. Written for MPICH 4.0 to 4.2.
+ */
+#ifndef FAST_GLUE_H
+#define FAST_GLUE_H
+
+#include "mpiimpl.h"
+#include "mpich_fast_native.h"
+
+#if MPICH_NUMVERSION < 40200000
+#define FAST_ERRFLAG MPIR_Errflag_t *
+#else
+#define FAST_ERRFLAG MPIR_Errflag_t
+#endif
+
+/* A call in hand. */
+typedef struct {
+    MPIR_Comm *comm_ptr;
+    FAST_ERRFLAG errflag;
+    /* By an algorithm that "auto" would have used. It may not be MPIR_..._allcomm_auto, which may
+     * have chosen us. */
+    int (*decline) (const mpich_fast_native_args_t * args, MPIR_Comm * comm_ptr,
+                    FAST_ERRFLAG errflag);
+    int mpi_errno;              /* of decline(), if the library has called it */
+} fast_call_t;
+
+/* By the library, which opens at the first call of the process; or by decline(). */
+int MPII_Coll_fast_serve(const mpich_fast_native_args_t * args, fast_call_t * call);
+
+#endif
