@@ -212,7 +212,8 @@ report 'small calls, native' job 4 2x2 native --mca coll fast \
 report 'small calls' job 4 2x2 bundles --mca coll fast \
     --mca coll_fast_tuner 0 -- ragged
 report 'small calls, one lane' job 8 2x4 bundles --mca coll fast \
-    --mca coll_fast_tuner 0 --mca coll_fast_lanes 1 -- ragged
+    --mca coll_fast_tuner 0 --mca coll_fast_stage_cost 1m \
+    --mca coll_fast_lanes 1 -- ragged
 bundles() {
     text="bundles, np $1, $2${3:+, }"
     np=$1 servers=$2
@@ -303,9 +304,9 @@ tunes() {
     return 1
 }
 
-first='MPI_COMM_WORLD call 1:.*according to the tuner'
-report 'tuning: an empty file' tunes 0 "$first"
-report 'tuning: what the job before has found' tunes 1 "$first"
+early='MPI_COMM_WORLD call 2:.*according to the tuner'
+report 'tuning: an empty file' tunes 0 "$early"
+report 'tuning: what the job before has found' tunes 1 "$early"
 echo '# not ours' >>"$scratch/tuning"
 report 'tuning: a broken line' tunes 1 'tuning file .*: line [0-9]*: no JSON'
 
