@@ -71,7 +71,7 @@ fi
 # ---- includes ----
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
-base='"(base/)?fs_(arena|arith|assert|bits|clock|digest|grow|json|status|strbuf|value).h"|"fastsched.h"'
+base='"(base/)?fs_(arena|arith|assert|bits|clock|digest|grow|json|minima|status|strbuf|value).h"|"fastsched.h"'
 
 # FOLDER...: the headers in them.
 in_folders() { printf '"(%s)/fs_[a-z_0-9]*.h"' "$(echo "$*" | tr ' ' '|')"; }

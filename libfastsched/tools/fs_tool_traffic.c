@@ -31,7 +31,7 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
         {FS_TOOL_TEXT, "pattern", "NAME",
          "drawn instead: balanced, random, zipf:S,\n"
          "lognormal:SIGMA, hotspot:K, intrahost, moe,\n"
-         "pencil or adversarial",
+         "pencil, adversarial or sparse:K",
          .value = &args->pattern},
         {FS_TOOL_U32, "servers", "N",
          "servers (as many as the matrix has rows)", .value = &args->servers, 1,

@@ -366,7 +366,7 @@ if [ -n "$python" ]; then
     for how in auto compact openshop birkhoff hierarchical spreadout; do
         json plan --pattern moe --servers 6 --lanes 3 --decompose $how --format json
     done
-    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe pencil adversarial; do
+    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe pencil adversarial sparse:2; do
         json plan --pattern $pattern --nodes 4+4+2+1 --format json
         json program --pattern $pattern --nodes 4+4+2+1 --rank all --verify
     done

@@ -260,10 +260,10 @@ static uint32_t run(stage_t *st, call_t *call, const char *name)
 
 START_TEST(small_calls)
 {
-    static const char *patterns[] = {"balanced",    "random",    "zipf:0.8",
-                                     "lognormal:1", "hotspot:2", "intrahost",
-                                     "moe",         "pencil",    "adversarial"};
-    stage_t            st;
+    static const char *patterns[] = {
+        "balanced",  "random", "zipf:0.8", "lognormal:1", "hotspot:2",
+        "intrahost", "moe",    "pencil",   "adversarial", "sparse:2"};
+    stage_t st;
 
     stage_init(&st, 1);
     ck_assert_uint_gt(run(&st, call_topo, "topo"), 0);

@@ -79,9 +79,18 @@ static void fill_plain(staged_t *st)
 {
     const uint64_t *bytes = st->request->traffic->bytes;
     size_t          n     = st->topo->n_servers;
+    uint32_t        width = st->ports.width;
+    unsigned        shift = (unsigned)__builtin_ctz(width);
 
-    for (size_t k = 0; k < n * n; ++k) {
-        st->per_lane[k] = div_up(bytes[k], st->ports.width);
+    if (width == 1u << shift) {
+        for (size_t k = 0; k < n * n; ++k) {
+            st->per_lane[k] = (bytes[k] >> shift) +
+                              ((bytes[k] & (width - 1)) != 0);
+        }
+    } else {
+        for (size_t k = 0; k < n * n; ++k) {
+            st->per_lane[k] = div_up(bytes[k], width);
+        }
     }
 }
 
