@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { FS_MINIMA_BLOCK = 8 };
+enum { FS_MINIMA_BLOCK = 8 }; /* fs_minima_set() knows it */
 
 typedef struct fs_minima {
     uint32_t  n_blocks;

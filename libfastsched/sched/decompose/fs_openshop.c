@@ -11,8 +11,9 @@
  *             busy server hardly ever idles.
  *   slack     Pairs are cut so that nobody who has no time to lose must wait,
  *             fs_openshop_slack.c. When there are few servers, as the other
- *             rules then end with gaps as long as a message; or few pairs; or
- *             when all servers send and receive as much.
+ *             rules then end with gaps as long as a message, and before the
+ *             priority list is tried where no server has much more than the
+ *             mean; or few pairs; or when all servers send and receive as much.
  */
 #include "sched/decompose/fs_openshop.h"
 

@@ -27,10 +27,19 @@
 /*
  * The first block of planning, mostly untouched. glibc gives memory back to the
  * system as soon as twice the largest block it has mapped and seen freed is free
- * (mallopt(3), M_MMAP_THRESHOLD); then every planning would start with page
- * faults, which cost more than all the rest. With this it never does.
+ * (mallopt(3), M_MMAP_THRESHOLD, at most 32 MiB); then every planning would start
+ * with page faults, which cost more than all the rest. With this it never does:
+ * besides it there are a matrix, and a little for each of its cells.
  */
-enum { WORKSPACE_BYTES = 4 << 20 };
+enum { WORKSPACE_BYTES = 4 << 20, MOST_WORKSPACE_BYTES = 31 << 20 };
+
+static size_t workspace_bytes(const fs_topo_t *topo)
+{
+    size_t n = topo->n_servers, matrices = 4 * n * n * sizeof(uint64_t);
+
+    return fs_u64_max(WORKSPACE_BYTES,
+                      fs_u64_min(matrices, MOST_WORKSPACE_BYTES));
+}
 
 /* A tile in one direction, as lane streams. */
 typedef struct cut_tile {
@@ -400,7 +409,7 @@ static fs_status_t build(const fs_plan_request_t *request,
                       .server  = fs_topo_server(request->topo, request->rank)};
     fs_status_t status;
 
-    if (fs_arena_reserve(&st.arena, WORKSPACE_BYTES) != 0) {
+    if (fs_arena_reserve(&st.arena, workspace_bytes(st.topo)) != 0) {
         return FS_ERR_NOMEM;
     }
     status = find_nodes(&st);
