@@ -79,8 +79,8 @@ void fs_topo_destroy(fs_topo_t *topo);
  * @param[in]  text       See above.
  * @param[in]  n_ranks    What the description must add up to.
  * @param[out] server_of  [n_ranks]
- * @param[out] why        On FS_ERR_INVAL: one line that names text and says
- *                        what is wrong and what is allowed.
+ * @param[out] why        On FS_ERR_INVAL: one line with text, the error and
+ *                        what is allowed.
  * @param[in]  why_len    Bytes at why.
  * @return FS_OK, FS_ERR_INVAL
  */
@@ -158,9 +158,9 @@ typedef struct fs_bounds {
                                rounded up; bytes per lane */
     uint64_t server_recv;    /**< likewise received */
     uint64_t server;         /**< larger of the two: with help (FAST Theorem 1,
-                               SABRE §5.2, DHBvN eq. 10). What
-                               fs_traffic_lower_bound() says of the summary */
-    uint32_t busiest_rank;   /**< lowest that reaches rank; 0 if nobody sends */
+                               SABRE §5.2, DHBvN eq. 10). The
+                               result of fs_traffic_lower_bound() */
+    uint32_t busiest_rank;   /**< lowest that reaches rank; 0 if none sends */
     uint32_t busiest_server; /**< lowest that reaches server; likewise */
 } fs_bounds_t;
 
@@ -177,10 +177,10 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
 /* ---- selection ---- */
 
 /*
- * Lists of choices, a row each: X(value, word, text). The word is what users
- * type and logs print, the text says in a few words what it is. Each list is the
- * only one: enum, tables, allowed words, help texts and counters are made of it,
- * and the word names the object that does the work (fs_alg_staged,
+ * Lists of choices, with a row for each: X(value, word, text). The word is what
+ * users type and logs print, the text is a short description. Enum, tables,
+ * allowed words, help texts and counters are generated from the list, and the
+ * word is part of the name of the object that does the work (fs_alg_staged,
  * fs_balance_minmove, fs_decompose_compact).
  */
 
@@ -191,10 +191,10 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
 #define FS_LIST_NAME(_value, _word, ...) [_value] = #_word,
 
 /** Algorithms: what serves a call. */
-#define FS_ALG_MAP(X)                                 \
-    X(FS_ALG_STAGED, staged, "balance, stages: FAST") \
-    X(FS_ALG_PIPE2D, pipe2d, "along rails: SABRE")    \
-    X(FS_ALG_DIRECT, direct, "the plain rotation")
+#define FS_ALG_MAP(X)                                          \
+    X(FS_ALG_STAGED, staged, "balance, then stages (FAST)")    \
+    X(FS_ALG_PIPE2D, pipe2d, "along rails, pipelined (SABRE)") \
+    X(FS_ALG_DIRECT, direct, "rank r to r + 1, r + 2, ...")
 
 typedef enum fs_alg {
     FS_ALG_NATIVE, /**< the MPI's own algorithm, "native" */
@@ -203,13 +203,13 @@ typedef enum fs_alg {
 
 enum { FS_N_ALGS = 1 FS_ALG_MAP(FS_LIST_ONE) };
 
-/** How a tile becomes lane streams. */
-#define FS_BALANCE_MAP(X)                                        \
-    /* for lanes of equal length, each to its namesake (ours) */ \
+/** Methods that make lane streams of a tile. */
+#define FS_BALANCE_MAP(X)                                                  \
+    /* for lanes of equal length, each to the lane of its number (ours) */ \
     X(FS_BALANCE_MINMOVE, minmove, "fewest bytes moved inside servers")
 
-/** Those of the papers are to compare with: the command has them, this library
- *  and the plugins do not. */
+/** Those of the papers, for comparisons: the command has them, this library and
+ *  the plugins do not. */
 #define FS_PAPERS_BALANCE_MAP(X)                                             \
     /* equal row sums, merged peer transfer, FAST 4.1 */                     \
     X(FS_BALANCE_EQUALIZE, equalize, "FAST")                                 \
@@ -224,7 +224,7 @@ typedef enum fs_balance {
 
 enum { FS_N_BALANCES = FS_BALANCE_MAP(FS_LIST_ONE) };
 
-/** How the server matrix becomes a schedule. */
+/** Methods that make a schedule of the server matrix. */
 #define FS_DECOMPOSE_MAP(X)                         \
     X(FS_DECOMPOSE_AUTO, auto, "by cost")           \
     /* within 2% of the bound (ours) */             \
@@ -323,14 +323,14 @@ typedef struct fs_plan_params {
     uint64_t       stage_cost;          /**< see fs_schedule_create() */
 } fs_plan_params_t;
 
-/** A decision and its reason, a static string for people. */
+/** A decision and its reason, a static string. */
 typedef struct fs_choice {
     fs_alg_t    alg;
     bool        skewed; /**< MTM at or above the threshold */
     const char *reason;
 } fs_choice_t;
 
-/** The word users type; "native"; "unknown" for what is no algorithm. */
+/** The word users type; "native"; "unknown" for other values. */
 const char *fs_alg_name(fs_alg_t alg);
 
 /** Pick the algorithm of one call (SABRE §4). Integers only. */
@@ -339,13 +339,21 @@ fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,
 
 /* ---- plan: the program of one rank ---- */
 
-typedef enum fs_op_kind {
-    FS_OP_COPY,  /**< src to dst, on this rank */
-    FS_OP_SEND,  /**< src to a peer */
-    FS_OP_RECV,  /**< from a peer to dst */
-    FS_OP_REDUCE /**< dst becomes src op dst, on this rank: src is the left
-                      operand, as "in" of MPI_Reduce_local() */
-} fs_op_kind_t;
+/** Operations of a program. */
+#define FS_OP_MAP(X)                                            \
+    /* src to dst, on this rank */                              \
+    X(FS_OP_COPY, copy)                                         \
+    /* src to a peer */                                         \
+    X(FS_OP_SEND, send)                                         \
+    /* from a peer to dst */                                    \
+    X(FS_OP_RECV, recv)                                         \
+    /* dst becomes src op dst, on this rank: src is the left */ \
+    /* operand, as "in" of MPI_Reduce_local() */                \
+    X(FS_OP_REDUCE, reduce)
+
+typedef enum fs_op_kind { FS_OP_MAP(FS_LIST_VALUE) } fs_op_kind_t;
+
+enum { FS_N_OP_KINDS = FS_OP_MAP(FS_LIST_ONE) };
 
 #define FS_BUFFER_MAP(X)                                        \
     /* the user's send buffer: offset in the block of a peer */ \

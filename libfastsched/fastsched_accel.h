@@ -36,7 +36,7 @@ typedef struct fs_mem {
     bool foreign; /**< CUDA: of a context that is not the runtime's, where our
                        kernel cannot go */
     bool pooled;  /**< CUDA: of a pool or mapped, not of a context: another
-                       process cannot open it, a UCX is told it is managed */
+                       process cannot open it; announced to UCX as managed */
 } fs_mem_t;
 
 /** The accelerators of this process. */

@@ -20,7 +20,7 @@ extern "C" {
 typedef enum fs_param_level {
     FS_PARAM_USER,  /**< for everyone */
     FS_PARAM_TUNER, /**< for system tuners */
-    FS_PARAM_DEVEL  /**< for who works on the library */
+    FS_PARAM_DEVEL  /**< for developers of the library */
 } fs_param_level_t;
 
 /** One row of the table. All strings are static. */
@@ -32,7 +32,7 @@ typedef struct fs_param_info {
     fs_param_level_t level;
 } fs_param_info_t;
 
-/** What parameter algorithm may be besides an fs_alg_t. */
+/** Values of parameter algorithm besides those of fs_alg_t. */
 enum {
     FS_ALGORITHM_OFF  = FS_ALG_NATIVE,
     FS_ALGORITHM_AUTO = FS_N_ALGS /**< fs_select() decides */
@@ -40,19 +40,19 @@ enum {
 
 /* Lists as in fastsched.h. */
 
-#define FS_TRANSPORT_MAP(X)                                           \
-    X(FS_TRANSPORT_AUTO, auto, "ucx, or mpi where that fails")        \
-    X(FS_TRANSPORT_UCX, ucx, "an error where it cannot reach a peer") \
+#define FS_TRANSPORT_MAP(X)                                             \
+    X(FS_TRANSPORT_AUTO, auto, "ucx, or mpi if UCX fails")              \
+    X(FS_TRANSPORT_UCX, ucx, "UCX; an error if it cannot reach a peer") \
     X(FS_TRANSPORT_MPI, mpi, "the MPI's own messages")
 
 typedef enum fs_transport_param {
     FS_TRANSPORT_MAP(FS_LIST_VALUE)
 } fs_transport_param_t;
 
-#define FS_ACCEL_DIRECT_MAP(X)                                  \
-    X(FS_ACCEL_DIRECT_AUTO, auto, "if it has RDMA, too")        \
-    X(FS_ACCEL_DIRECT_ALWAYS, always, "if UCX is built for it") \
-    X(FS_ACCEL_DIRECT_NEVER, never, "through pinned memory of the host")
+#define FS_ACCEL_DIRECT_MAP(X)                                           \
+    X(FS_ACCEL_DIRECT_AUTO, auto, "if UCX is built for it and has RDMA") \
+    X(FS_ACCEL_DIRECT_ALWAYS, always, "if UCX is built for it")          \
+    X(FS_ACCEL_DIRECT_NEVER, never, "data is staged through pinned host memory")
 
 typedef enum fs_accel_direct {
     FS_ACCEL_DIRECT_MAP(FS_LIST_VALUE)
@@ -128,12 +128,12 @@ typedef struct fs_nics fs_nics_t;
  * Point-to-point messages of the MPI, on one communicator. A message matches a
  * receive by peer and tag; of equal ones the first posted match first, on both
  * sides, as MPI has it. Requests are the wrapper's; each ends with the test()
- * that does not say FS_INPROGRESS.
+ * that does not return FS_INPROGRESS.
  */
 typedef struct fs_native_p2p {
-    /** Tags 0 to n_tags - 1 are ours and nobody else's; 32768, which every MPI
+    /** Tags 0 to n_tags - 1 are reserved for us; 32768, which every MPI
      *  has, are enough, but calls with more messages are then left to the
-     *  host. */
+     *  native algorithm. */
     uint32_t n_tags;
     /** Once, before anything else, on all ranks together: make what the messages
      *  need. The ranks learn of an error on one of them. NULL: they need
@@ -143,7 +143,7 @@ typedef struct fs_native_p2p {
      *  there is no request. */
     fs_status_t (*isend)(void *ctx, const void *buf, uint64_t len_bytes,
                          uint32_t peer, uint32_t tag, void **request_p);
-    /** Likewise; FS_ANY_PEER: from whoever sends. */
+    /** Likewise; FS_ANY_PEER: from any sender. */
     fs_status_t (*irecv)(void *ctx, void *buf, uint64_t len_bytes,
                          uint32_t peer, uint32_t tag, void **request_p);
     /** Has it ended? Looks only: it is fs_native_t.progress that moves messages.
@@ -167,26 +167,26 @@ typedef struct fs_native {
     fs_status_t (*allgather)(void *ctx, const void *in, size_t len, void *out);
     /**
      * The worst status of all ranks, on every rank: the smallest number. Like
-     * allgather(), but it takes no memory that grows with the ranks: who has
-     * none can say so.
+     * allgather(), but it needs no memory that grows with the number of ranks, so
+     * that a rank without memory can take part.
      * @return That status; FS_ERR_NATIVE
      */
     fs_status_t (*agree)(void *ctx, fs_status_t mine);
     /**
-     * Let the MPI serve its own messages, and give up the core if it is shared:
-     * called between two looks at our network when nothing happened.
+     * Progress the MPI's own messages, and yield the core if it is shared:
+     * called between two turns of our network without events.
      */
     void (*progress)(void *ctx);
-    /** The network of this process, made at the first call; NULL if that is
-     *  impossible. Asked for only when ranks are on several servers. */
+    /** The network of this process, created at the first call; NULL if that is
+     *  impossible. Called only if ranks are on several servers. */
     fs_net_t *(*net)(void *process);
-    /** Why net() gave none. NULL: unknown. */
+    /** The reason why net() returned none. NULL: unknown. */
     const char *(*why_no_net)(void *process);
-    /** The NICs of this process, found at the first call; NULL: unknown. Asked
-     *  for only when ranks are on several servers. */
+    /** The NICs of this process, found at the first call; NULL: unknown.
+     *  Called only if ranks are on several servers. */
     fs_nics_t *(*nics)(void *process);
-    /** Tell people one line about something that does not stop the call. NULL:
-     *  nobody wants to know. */
+    /** Print one line about something that does not stop the call. NULL: do
+     *  not print it. */
     void (*warn)(void *process, const char *line);
     /** The MPI's own messages, for peers that net cannot reach. Static; NULL:
      *  not to be used. */
@@ -207,10 +207,10 @@ unsigned fs_net_progress(fs_net_t *net);
 
 /**
  * Free the network. No fs_comm_t may use it any more, and every peer must have
- * ended its last call (MPI_Finalize's own barrier is proof of that): an
- * alltoallv ends only when its receivers have said that all has arrived, so
- * there is nothing left to flush. NULL is fine. Where a communicator has been
- * lost operations may never end: then what UCX holds for them stays.
+ * ended its last call (MPI_Finalize's own barrier ensures that): an alltoallv
+ * ends only when its receivers have confirmed that all data has arrived, so
+ * there is nothing left to flush. NULL is fine. If a communicator has been
+ * lost, operations may never end; then UCX's memory for them is not freed.
  */
 void fs_net_destroy(fs_net_t *net);
 
@@ -218,11 +218,11 @@ void fs_net_destroy(fs_net_t *net);
 
 /**
  * Find the NICs of this server that the process may use: those in
- * UCX_NET_DEVICES, if that is a list; else those that are usable as hwloc sees
- * them. That takes some milliseconds.
+ * UCX_NET_DEVICES, if that is a list; otherwise those that hwloc finds usable.
+ * That takes some milliseconds.
  *
- * @param[in]  n_nics  Parameter nics: so many, whatever there is. 0: look.
- * @param[out] nics_p  fs_nics_destroy() frees it. Finding none is no error.
+ * @param[in]  n_nics  Parameter nics: this number. 0: find them.
+ * @param[out] nics_p  fs_nics_destroy() frees it. Finding none is not an error.
  * @return FS_OK, FS_ERR_NOMEM
  */
 fs_status_t fs_nics_create(uint32_t n_nics, fs_nics_t **nics_p);
@@ -231,10 +231,10 @@ fs_status_t fs_nics_create(uint32_t n_nics, fs_nics_t **nics_p);
 void fs_nics_destroy(fs_nics_t *nics);
 
 /**
- * Which device the wire should be bound to, in UCX's words: set by the first
- * fs_comm_create() before it asks for the net. NULL: leave it to UCX, because no
- * NIC is known by name, or because UCX_NET_DEVICES says "all" or what is not to be
- * used. Owned by nics.
+ * The device to which the wire should be bound, as UCX names it: set by the
+ * first fs_comm_create() before it opens the net. NULL: leave it to UCX,
+ * because no NIC is known by name, or because UCX_NET_DEVICES is "all" or a
+ * list of devices to exclude. Owned by nics.
  */
 const char *fs_nics_device(const fs_nics_t *nics);
 
@@ -247,12 +247,12 @@ typedef struct fs_member {
     uint32_t n_ranks;
     uint32_t rank;
     uint32_t server_label; /**< equal on ranks of one server, and only there */
-    /** What the wrapper has failed at before, on this rank alone (out of
-     *  memory): then all ranks fail. */
+    /** An earlier error of the wrapper on this rank alone (out of memory): then
+     *  all ranks fail. */
     fs_status_t status;
-    /* What follows is for people who read a trace. */
+    /* The following appears in traces. */
     uint32_t    world_rank; /**< in this process's MPI_COMM_WORLD */
-    const char *comm_name;  /**< for people; NULL: none. Not kept. */
+    const char *comm_name;  /**< for messages; NULL: none. Not kept. */
 } fs_member_t;
 
 /**
@@ -262,10 +262,10 @@ typedef struct fs_member {
  * @param[in]  native  Copied.
  * @param[in]  params  Copied.
  * @param[out] comm_p  On FS_OK; fs_comm_destroy() frees it.
- * @param[out] why     On an error: one line for people.
+ * @param[out] why     On an error: one line for the user.
  * @return FS_OK; FS_ERR_UNREACHABLE (some rank has no net or cannot reach a
  *         peer); FS_ERR_MISMATCH (parameters differ between ranks);
- *         FS_ERR_NOMEM (on some rank) or what that rank's member says;
+ *         FS_ERR_NOMEM (on some rank) or the status of that rank's member;
  *         FS_ERR_NATIVE
  */
 fs_status_t fs_comm_create(const fs_native_t *native, const fs_params_t *params,
@@ -279,15 +279,15 @@ void fs_comm_destroy(fs_comm_t *comm);
 const fs_topo_t *fs_comm_topo(const fs_comm_t *comm);
 
 /** False if every call will be left to the native algorithm: the caller may
- *  go there at once. The same on every rank. */
+ *  use it directly. The same on every rank. */
 bool fs_comm_active(const fs_comm_t *comm);
 
-/** Does this rank go along with a call that the others want to run? */
+/** Can this rank take part in a call that the others want to run? */
 typedef enum fs_consent {
     FS_CONSENT_YES,
     FS_CONSENT_NATIVE, /**< only the native algorithm can read its buffers */
     FS_CONSENT_OURS,   /**< the native algorithm cannot */
-    FS_CONSENT_NO      /**< nobody can */
+    FS_CONSENT_NO      /**< neither can */
 } fs_consent_t;
 
 /** Of a call: where its blocks are. Zeroed: on the host. */
@@ -295,8 +295,8 @@ typedef struct fs_call_device {
     fs_mem_t    send_mem; /**< on a device: the side is contiguous */
     fs_mem_t    recv_mem;
     fs_accel_t *accel; /**< of these devices; only the plugins make one */
-    /** What is on a device goes through staging on the host. Else the network
-     *  takes it there, and both sides are contiguous. */
+    /** Data on a device is staged through host memory. Otherwise the network
+     *  accesses it directly, and both sides are contiguous. */
     bool         staged;
     fs_consent_t consent;
 } fs_call_device_t;
@@ -367,7 +367,7 @@ typedef struct fs_call {
  *                  native algorithm.
  * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_comm_error() names the
  *         pair); FS_ERR_NOMEM (for that check, on some rank);
- *         FS_ERR_UNSUPPORTED (nobody can serve the call, see
+ *         FS_ERR_UNSUPPORTED (the call cannot be served, see
  *         fs_consent_t: nothing was moved); an error of the transport,
  *         FS_ERR_ACCEL, FS_ERR_STALLED (parameter watchdog), or FS_ERR_PEER
  *         (another rank has had one of these), after which the communicator is
@@ -377,9 +377,9 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call,
                               bool *ran);
 
 /**
- * Before an alltoallv: may the caller go to the native algorithm at once,
- * because the calls before it went there and parameter skip allows it? Local,
- * and cheap; the same on every rank.
+ * Before an alltoallv: can the native algorithm serve it without a summary,
+ * because it served the calls before and parameter skip allows it? Local, and
+ * cheap; the same on every rank.
  *
  * @return True: the call is counted, fs_comm_alltoallv() must not be called.
  */
@@ -387,7 +387,7 @@ bool fs_comm_skip(fs_comm_t *comm, const fs_counts_t *counts);
 
 /**
  * After the native algorithm has served a call that fs_comm_skip() or
- * fs_comm_alltoallv() left to it: the tuner may want to know the time. With
+ * fs_comm_alltoallv() left to it: the tuner may need the time. With
  * parameter verbose collective.
  *
  * @return FS_OK; an error of the transport, after which the communicator is
@@ -398,11 +398,11 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm);
 /** One line about the last error of a call. Owned by coll. */
 const char *fs_comm_error(const fs_comm_t *comm);
 
-/** The last call: what ran. */
+/** The algorithm of the last call. */
 fs_alg_t fs_comm_last_alg(const fs_comm_t *comm);
 
 /**
- * One true line about the last call, for people: what ran and why, skew, bytes;
+ * One line about the last call: algorithm and reason, skew, bytes;
  * with parameter verbose also the time of the slowest rank, from its entry to
  * its exit, and with parameter rate the lower bound: the busiest server's bytes
  * over its lanes, each at that rate.
@@ -411,33 +411,34 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
                       size_t text_len);
 
 /**
- * One line about class k of calls that the tuner found the native algorithm
- * faster at, lowest first. False: there are no more than k.
+ * One line about class k of the classes of calls for which the tuner found the
+ * native algorithm faster, lowest first. False: there are no more than k.
  */
 bool fs_comm_describe_tuner(const fs_comm_t *comm, uint32_t k, char *text,
                             size_t text_len);
 
-/** Sums over the calls of one communicator, this rank's view. */
+/** Sums over the calls of one communicator, for this rank. */
 typedef struct fs_comm_stats {
     uint64_t calls;
-    uint64_t calls_by[FS_N_ALGS]; /**< of these, run here, by fs_alg_t */
-    uint64_t summary_ns;          /**< in the summary exchange */
-    uint64_t plan_ns;             /**< in planning and agreeing on it */
-    uint64_t run_ns;              /**< in moving the data */
+    uint64_t
+        calls_by[FS_N_ALGS]; /**< of these, run by fastsched, by fs_alg_t */
+    uint64_t summary_ns;     /**< in the summary exchange */
+    uint64_t plan_ns;        /**< in planning and agreeing on it */
+    uint64_t run_ns;         /**< in moving the data */
     uint64_t copy_ns;      /**< of that, with copies from, to or on a device */
-    uint64_t inter_bytes;  /**< between servers, all ranks, calls run here */
+    uint64_t inter_bytes;  /**< between servers, all ranks, in those calls */
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
     uint64_t peak_staging; /**< bytes */
-    uint64_t dropped;      /**< messages to this process that came with a wrong
-                                secret, all communicators */
+    uint64_t dropped;      /**< messages to this process with a wrong secret,
+                                all communicators */
     uint64_t peak_senders; /**< that sent to this rank from other servers at one
-                                time; who has no more left than the plan's
-                                look_ahead does not count */
-    uint64_t cache_hits; /**< calls whose plan was there from an earlier one */
-    uint64_t skipped;    /**< calls without a summary, see fs_comm_skip() */
-    uint64_t tuner_probes; /**< calls lent to the native algorithm to compare */
-    uint64_t tuner_gone_back; /**< classes of calls it was found faster at */
+                                time, without those that have at most the
+                                plan's look_ahead left */
+    uint64_t cache_hits;   /**< calls that used the plan of an earlier one */
+    uint64_t skipped;      /**< calls without a summary, see fs_comm_skip() */
+    uint64_t tuner_probes; /**< calls of the native algorithm to measure it */
+    uint64_t tuner_gone_back; /**< classes of calls that it serves faster */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
 } fs_comm_stats_t;
 

@@ -52,7 +52,8 @@ void mpich_fast_sayf(const char *format, ...) __attribute__((format(printf, 1, 2
 /* The same, before something that may end the job: there is time to read it. */
 void mpich_fast_say_last(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Once. False: the job has to stop, and wrong is the line that one rank says. */
+/* Once. False: the job has to stop, and wrong is the line that one rank
+ * prints. */
 bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t len);
 
 /* ---- mpich_fast_init.c ---- */
@@ -137,7 +138,7 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_native_t *na
 void mpich_fast_comm_list(mpich_fast_comm_t *state);
 /* With parameter stats all ranks are here; in an MPICH that has called us this is local. */
 void mpich_fast_comm_free(mpich_fast_comm_t *state);
-/* MPI_Finalize. What is on the list ends, and the sums are told. */
+/* MPI_Finalize: report and free what is on the list. */
 void mpich_fast_finish(void);
 /* Have that called by an MPI that is not in league with us. */
 void mpich_fast_watch_finalize(void);

@@ -2,6 +2,8 @@
 /* MPI_Alltoallv and MPI_Alltoallv_c, blocking. */
 #include "mpich_fast.h"
 
+#include "coll/fs_collective.h"
+
 static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
 {
     const mpich_fast_call_t *call = ctx;
@@ -20,6 +22,7 @@ static int raise_error(void *ctx, fs_status_t status)
 }
 
 static const fs_wrapper_calls_t alltoallv = {.name = "MPI_Alltoallv",
+                                             .collective = &fs_alltoallv,
                                              .describe = mpich_fast_describe,
                                              .pack = mpich_fast_pack,
                                              .unpack = mpich_fast_unpack,

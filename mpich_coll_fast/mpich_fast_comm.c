@@ -116,7 +116,7 @@ void mpich_fast_finish(void)
     finished = true;
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
-    fs_wrapper_farewell_all(&mpich_fast_wrapper, NULL);
+    fs_wrapper_report_all(&mpich_fast_wrapper, NULL);
     for (mpich_fast_comm_t *state = all; NULL != state; state = state->next) {
         teardown(state);
     }

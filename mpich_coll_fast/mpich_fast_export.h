@@ -29,7 +29,7 @@ typedef struct mpich_fast_args {
 /* The user has chosen us, and nothing speaks against it. */
 extern bool mpich_fast_enabled;
 
-/* mpich_fast_next.c: the function behind us, whoever's it is. */
+/* mpich_fast_next.c: the next function of this name. */
 void *mpich_fast_next(const char *name);
 
 /* mpich_fast_pmi.c: MPI_Init or MPI_Session_init is about to begin. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What libfastsched asks of the MPI: a gather, progress, messages, and who is
- * where. All ranks are in MPI_Alltoallv, so that collective operations of ours
- * can go over the user's communicator. Only messages need one of their own:
- * MPICH has 2048, and the user may want them all.
+ * What libfastsched asks of the MPI: a gather, progress, messages, and which
+ * rank is where. All ranks are in MPI_Alltoallv, so that collective operations
+ * of ours can go over the user's communicator. Only messages need one of their
+ * own: MPICH has 2048, and the user may want them all.
  *
- * The MPI does not look at our network. So a call of ours leaves nothing
- * undone, and wherever we wait for the MPI we look at the network ourselves.
+ * The MPI does not progress our network. So a call of ours leaves nothing
+ * undone, and wherever we wait for the MPI we progress the network ourselves.
  */
 #include "mpich_fast.h"
 
@@ -213,7 +213,7 @@ fs_native_t mpich_fast_host(mpich_fast_comm_t *state)
     return native;
 }
 
-/* ---- who is where ---- */
+/* ---- servers ---- */
 
 int mpich_fast_server_label(const mpich_fast_comm_t *state, uint32_t *label_p)
 {

@@ -41,7 +41,8 @@ static bool alias_is_fast(const char *alias, const char *value)
                                 && 0 == strcmp(alias + 5, value);
 }
 
-/* Or are we only opened, by an MPICH that knows "fast" itself, or by who wants to ask us something? */
+/* Or is the library only opened, by an MPICH with "fast" built in, or by a
+ * program that reads counters? */
 static bool stand_before_mpi(void)
 {
     Dl_info other, own;
@@ -83,7 +84,7 @@ __attribute__((constructor)) static void take_over(void)
 
 /* ---- the start ---- */
 
-/* One rank says what is wrong, the lowest for which something is, before any ends the job. */
+/* The lowest rank with an error prints it, before any rank ends the job. */
 static void stop_if(const char *wrong, int rank, bool in_init)
 {
     struct {

@@ -81,7 +81,8 @@ static void net_is_up(fs_net_t *net)
 {
     (void) net;
     if (MPI_SUCCESS != mpich_fast_services->watch(poll_net)) {
-        mpich_fast_say("MPICH's progress does not look at our network: no hook is free");
+        mpich_fast_say(
+            "MPICH's progress engine does not progress our network: it has no free hook");
     }
 }
 

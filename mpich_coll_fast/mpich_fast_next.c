@@ -35,9 +35,10 @@ void *mpich_fast_next(const char *name)
     void *function = find(name);
 
     if (NULL == function) {
-        fprintf(stderr,
-                "coll fast: no %s in this process; is there an MPI behind libmpich_coll_fast?\n",
-                name);
+        fprintf(
+            stderr,
+            "coll fast: no %s in this process; libmpich_coll_fast needs an MPI library after it\n",
+            name);
         abort();
     }
     return function;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Have all ranks loaded and chosen the library? One that has not cannot be asked
- * by any call of MPI, and waiting for it would never end.
+ * Have all ranks loaded and selected the library? A rank that has not cannot be
+ * asked by any call of MPI, and waiting for it would never end.
  *
- * So each rank that has puts a word into the key-value space of the process
- * manager before MPI_Init, in which MPICH spreads its own words there and waits
- * for all ranks. After it a rank looks for the words of its neighbours in a
- * binary tree of the ranks, and what they see goes up and down that tree, in
- * messages between neighbours whose words are there. Where a rank is missing,
- * the one above hears of it, and the ones below are cut off and know it as well:
- * all come to the same conclusion.
+ * So each rank that has puts a record into the key-value space of the process
+ * manager before MPI_Init, in which MPICH spreads its own records there and
+ * waits for all ranks. After it a rank looks for the records of its neighbours
+ * in a binary tree of the ranks, and what they see goes up and down that tree,
+ * in messages between neighbours whose records are there. If a rank is missing,
+ * the one above it learns of it, and the ones below it are cut off and notice
+ * that: all come to the same conclusion.
  *
  * This is MPICH 4.0 to 4.3 under hydra, which talks to each rank in lines of
  * text over the descriptor PMI_FD (PMI-1); between two calls of MPI nothing is
@@ -99,7 +99,7 @@ static bool ask(char *line, size_t size, const char *answer)
            && NULL != value_of(line, "cmd=", cmd, sizeof(cmd)) && 0 == strcmp(cmd, answer);
 }
 
-/* ---- words ---- */
+/* ---- records ---- */
 
 static bool is_success(const char *line)
 {
@@ -108,15 +108,15 @@ static bool is_success(const char *line)
     return NULL != value_of(line, " rc=", rc, sizeof(rc)) && 0 == strcmp(rc, "0");
 }
 
-/* Whose word is ours is of the same version. */
-static void print_word(char *word, size_t size)
+/* Equal records mean equal versions. */
+static void print_record(char *record, size_t size)
 {
-    snprintf(word, size, FS_VERSION "/%d", PROTOCOL);
+    snprintf(record, size, FS_VERSION "/%d", PROTOCOL);
 }
 
 static bool put_word(const char *rank)
 {
-    char line[1024] = "cmd=init pmi_version=1 pmi_subversion=1\n", word[64];
+    char line[1024] = "cmd=init pmi_version=1 pmi_subversion=1\n", record[64];
 
     if (!ask(line, sizeof(line), "response_to_init") || !is_success(line)) {
         return false;
@@ -126,20 +126,20 @@ static bool put_word(const char *rank)
         || NULL == value_of(line, " kvsname=", pmi.kvs, sizeof(pmi.kvs))) {
         return false;
     }
-    print_word(word, sizeof(word));
+    print_record(record, sizeof(record));
     snprintf(line, sizeof(line), "cmd=put kvsname=%s key=fastsched-%s value=%s\n", pmi.kvs, rank,
-             word);
+             record);
     return ask(line, sizeof(line), "put_result") && is_success(line);
 }
 
 static bool has_word(int rank)
 {
-    char line[1024], word[64], value[64];
+    char line[1024], record[64], value[64];
 
-    print_word(word, sizeof(word));
+    print_record(record, sizeof(record));
     snprintf(line, sizeof(line), "cmd=get kvsname=%s key=fastsched-%d\n", pmi.kvs, rank);
     return ask(line, sizeof(line), "get_result") && is_success(line)
-           && NULL != value_of(line, " value=", value, sizeof(value)) && 0 == strcmp(value, word);
+           && NULL != value_of(line, " value=", value, sizeof(value)) && 0 == strcmp(value, record);
 }
 
 typedef int library_version_fn_t(char *version, int *len);
@@ -195,7 +195,7 @@ static void tell(neighbour_t to, int missing)
 }
 
 /* The lower of missing and what the neighbour says, or itself if it is not here. */
-static int hear(neighbour_t from, int missing)
+static int receive(neighbour_t from, int missing)
 {
     int other = missing;
 
@@ -212,10 +212,10 @@ static int find_missing(int rank, int size)
 {
     neighbour_t up = 0 == rank ? (neighbour_t){-1, false} : probe_at((rank - 1) / 2, size);
     neighbour_t left = probe_at(2 * rank + 1, size), right = probe_at(2 * rank + 2, size);
-    int missing = hear(right, hear(left, size));
+    int missing = receive(right, receive(left, size));
 
     tell(up, missing);
-    missing = hear(up, missing);
+    missing = receive(up, missing);
     tell(left, missing);
     tell(right, missing);
     return missing;
@@ -235,7 +235,8 @@ static bool speaks(int rank)
     return rank <= FEW || !has_word(rank - 1);
 }
 
-/* Is it still the same descriptor, and have MPICH's words been spread with ours? */
+/* Is it still the same descriptor, and have MPICH's records been spread with
+ * ours? */
 static bool still_works(int rank)
 {
     struct stat is;

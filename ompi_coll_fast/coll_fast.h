@@ -52,7 +52,7 @@
 
 enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
-/* Has a process of the job the same word as we? */
+/* Has a process of the job the same settings as this one? */
 typedef enum fast_alike { FAST_UNKNOWN, FAST_ALIKE, FAST_UNLIKE } fast_alike_t;
 
 typedef struct mca_coll_fast_component_t {
@@ -62,8 +62,8 @@ typedef struct mca_coll_fast_component_t {
     char *fallback;               /* helpers under "--mca coll fast" */
     char *value[FAST_MAX_PARAMS]; /* of fs_params_info(k), as typed */
     char bad_value[512];          /* why they cannot be used, or "" */
-    char standing[64];            /* the priority, and who is not below it */
-    char word[FS_SETTINGS_MAX];   /* coll_fast_word.c */
+    char standing[64];            /* the priority, and a component that is not below it */
+    char record[FS_SETTINGS_MAX]; /* coll_fast_settings.c */
     fast_alike_t *alike;          /* [ranks of the job] or NULL */
     bool watches_finalize;        /* coll_fast_host.c */
     bool explained;               /* why a communicator is left to others */
@@ -73,8 +73,11 @@ typedef struct mca_coll_fast_component_t {
 
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
+/* The calls that we serve: mca_coll_fast_alltoallv() and so on. */
+#define FAST_SERVED(DO) DO(alltoallv)
+
 /* What served a communicator before us, and what we need of it. */
-#define FAST_NATIVE(DO) DO(allgather) DO(allreduce) DO(alltoallv)
+#define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
 
 #define FAST_NATIVE_FIELD(name)              \
     mca_coll_base_module_##name##_fn_t name; \
@@ -101,14 +104,11 @@ int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threa
 mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int *priority);
 void mca_coll_fast_free_spare(void);
 
-/* coll_fast_component.c */
-bool mca_coll_fast_is_wanted(void);
-
-/* coll_fast_word.c: do all ranks come to our alltoallv? */
-void mca_coll_fast_leave_word(void);
+/* coll_fast_settings.c: do all ranks come to our alltoallv? */
+void mca_coll_fast_publish_settings(void);
 /* The same answer on all that come; a line about it if it is no. */
 bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm);
-/* In MPI_Init, after its fence: no lower rank refuses its parameters, too. */
+/* In MPI_Init, after its fence: no lower rank has a wrong parameter. */
 bool mca_coll_fast_is_first_to_refuse(void);
 
 /* coll_fast_fallback.c */

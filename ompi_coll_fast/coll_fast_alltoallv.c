@@ -2,6 +2,8 @@
 /* MPI_Alltoallv, blocking. */
 #include "coll_fast.h"
 
+#include "coll/fs_collective.h"
+
 /* A call in hand. */
 typedef struct call {
     mca_coll_fast_module_t *module;
@@ -79,6 +81,7 @@ static int raise_error(void *ctx, fs_status_t status)
 }
 
 static const fs_wrapper_calls_t alltoallv = {.name = "MPI_Alltoallv",
+                                             .collective = &fs_alltoallv,
                                              .describe = describe,
                                              .pack = pack,
                                              .unpack = unpack,

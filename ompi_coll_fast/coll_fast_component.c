@@ -98,7 +98,7 @@ static void register_pvar(const char *name, const char *help, int class, int typ
  * state's values. */
 static void register_last_algorithm(void)
 {
-    char help[256] = "What served the last MPI_Alltoallv:";
+    char help[256] = "Algorithm of the last MPI_Alltoallv:";
 
     for (unsigned alg = 0; alg < FS_N_ALGS; ++alg) {
         size_t len = strlen(help);
@@ -120,7 +120,7 @@ static void register_pvars(void)
         char name[64], help[64];
 
         snprintf(name, sizeof(name), "calls_%s", fs_alg_name((fs_alg_t) alg));
-        snprintf(help, sizeof(help), "of these, run %s", fs_alg_name((fs_alg_t) alg));
+        snprintf(help, sizeof(help), "Calls of these that used %s", fs_alg_name((fs_alg_t) alg));
         register_pvar(name, help, MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
                       &w->calls_by[alg]);
     }
@@ -144,9 +144,9 @@ static int fast_register(void)
     mca_coll_fast_component.fallback = FAST_FALLBACK;
     (void) mca_base_component_var_register(
         component(), "fallback",
-        "Components that serve the other collectives when the list of coll components names "
-        "fast but not them: all (as without a list), or names (empty: none, then the list must "
-        "name them)",
+        "Components for the other collectives, loaded in addition if the list of coll components "
+        "names fast: all (those that Open MPI loads without a list), or names; empty: none (the "
+        "list must name all that are needed)",
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
         &mca_coll_fast_component.fallback);
     register_library_params();
@@ -154,7 +154,8 @@ static int fast_register(void)
     return OMPI_SUCCESS;
 }
 
-/* A wrong value counts as a wish to be used: then it is refused like any other. */
+/* With a wrong value the component counts as wanted, so that the value is
+ * refused like any other. */
 static fs_status_t parse_priority(mca_coll_fast_component_t *c)
 {
     const char *text = NULL == c->priority_text ? "" : c->priority_text;
@@ -171,7 +172,7 @@ static fs_status_t parse_priority(mca_coll_fast_component_t *c)
     return FS_OK;
 }
 
-/* Whoever names us wants us to be taken, whatever else there is. */
+/* A list of components that names fast puts it above all others. */
 static void settle_priority(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
@@ -189,7 +190,7 @@ static void settle_priority(void)
     }
 }
 
-bool mca_coll_fast_is_wanted(void)
+static bool is_wanted(void)
 {
     return mca_coll_fast_component.priority >= 0;
 }
@@ -212,7 +213,7 @@ static void parse_params(void)
     }
 }
 
-/* Parameter nodes names the server of every rank of MPI_COMM_WORLD. */
+/* Parameter servers names the server of every rank of MPI_COMM_WORLD. */
 static void parse_nodes(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
@@ -291,7 +292,8 @@ static bool is_our_open_mpi(void)
     return false;
 }
 
-/* Whoever is not wanted says nothing: the component may be installed for all. */
+/* No message if the component is not wanted: it may be installed for all
+ * users. */
 static int fast_open(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
@@ -301,12 +303,12 @@ static int fast_open(void)
     parse_params();
     rc = mca_coll_fast_add_helpers();
     settle_priority();
-    if (mca_coll_fast_is_wanted() && !is_our_open_mpi()) {
+    if (is_wanted() && !is_our_open_mpi()) {
         c->priority = -1;
     }
-    if (mca_coll_fast_is_wanted()) {
+    if (is_wanted()) {
         check_params();
-        mca_coll_fast_leave_word();
+        mca_coll_fast_publish_settings();
     }
     return rc;
 }
@@ -315,7 +317,7 @@ static int fast_close(void)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
 
-    if (mca_coll_fast_is_wanted()) {
+    if (is_wanted()) {
         fs_wrapper_summary(&c->wrapper);
     }
     mca_coll_fast_close_network();

@@ -239,7 +239,7 @@ int mca_coll_fast_add_helpers(void)
     return OMPI_SUCCESS;
 }
 
-/* ---- who is above us ---- */
+/* ---- components above us ---- */
 
 static int priority_of(const mca_base_component_t *component)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What libfastsched asks of Open MPI: who is where, a gather, progress; and
+ * What libfastsched needs of Open MPI: servers, a gather, progress; and
  * what happens at both ends of a communicator's and of the process's life.
  */
 #include "coll_fast.h"
@@ -96,7 +96,7 @@ static void host_progress(void *ctx)
 }
 
 /* The lowest rank of the communicator on this rank's node, or what parameter
- * nodes says. */
+ * servers defines. */
 static uint32_t server_label(ompi_communicator_t *comm)
 {
     int me = ompi_comm_rank(comm);
@@ -135,7 +135,7 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
     (void) keyval;
     (void) attribute;
     (void) extra;
-    fs_wrapper_farewell_all(&mca_coll_fast_component.wrapper, end);
+    fs_wrapper_report_all(&mca_coll_fast_component.wrapper, end);
     return MPI_SUCCESS;
 }
 

@@ -16,7 +16,7 @@
 static void construct(mca_coll_fast_module_t *module)
 {
     module->comm = NULL;
-    module->native = (fast_native_t){.alltoallv = NULL};
+    module->native = (fast_native_t){.allgather = NULL};
     module->is_set_up = false;
     module->shared = (fs_wrapper_comm_t){.ours = NULL};
     module->own = NULL;
@@ -49,6 +49,22 @@ int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threa
     module->native.name##_module = comm->c_coll->coll_##name##_module; \
     OBJ_RETAIN(module->native.name##_module);
 
+/* Open MPI 6 leaves it to modules to install their functions. */
+#if defined(MCA_COLL_BASE_VERSION_3_0_0)
+#    define INSTALL(name) \
+        MCA_COLL_INSTALL_API(comm, name, mca_coll_fast_##name, &module->super, "fast");
+#    define UNINSTALL(name)                                                                     \
+        if (comm->c_coll->coll_##name##_module == &module->super) {                             \
+            MCA_COLL_INSTALL_API(comm, name, module->native.name, module->native.name##_module, \
+                                 "fast");                                                       \
+        }
+#else
+#    define INSTALL(name)
+#    define UNINSTALL(name)
+#endif
+
+#define SERVE(name) module->super.coll_##name = mca_coll_fast_##name;
+
 /* Capture what was there before us; it is what we fall back to. Nothing here may fail on one rank
  * alone: the others would wait for it. */
 static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
@@ -66,9 +82,7 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     }
     module->comm = comm;
     FAST_NATIVE(SAVE)
-#if defined(MCA_COLL_BASE_VERSION_3_0_0)
-    MCA_COLL_INSTALL_API(comm, alltoallv, mca_coll_fast_alltoallv, &module->super, "fast");
-#endif
+    FAST_SERVED(INSTALL)
     return OMPI_SUCCESS;
 }
 
@@ -77,19 +91,13 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     mca_coll_fast_module_t *module = (mca_coll_fast_module_t *) base;
 
     mca_coll_fast_teardown(module, false);
-#if defined(MCA_COLL_BASE_VERSION_3_0_0)
-    if (comm->c_coll->coll_alltoallv_module == &module->super) {
-        MCA_COLL_INSTALL_API(comm, alltoallv, module->native.alltoallv,
-                             module->native.alltoallv_module, "fast");
-    }
-#else
     (void) comm;
-#endif
+    FAST_SERVED(UNINSTALL)
     return OMPI_SUCCESS;
 }
 
-/* One line of all that refuse their parameters, before the job ends: who aborts silences the others,
- * so those wait for the one that speaks. */
+/* One line for all ranks with wrong parameters, before the job ends: an abort
+ * silences the other ranks, so those wait for the one that speaks. */
 static void refuse(ompi_communicator_t *world)
 {
     enum { END_COMES_S = 5 };
@@ -103,7 +111,8 @@ static void refuse(ompi_communicator_t *world)
     (void) ompi_mpi_abort(world, MPI_ERR_ARG);
 }
 
-/* Who serves alltoallv instead of us? Functions have no names but those of their files. */
+/* The component that serves alltoallv instead of us, by the name of its
+ * file. */
 static void note_server(const ompi_communicator_t *comm)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
@@ -178,6 +187,6 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
     }
     module->super.coll_module_enable = enable;
     module->super.coll_module_disable = disable;
-    module->super.coll_alltoallv = mca_coll_fast_alltoallv;
+    FAST_SERVED(SERVE)
     return &module->super;
 }

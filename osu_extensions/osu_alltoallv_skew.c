@@ -10,7 +10,7 @@
  *     for each iteration
  *       fill, poison, barrier          outside the clock
  *       MPI_Alltoallv                  inside
- *       barrier                        outside: who is done takes no processor
+ *       barrier                        outside: a rank that is done takes no processor
  *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
  *     maximum over ranks, percentiles, one row
@@ -198,7 +198,8 @@ static void print_header(const bench_t *b)
     if (o->ceiling && b->ceiling_mbit > 0) {
         printf("# Plain stream per NIC: %.2f Mbit/s.\n", b->ceiling_mbit);
     } else if (o->ceiling) {
-        printf("# Plain stream per NIC: not measured, there is one server.\n");
+        printf("# Plain stream per NIC: not measured, there is only one "
+               "server.\n");
     }
     printf("%-*s", FIRST_WIDTH, "# Size");
     put_text("Avg Latency(us)");
@@ -373,7 +374,7 @@ static int run(const osu_options_t *options, osu_device_t *device, char *why)
     b.rank = (uint32_t)rank;
     b.n    = (uint32_t)n;
     if (osu_device_ready(b.comm, device, why) &&
-        osu_cluster_init(b.comm, options->nodes, (uint32_t)options->nics,
+        osu_cluster_init(b.comm, options->servers, (uint32_t)options->nics,
                          &b.cluster, why) == FS_OK &&
         osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.comm, &b.algorithm);

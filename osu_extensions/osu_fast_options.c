@@ -15,7 +15,7 @@ enum {
     OPT_SEED = 256,
     OPT_RATE,
     OPT_NICS,
-    OPT_NODES,
+    OPT_SERVERS,
     OPT_JSON,
     OPT_TIMES,
     OPT_IMPL,
@@ -38,7 +38,8 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, OPT_SEED},
     {"rate", required_argument, NULL, OPT_RATE},
     {"nics", required_argument, NULL, OPT_NICS},
-    {"nodes", required_argument, NULL, OPT_NODES},
+    {"servers", required_argument, NULL, OPT_SERVERS},
+    {"nodes", required_argument, NULL, OPT_SERVERS}, /* its old name */
     {"json", no_argument, NULL, OPT_JSON},
     {"times", no_argument, NULL, OPT_TIMES},
     {"impl", required_argument, NULL, OPT_IMPL},
@@ -56,8 +57,8 @@ void osu_usage(FILE *out, const char *program)
         "                       average bytes per pair, doubling from MIN\n"
         "                       to MAX (1:1048576); suffixes k, m, g\n"
         "  -i, --iterations N   timed calls per size (1000; above 8k: 100)\n"
-        "  -x, --warmup N       calls before them (100; above 8k: 10)\n"
-        "  -f, --full           also the minimum and the number of iterations\n"
+        "  -x, --warmup N       warm-up calls per size (100; above 8k: 10)\n"
+        "  -f, --full           print also minimum and number of iterations\n"
         "  -z, --tail-lat[=P,..]  up to 5 more percentiles (50,90,99)\n"
         "  -c, --validation     check every byte of every call\n"
         "  -M, --mem-limit N    bytes of memory per rank (2g)\n"
@@ -67,18 +68,18 @@ void osu_usage(FILE *out, const char *program)
         "                       number\n"
         "  -p, --pattern NAME   default random; allowed:\n"
         "                       %s\n"
-        "      --seed N         of the pattern (1)\n"
+        "      --seed N         seed of the pattern (1)\n"
         "      --dynamic[=yes|no]  a new matrix each iteration (moe: yes;\n"
         "                       others: no)\n"
-        "      --rate RATE      of one NIC, each way, for the lower bound:\n"
+        "      --rate RATE      rate of one NIC, each way, for the lower bound:\n"
         "                       50mbit, 2.5gbit (unknown)\n"
         "      --nics N         NICs of a server, for the lower bound; ranks\n"
         "                       share them in blocks (one per rank)\n"
-        "      --nodes SPEC     what is a server, for pattern and bound: 4x4,\n"
-        "                       4+4+2+1, @0,1,0,1 (the real hosts)\n"
-        "      --ceiling        first measure a plain stream per NIC\n"
+        "      --servers SPEC   the servers, for pattern and bound: 4x4, 4+4+2+1,\n"
+        "                       @0,1,0,1 (the real hosts); --nodes does the same\n"
+        "      --ceiling        measure a plain stream per NIC first\n"
         "      --json           one JSON object per size, and nothing else\n"
-        "      --times          in it also the time of every iteration\n"
+        "      --times          add the time of every iteration to the JSON\n"
         "      --impl NAME      label in the JSON (the MPI in use)\n"
         "  -h, --help   -v, --version\n",
         program, FS_PATTERN_ALLOWED);
@@ -295,8 +296,8 @@ static osu_verdict_t parse_value(int option, const char *value,
         return parse_rate(value, &options->rate, why);
     case OPT_NICS:
         return parse_count("--nics", value, 1, 4096, &options->nics, why);
-    case OPT_NODES:
-        options->nodes = value;
+    case OPT_SERVERS:
+        options->servers = value;
         return OSU_RUN;
     default:
         options->impl = value;
@@ -351,14 +352,15 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
             dynamic     = optarg;
             break;
         case ':':
-            return bad(why, "option \"%s\" needs a value; -h lists all",
+            return bad(why, "option \"%s\" needs a value; -h lists all options",
                        argv[optind - 1]);
         case '?':
             if (strncmp(argv[optind - 1], "--", 2) == 0) {
-                return bad(why, "unknown option \"%s\"; -h lists all",
+                return bad(why, "unknown option \"%s\"; -h lists all options",
                            argv[optind - 1]);
             }
-            return bad(why, "unknown option \"-%c\"; -h lists all", optopt);
+            return bad(why, "unknown option \"-%c\"; -h lists all options",
+                       optopt);
         default:
             verdict = parse_value(option, optarg, options, why);
         }
@@ -367,7 +369,7 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
         return verdict;
     }
     if (optind < argc) {
-        return bad(why, "unexpected argument \"%s\"; -h lists the options",
+        return bad(why, "unexpected argument \"%s\"; -h lists all options",
                    argv[optind]);
     }
     if (!has_dynamic) {

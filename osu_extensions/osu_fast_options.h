@@ -39,8 +39,8 @@ typedef struct osu_options {
     fs_pattern_t pattern;
     osu_memory_t memory;
     const char  *pattern_text;
-    const char  *nodes; /* NULL: the real hosts */
-    const char  *impl;  /* NULL: named after the MPI in use */
+    const char  *servers; /* NULL: the real hosts */
+    const char  *impl;    /* NULL: named after the MPI in use */
     bool         validate, full, json, times, dynamic, ceiling;
     unsigned     n_tails;
     unsigned     tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */

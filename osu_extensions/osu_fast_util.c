@@ -41,7 +41,7 @@ static void print_shape(osu_cluster_t *cluster, size_t len)
     }
 }
 
-fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes, uint32_t nics,
+fs_status_t osu_cluster_init(MPI_Comm comm, const char *servers, uint32_t nics,
                              osu_cluster_t *cluster, char why[OSU_WHY_LEN])
 {
     size_t      shape_len;
@@ -58,12 +58,12 @@ fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes, uint32_t nics,
         snprintf(why, OSU_WHY_LEN, "out of memory");
         return FS_ERR_NOMEM;
     }
-    if (nodes == NULL) {
+    if (servers == NULL) {
         find_hosts(comm, cluster->server_of);
     } else {
-        int len = snprintf(why, OSU_WHY_LEN, "--nodes ");
+        int len = snprintf(why, OSU_WHY_LEN, "--servers ");
 
-        status = fs_topo_parse(nodes, cluster->n_ranks, cluster->server_of,
+        status = fs_topo_parse(servers, cluster->n_ranks, cluster->server_of,
                                why + len, OSU_WHY_LEN - (size_t)len);
     }
     if (status == FS_OK) {
@@ -123,31 +123,31 @@ osu_bound_t osu_bound(const osu_cluster_t *cluster, const uint64_t *bytes,
 
 /* ---- the ceiling ---- */
 
-#define STREAM_PIECE  (256 * 1024) /* bytes of a message */
+#define STREAM_BYTES  (256 * 1024) /* bytes of a message */
 #define STREAM_WINDOW 8            /* messages posted ahead, each way */
 
-/* Seconds that this rank takes to send n_pieces to one rank and to receive as
+/* Seconds that this rank takes to send n_messages to one rank and to receive as
  * many from another. Receives are posted a window ahead, so that nothing
  * arrives unexpected. */
-static double stream(MPI_Comm comm, int to, int from, uint64_t n_pieces,
+static double stream(MPI_Comm comm, int to, int from, uint64_t n_messages,
                      char *buffer)
 {
     MPI_Request request[2 * STREAM_WINDOW];
     MPI_Status  unused[2]; /* MPICH's MPI_STATUSES_IGNORE trips a gcc warning */
     double      start = MPI_Wtime();
 
-    for (uint64_t k = 0; k < n_pieces + STREAM_WINDOW; ++k) {
+    for (uint64_t k = 0; k < n_messages + STREAM_WINDOW; ++k) {
         uint64_t     slot = k % STREAM_WINDOW;
         MPI_Request *pair = request + 2 * slot;
 
         if (k >= STREAM_WINDOW) {
             MPI_Waitall(2, pair, unused);
         }
-        if (k < n_pieces) {
-            char *in = buffer + slot * 2 * STREAM_PIECE;
+        if (k < n_messages) {
+            char *in = buffer + slot * 2 * STREAM_BYTES;
 
-            MPI_Irecv(in, STREAM_PIECE, MPI_CHAR, from, 1, comm, pair);
-            MPI_Isend(in + STREAM_PIECE, STREAM_PIECE, MPI_CHAR, to, 1, comm,
+            MPI_Irecv(in, STREAM_BYTES, MPI_CHAR, from, 1, comm, pair);
+            MPI_Isend(in + STREAM_BYTES, STREAM_BYTES, MPI_CHAR, to, 1, comm,
                       pair + 1);
         } else {
             pair[0] = pair[1] = MPI_REQUEST_NULL;
@@ -196,11 +196,11 @@ static void find_ring(const fs_topo_t *topo, uint32_t rank, int *to_p,
 
 double osu_ceiling_mbit(MPI_Comm comm, const osu_cluster_t *cluster)
 {
-    uint64_t n_pieces = 2 * STREAM_WINDOW;
-    double   seconds  = 0;
+    uint64_t n_messages = 2 * STREAM_WINDOW;
+    double   seconds    = 0;
     int      rank, to, from;
     /* Zeroed, so that the pages exist before the clock starts. */
-    char *buffer = calloc(2 * STREAM_WINDOW, STREAM_PIECE);
+    char *buffer = calloc(2 * STREAM_WINDOW, STREAM_BYTES);
     int   ready  = buffer != NULL;
 
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, comm);
@@ -213,13 +213,13 @@ double osu_ceiling_mbit(MPI_Comm comm, const osu_cluster_t *cluster)
     stream(comm, to, from, STREAM_WINDOW, buffer); /* connects */
     /* Twice as much until it takes a second: start-up no longer counts. */
     while (seconds < 1.0) {
-        n_pieces *= 2;
+        n_messages *= 2;
         MPI_Barrier(comm);
-        seconds = stream(comm, to, from, n_pieces, buffer);
+        seconds = stream(comm, to, from, n_messages, buffer);
         MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
     }
     free(buffer);
-    return (double)n_pieces * STREAM_PIECE * 8 / seconds / 1e6;
+    return (double)n_messages * STREAM_BYTES * 8 / seconds / 1e6;
 }
 
 /* ---- order statistics ---- */

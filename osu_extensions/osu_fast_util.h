@@ -24,11 +24,11 @@ typedef struct osu_cluster {
     char      *shape; /* "4", or "4+4+2+1" if uneven: ranks per server */
 } osu_cluster_t;
 
-/* Collective. nodes as in fs_topo_parse(); NULL: ranks that can share memory
+/* Collective. servers as in fs_topo_parse(); NULL: ranks that can share memory
  * share a server. A server has nics NICs, or one per rank if it has fewer
  * ranks or nics is 0; they are the lanes of the topology. FS_ERR_INVAL sets
  * why, on every rank. */
-fs_status_t osu_cluster_init(MPI_Comm comm, const char *nodes, uint32_t nics,
+fs_status_t osu_cluster_init(MPI_Comm comm, const char *servers, uint32_t nics,
                              osu_cluster_t *cluster, char why[OSU_WHY_LEN]);
 void        osu_cluster_fini(osu_cluster_t *cluster);
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Fails when an include crosses base < sched < accel < net < trace < engine < policy < comm < coll < wrapper, when base/, sched/ or sim/
-# could look at anything but their arguments, or when a library exports more or
-# less than its headers declare.
+# could look at anything but their arguments, when a unit test is in no layer's
+# folder, or when a library exports more or less than its headers declare.
 #
 #   check_layers.sh           check the sources in FS_SRCDIR and, if it is
 #                             there, the build in FS_BUILDDIR
@@ -112,7 +112,7 @@ layer wrapper "$anything|$public" $sched accel net trace engine policy comm coll
 
 for file in "$lib"/[!t]*/*.[ch] "$lib"/trace/*.[ch] "$lib"/fastsched*.h; do
     case $file in
-    */fs_transport_ucx.c | */fs_ucx.h | */fs_ucx_api.[ch] | */fs_ucx_config.[ch] | */fs_ucx_net.c | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
+    */fs_transport_ucx.c | */net/fs_ucx*.[ch] | */fastsched_ucx.h) outside='mpi|ompi|opal|cuda|hip' ;;
     *) outside='mpi|ompi|opal|ucp|uct|ucs|cuda|hip' ;;
     esac
     crossing=$(includes "$file" | grep -E " [<\"]($outside)([/._].*)?[>\"]$")
@@ -137,11 +137,28 @@ twice=$(cat "$lib"/*.h "$lib"/*/*.h "$lib"/*/*/*.h |
 [ -z "$twice" ] || complain "a type with two definitions:
 $twice"
 
+# ---- a unit test is in the folder of a layer; elsewhere it includes public headers only ----
+
+layers='base sched sim accel net trace engine policy comm coll wrapper'
+for folder in "$src"/tests/unit/*/; do
+    folder=$(basename "$folder")
+    echo " $layers support " | grep -qF " $folder " || complain "tests/unit/$folder is no layer of libfastsched"
+done
+for name in $layers; do
+    ls "$src/tests/unit/$name"/test_*.c >/dev/null 2>&1 || complain "libfastsched/$name has no test in tests/unit/$name"
+done
+allow 'a unit test of no layer' "$anything|$public" "$src"/tests/unit/*.c
+
 # ---- every file is built and distributed ----
 
 for file in "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h $(find "$lib/tools/python" -name '*.py'); do
     file=${file#"$lib"/}
     grep -qF "$file" "$lib/Makefile.am" || complain "libfastsched/Makefile.am does not name $file"
+done
+for file in "$src"/tests/unit/*.c "$src"/tests/unit/*/*.[ch]; do
+    file=${file#"$src"/tests/}
+    grep -qE "(^|[[:space:]])(${file%.c}|$file)([[:space:]]|\$)" "$src/tests/Makefile.am" ||
+        complain "tests/Makefile.am does not name $file"
 done
 
 # ---- base, sched and sim are pure: nothing but their arguments; JSON goes into a file that is one ----

@@ -31,7 +31,7 @@ static inline bool fs_mem_equal(fs_mem_t a, fs_mem_t b)
     return a.kind == b.kind && a.device == b.device && a.foreign == b.foreign;
 }
 
-/* "cuda", for people. */
+/* "cuda", for messages. */
 const char *fs_mem_name(fs_mem_kind_t kind);
 
 /* Memory of a device, of len_bytes > 0. NULL: there is no more. Any thread. */

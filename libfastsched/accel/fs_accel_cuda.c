@@ -95,27 +95,28 @@ static void leave(const cuda_t *cuda)
 
 /* ---- memory ---- */
 
-/* What the driver says of an address. */
-typedef struct told {
+/* Attributes of an address, from the driver. */
+typedef struct attributes {
     int             type, managed, ordinal, ordered;
     fs_cu_context_t context; /* NULL: of a pool, or mapped */
-} told_t;
+} attributes_t;
 
 /* In one call; for plain memory all zero, and no error that a debugger sees. Not
  * all memory may know of SYNC_MEMOPS. */
-static told_t ask(const cuda_t *cuda, const void *address)
+static attributes_t ask(const cuda_t *cuda, const void *address)
 {
     enum { N = 5 };
-    told_t told = {.type = 0}, nothing = {.type = 0};
+    attributes_t attributes = {.type = 0}, nothing = {.type = 0};
     int   which[N] = {FS_CU_MEMORY_TYPE, FS_CU_IS_MANAGED, FS_CU_DEVICE_ORDINAL,
                       FS_CU_CONTEXT, FS_CU_SYNC_MEMOPS};
-    void *values[N] = {&told.type, &told.managed, &told.ordinal, &told.context,
-                       &told.ordered};
+    void *values[N] = {&attributes.type, &attributes.managed,
+                       &attributes.ordinal, &attributes.context,
+                       &attributes.ordered};
 
     for (unsigned n = N; n >= N - 1; --n) {
         if (cuda->cu.PointerGetAttributes(n, which, values,
                                           (uintptr_t)address) == 0) {
-            return told;
+            return attributes;
         }
     }
     return nothing;
@@ -137,34 +138,34 @@ static void order(const cuda_t *cuda, fs_cu_context_t context,
 }
 
 /* Memory of no context is of all of them. */
-static bool is_foreign(cuda_t *cuda, const told_t *told)
+static bool is_foreign(cuda_t *cuda, const attributes_t *attributes)
 {
-    const fs_cuda_device_t *device = get_device(cuda, told->ordinal);
+    const fs_cuda_device_t *device = get_device(cuda, attributes->ordinal);
 
-    return device != NULL && told->context != NULL &&
-           told->context != device->context;
+    return device != NULL && attributes->context != NULL &&
+           attributes->context != device->context;
 }
 
 static bool cuda_query(fs_backend_t *backend, const void *address,
                        fs_mem_t *mem_p)
 {
-    cuda_t *cuda = (cuda_t *)backend;
-    told_t  told = ask(cuda, address);
+    cuda_t      *cuda       = (cuda_t *)backend;
+    attributes_t attributes = ask(cuda, address);
 
-    if (told.managed != 0) {
-        *mem_p =
-            (fs_mem_t){.kind = FS_MEM_CUDA_MANAGED, .device = told.ordinal};
+    if (attributes.managed != 0) {
+        *mem_p = (fs_mem_t){.kind   = FS_MEM_CUDA_MANAGED,
+                            .device = attributes.ordinal};
         return true;
     }
-    if (told.type != FS_CU_TYPE_DEVICE) {
+    if (attributes.type != FS_CU_TYPE_DEVICE) {
         return false; /* plain, or pinned */
     }
     *mem_p = (fs_mem_t){.kind    = FS_MEM_CUDA,
-                        .device  = told.ordinal,
-                        .foreign = is_foreign(cuda, &told),
-                        .pooled  = told.context == NULL};
-    if (told.ordered == 0 && !mem_p->pooled) {
-        order(cuda, told.context, address);
+                        .device  = attributes.ordinal,
+                        .foreign = is_foreign(cuda, &attributes),
+                        .pooled  = attributes.context == NULL};
+    if (attributes.ordered == 0 && !mem_p->pooled) {
+        order(cuda, attributes.context, address);
     }
     return true;
 }
@@ -227,7 +228,7 @@ static unsigned cuda_kernel_blocks(fs_backend_t *backend, int ordinal)
 
 /* ---- life ---- */
 
-/* Contexts stay as they are: the program uses them, too. */
+/* Contexts are not changed: the program uses them as well. */
 static void cuda_destroy(fs_backend_t *backend)
 {
     cuda_t *cuda = (cuda_t *)backend;

@@ -67,7 +67,7 @@ typedef struct fs_cu_calls {
 
 /* A device that has been used. */
 typedef struct fs_cuda_device {
-    fs_cu_context_t  context; /* that the runtime uses, too; NULL: not yet */
+    fs_cu_context_t  context; /* also the runtime's; NULL: not yet */
     fs_cu_module_t   module;  /* NULL: the driver does not take it */
     fs_cu_function_t kernel;
     unsigned         max_blocks; /* of the kernel at a time; 0: none */

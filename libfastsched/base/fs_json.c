@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small JSON writer. Its user sees to it that keys are unique and that what
- * is opened is closed. Of base/ the one file that writes: where it is told. */
+/* A small JSON writer. The caller ensures that keys are unique and that objects
+ * and lists are closed. The only file of base/ that does output. */
 #include "base/fs_json.h"
 
 #include "base/fs_assert.h"

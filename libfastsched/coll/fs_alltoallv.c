@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Alltoallv: what each rank says in the summary, what all conclude from what
- * they hear, and the plan that follows.
+ * MPI_Alltoallv: the vote of each rank in the summary, what all conclude from
+ * the votes, and the plan that follows.
  *
- *   select    by size and skew                            fs_select.c
- *   recall    or as last time, if the counts are the same fs_plan_cache.c
- *   tuner     unless the native one is faster at them     fs_tuner.c
- *   backoff   and is it worth while to ask again?         fs_backoff.c
+ *   select    an algorithm, by size and skew            fs_select.c
+ *   recall    the plan of a call with the same counts   fs_plan_cache.c
+ *   tuner     the native algorithm where it is faster   fs_tuner.c
+ *   backoff   no summary for small calls in a row       fs_backoff.c
  *
- * Conclusions come from the summary and from what was concluded before, so they
+ * Conclusions depend only on the summary and on earlier conclusions, so they
  * are the same on every rank.
  */
 #include "base/fs_arith.h"
@@ -24,30 +24,31 @@ static const uint64_t consent_flags[] = {
     [FS_CONSENT_NO]     = FS_FLAG_REFUSES,
 };
 
-static fs_vote_t word(const fs_request_t *request)
+static fs_vote_t make_vote(const fs_request_t *request)
 {
     const fs_comm_t   *comm   = request->comm;
     const fs_call_t   *call   = request->call;
     const fs_counts_t *counts = call->counts;
-    /* A plan follows from the counts and from who has to pack: sum[0] is the key
-     * of both. There is no rank n_ranks, so no count looks like this. */
+    /* A plan depends on the counts and on which ranks have to pack: sum[0]
+     * is the key of both. There is no rank n_ranks, so no count has this
+     * digest. */
     uint64_t  layout = fs_digest_pair(comm->rank, comm->topo->n_ranks,
                                       (uint64_t)fs_call_sends_packed(call) << 1 |
                                           fs_call_receives_packed(call));
-    fs_vote_t word   = {
+    fs_vote_t vote   = {
           .max_inter = fs_u64_max(counts->sent_inter, counts->received_inter),
           .max_ns    = comm->last.run.ns,
           .min_ns    = comm->last.summary_ns,
           .sum       = {counts->send_digest + layout,
                         counts->received_digest + layout}};
 
-    word.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
+    vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
                       ? FS_FLAG_PREPARES
                       : 0;
-    word.flags |= consent_flags[call->device.consent];
-    word.flags |= comm->backoff.missed ? FS_FLAG_MISSED : 0;
-    word.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
-    return word;
+    vote.flags |= consent_flags[call->device.consent];
+    vote.flags |= comm->backoff.missed ? FS_FLAG_MISSED : 0;
+    vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
+    return vote;
 }
 
 /* ---- what all conclude ---- */
@@ -71,12 +72,12 @@ static fs_choice_t choose(fs_request_t *request, uint64_t max_inter)
 
 /* Has there been a call like this one? */
 static fs_choice_t recall_or_choose(fs_request_t    *request,
-                                    const fs_vote_t *word)
+                                    const fs_vote_t *vote)
 {
     fs_comm_t *comm         = request->comm;
-    bool       counts_agree = word->sum[0] == word->sum[1];
+    bool       counts_agree = vote->sum[0] == vote->sum[1];
 
-    request->key = fs_digest_add(word->sum[0], word->max_inter);
+    request->key = fs_digest_add(vote->sum[0], vote->max_inter);
     request->plan =
         counts_agree ? fs_plan_cache_find(&comm->cache, request->key) : NULL;
     request->outcome.recalled = request->plan != NULL;
@@ -87,11 +88,12 @@ static fs_choice_t recall_or_choose(fs_request_t    *request,
         request->outcome.bound         = request->plan->bound;
         return request->plan->choice;
     }
-    fs_choice_t choice = choose(request, word->max_inter);
+    fs_choice_t choice = choose(request, vote->max_inter);
 
     return counts_agree
                ? choice
-               : fs_comm_leave("send and receive counts differ, see check");
+               : fs_comm_leave(
+                     "send and receive counts differ, see parameter check");
 }
 
 /* A forced algorithm bypasses the tuner. */
@@ -104,7 +106,7 @@ static void apply_tuner(fs_request_t *request)
 {
     static const char *const reasons[] = {
         [FS_TUNER_PROBE]  = "probe of the tuner",
-        [FS_TUNER_NATIVE] = "faster, as the tuner has found",
+        [FS_TUNER_NATIVE] = "faster according to the tuner",
     };
     fs_comm_t          *comm     = request->comm;
     fs_tuner_question_t question = {FS_TUNER_OURS};
@@ -126,15 +128,15 @@ static void apply_tuner(fs_request_t *request)
     request->outcome.question = question;
 }
 
-/* Times of the last call. Plans made with another stage_cost are no use. */
-static void hear(fs_comm_t *comm, const fs_vote_t *word)
+/* Times of the last call. Plans made with another stage_cost are stale. */
+static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
 {
     fs_timed_run_t run = comm->last.run;
 
-    fs_tuner_update(&comm->tuner, &comm->last.question, word->max_ns,
-                    word->min_ns);
+    fs_tuner_update(&comm->tuner, &comm->last.question, vote->max_ns,
+                    vote->min_ns);
     comm->stats.tuner_gone_back = comm->tuner.n_gone_back;
-    run.ns                      = word->max_ns;
+    run.ns                      = vote->max_ns;
     if (comm->params.calibrate &&
         fs_calibration_update(&comm->calibration, &run,
                               &comm->params.stage_cost)) {
@@ -147,20 +149,20 @@ static void hear(fs_comm_t *comm, const fs_vote_t *word)
 static void decide(fs_request_t *request)
 {
     fs_comm_t        *comm = request->comm;
-    const fs_vote_t  *word = fs_control_vote(comm->control);
-    fs_backoff_seen_t seen = {.missed     = word->flags & FS_FLAG_MISSED,
+    const fs_vote_t  *vote = fs_control_vote(comm->control);
+    fs_backoff_seen_t seen = {.missed     = vote->flags & FS_FLAG_MISSED,
                               .sent_bytes = request->call->counts->sent_bytes,
                               .min_bytes  = comm->params.min_bytes};
     uint32_t longest = is_auto(comm) && !comm->params.check ? comm->params.skip
                                                             : 0;
 
-    hear(comm, word);
-    request->outcome.choice = recall_or_choose(request, word);
-    if (word->flags & FS_FLAG_DECLINE) {
+    apply_times(comm, vote);
+    request->outcome.choice = recall_or_choose(request, vote);
+    if (vote->flags & FS_FLAG_DECLINE) {
         request->outcome.choice =
             fs_comm_leave("a rank's buffer is accessible only to the MPI");
     }
-    if (!(word->flags & FS_FLAG_NO_NATIVE)) {
+    if (!(vote->flags & FS_FLAG_NO_NATIVE)) {
         apply_tuner(request);
     }
     seen.to_host = request->outcome.choice.alg == FS_ALG_NATIVE &&
@@ -187,4 +189,4 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
 }
 
 const fs_collective_t fs_alltoallv = {
-    .word = word, .decide = decide, .plan = plan};
+    .vote = make_vote, .decide = decide, .plan = plan};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A blocking call is a request that is posted and waited for, unless small calls in
- * a row let it go to the native algorithm unasked (fs_backoff.h).
+ * A blocking call is a request that is posted and waited for. After several
+ * small calls in a row it goes to the native algorithm without a summary
+ * (fs_backoff.h).
  */
 #include "base/fs_clock.h"
 #include "coll/fs_check_counts.h"
@@ -39,7 +40,7 @@ static fs_status_t check(fs_comm_t *comm, const fs_call_t *call)
     return fs_comm_check_counts(comm, call);
 }
 
-/* Why no request is needed; NULL: one is. */
+/* The reason why no request is needed; NULL: one is. */
 static const char *why_native(const fs_comm_t *comm)
 {
     return comm->topo->n_servers < 2                    ? "one server"
@@ -64,7 +65,9 @@ static fs_status_t serve(fs_request_t *request)
     return fs_request_wait(request);
 }
 
-fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
+fs_status_t fs_comm_collective(fs_comm_t             *comm,
+                               const fs_collective_t *collective,
+                               const fs_call_t *call, bool *ran)
 {
     fs_request_t request;
     fs_status_t  status;
@@ -74,7 +77,7 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
         return FS_ERR_TRANSPORT;
     }
     ++comm->stats.calls;
-    fs_request_init(&request, comm, &fs_alltoallv, call);
+    fs_request_init(&request, comm, collective, call);
     if (comm->trace != NULL) {
         fs_trace_begin(comm->trace, comm->stats.calls);
     }
@@ -85,10 +88,15 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
         fs_trace_end(comm->trace, status);
     }
     if (comm->dead) {
-        fs_comm_write_trace(comm); /* there may be no later */
+        fs_comm_write_trace(comm); /* there may be no later chance */
     }
     fs_request_fini(&request);
     return status;
+}
+
+fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
+{
+    return fs_comm_collective(comm, &fs_alltoallv, call, ran);
 }
 
 /* How long did it take the slowest rank? */
@@ -101,7 +109,7 @@ static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
     if (comm->control == NULL) {
         return FS_OK;
     }
-    fs_request_init(&request, comm, &fs_alltoallv, NULL);
+    fs_request_init(&request, comm, NULL, NULL);
     request.outcome = comm->outcome;
     fs_request_post(&request, FS_STEP_REPORT);
     status        = fs_request_wait(&request);

@@ -80,7 +80,7 @@ fs_status_t fs_comm_check_counts(fs_comm_t *comm, const fs_call_t *call)
         status = compare(comm, call, counts, all);
     } else {
         snprintf(comm->error, sizeof(comm->error),
-                 "a rank has no memory for the counts of all, see check");
+                 "a rank has no memory for all counts, see parameter check");
     }
     free(counts);
     free(all);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   BEGIN     say our control message        fs_control.c
- *   SUMMARY   all have: decide               the collective
+ *   BEGIN     send our control message       fs_control.c
+ *   SUMMARY   all are here: decide           the collective
  *             plan, or recall a plan         the collective, fs_plan_cache.c
- *   AGREE     every rank could, and alike    fs_control.c
+ *   AGREE     all ranks have equal plans     fs_control.c
  *   RUN       the program                    fs_exec.c
  *
  * Up to AGREE any rank may be unable to go on; then no rank does, and the native
  * algorithm serves the call. A plan from the cache needs no agreement: what one
  * rank finds there all find.
  *
- * After an error of the network a rank gives the communicator up and tells its
- * peers, who do the same: nobody waits for those who will not come.
+ * After an error of the network a rank gives the communicator up and notifies
+ * its peers, which do the same: no rank waits for one that has given up.
  */
 #include "coll/fs_request.h"
 
 #include "base/fs_arith.h"
 #include "base/fs_clock.h"
+#include "coll/fs_request_watch.h"
 #include "comm/fs_params.h"
 #include "sched/model/fs_topo.h"
 
@@ -32,8 +33,9 @@ static fs_step_t end(fs_request_t *request, fs_status_t status)
     return FS_STEP_DONE;
 }
 
-/* The communicator is lost: say why, once and for all, and to all. What a program
- * uses, its plan among it, is left alone. */
+/* The communicator is lost: set its error text and notify the peers. What a
+ * program uses, its plan too, stays allocated: the network may still access
+ * it. */
 static fs_step_t lose(fs_request_t *request, fs_status_t status)
 {
     static const char *const where[] = {
@@ -41,8 +43,8 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
         [FS_STEP_SUMMARY] = "summary exchange",
         [FS_STEP_AGREE]   = "agreement on the plan",
         [FS_STEP_RUN]     = "exchange",
-        [FS_STEP_REPORT]  = "times for verbose",
-        [FS_STEP_SLOWEST] = "times for verbose",
+        [FS_STEP_REPORT]  = "exchange of times for parameter verbose",
+        [FS_STEP_SLOWEST] = "exchange of times for parameter verbose",
     };
     fs_comm_t *comm = request->comm;
 
@@ -60,15 +62,16 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
     return FS_STEP_LAST;
 }
 
-/* Nothing has moved: the native algorithm's turn. If a rank's buffers are on a
- * device where that cannot be, the call has failed, as with unequal counts; the
- * communicator has not. */
+/* No data has moved: the native algorithm serves the call. If it cannot use a
+ * rank's buffers on a device, the call fails, as with unequal counts; the
+ * communicator stays usable. */
 static fs_step_t leave(fs_request_t *request)
 {
     if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_NATIVE)) {
-        snprintf(request->comm->error, sizeof(request->comm->error),
-                 "a rank's buffers are on a device, and what serves this call "
-                 "cannot use them there");
+        snprintf(
+            request->comm->error, sizeof(request->comm->error),
+            "a rank's buffers are on a device, where the algorithm of this "
+            "call cannot access them");
         return end(request, FS_ERR_UNSUPPORTED);
     }
     return end(request, FS_OK);
@@ -84,8 +87,8 @@ static void enter(const fs_request_t *request, fs_trace_phase_t phase)
     }
 }
 
-/* FS_INPROGRESS until all have spoken. */
-static fs_status_t hear_all(const fs_request_t *request)
+/* FS_INPROGRESS until all votes are in. */
+static fs_status_t progress_control(const fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
 
@@ -97,23 +100,23 @@ static fs_status_t hear_all(const fs_request_t *request)
 static fs_step_t begin(fs_request_t *request)
 {
     fs_comm_t  *comm = request->comm;
-    fs_vote_t   word;
+    fs_vote_t   vote;
     fs_status_t status;
 
     if (comm->dead) {
         return end(request, FS_ERR_TRANSPORT);
     }
     enter(request, FS_TRACE_SUMMARY);
-    word = request->collective->word(request);
+    vote = request->collective->vote(request);
     status =
-        fs_control_start_summary(comm->control, &word, request->call->counts);
+        fs_control_start_summary(comm->control, &vote, request->call->counts);
     return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
 }
 
 /* ---- plan ---- */
 
-/* All that this rank alone may fail at. A plan that is recalled may still have to be
- * prepared for buffers like these. */
+/* Everything that can fail on this rank alone. A plan that is recalled may
+ * still have to be prepared for buffers like these. */
 static fs_status_t get_ready(fs_request_t *request)
 {
     const fs_call_t *call   = request->call;
@@ -138,8 +141,9 @@ static fs_status_t get_ready(fs_request_t *request)
                : status;
 }
 
-/* Did all ranks plan, and the same stages? The sum of n equal digests is n times
- * each of them. Here the maximum is of the plans' sizes. */
+/* Vote on the plan: all ranks must have one, with the same stages. The sum
+ * of n equal digests is n times each of them. max_inter is the largest
+ * plan's size. */
 static fs_step_t ask(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
@@ -180,12 +184,12 @@ static void trace_decision(const fs_request_t *request)
     }
 }
 
-/* What the executor once has reserved it keeps, so a plan that is recalled can run
- * at once. */
+/* The executor keeps what it has reserved, so a recalled plan can run at
+ * once. */
 static fs_step_t conclude(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
-    fs_status_t status = hear_all(request);
+    fs_status_t status = progress_control(request);
 
     if (status == FS_INPROGRESS) {
         return FS_STEP_SUMMARY;
@@ -225,11 +229,11 @@ static void keep(fs_request_t *request, uint64_t size)
     fs_plan_cache_add(&comm->cache, comm->params.plan_cache, cached);
 }
 
-static fs_step_t hear_plans(fs_request_t *request)
+static fs_step_t compare_plans(fs_request_t *request)
 {
     const fs_comm_t *comm   = request->comm;
     const fs_vote_t *all    = fs_control_vote(comm->control);
-    fs_status_t      status = hear_all(request);
+    fs_status_t      status = progress_control(request);
     uint64_t         digest;
 
     if (status == FS_INPROGRESS) {
@@ -253,7 +257,7 @@ static fs_step_t hear_plans(fs_request_t *request)
 
 /* ---- run ---- */
 
-/* After an error, give the network a little time to let go of the buffers. */
+/* After an error, give the network some time to release the buffers. */
 static fs_status_t run_on(fs_request_t *request)
 {
     fs_exec_t  *exec   = request->comm->exec;
@@ -282,7 +286,8 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     stats->copy_ns      = fs_exec_copy_ns(comm->exec);
     stats->plan_ns += request->started_ns - request->outcome.decided_ns;
     stats->run_ns += ended_ns - request->started_ns;
-    /* Without stages the busiest server has about one round per other. */
+    /* Without stages the busiest server has about one round for each other
+     * one. */
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
     comm->last                 = (fs_last_call_t){
@@ -322,9 +327,9 @@ static fs_step_t report(fs_request_t *request)
     return status == FS_OK ? FS_STEP_SLOWEST : lose(request, status);
 }
 
-static fs_step_t hear_times(fs_request_t *request)
+static fs_step_t collect_times(fs_request_t *request)
 {
-    fs_status_t status = hear_all(request);
+    fs_status_t status = progress_control(request);
 
     if (status == FS_INPROGRESS) {
         return FS_STEP_SLOWEST;
@@ -339,8 +344,8 @@ static fs_step_t hear_times(fs_request_t *request)
 
 /* ---- after an error ---- */
 
-/* Until the words are out that we have given up, for a little time. */
-static fs_step_t tell(fs_request_t *request)
+/* Wait until the messages that we have given up are sent, for a short time. */
+static fs_step_t notify_peers(fs_request_t *request)
 {
     return request->comm->transport->n_grants_out > 0 &&
                    fs_now_ns() < request->deadline_ns
@@ -350,16 +355,16 @@ static fs_step_t tell(fs_request_t *request)
 
 /* ---- step by step ---- */
 
-/* Each returns the step that the request is in then. */
+/* Each returns the next step. */
 static fs_step_t (*const steps[])(fs_request_t *request) = {
-    [FS_STEP_BEGIN] = begin,      [FS_STEP_SUMMARY] = conclude,
-    [FS_STEP_AGREE] = hear_plans, [FS_STEP_RUN] = execute,
-    [FS_STEP_REPORT] = report,    [FS_STEP_SLOWEST] = hear_times,
-    [FS_STEP_LAST] = tell,
+    [FS_STEP_BEGIN] = begin,         [FS_STEP_SUMMARY] = conclude,
+    [FS_STEP_AGREE] = compare_plans, [FS_STEP_RUN] = execute,
+    [FS_STEP_REPORT] = report,       [FS_STEP_SLOWEST] = collect_times,
+    [FS_STEP_LAST] = notify_peers,
 };
 
-/* As far as it gets. look: it is time to look at the clock. */
-static void move(fs_request_t *request, bool look)
+/* Take as many steps as possible. check_clock: it is time for the watchdog. */
+static void move(fs_request_t *request, bool check_clock)
 {
     fs_step_t before;
 
@@ -370,7 +375,7 @@ static void move(fs_request_t *request, bool look)
             fs_request_watch_start(request);
         }
     } while (request->step != before && request->step != FS_STEP_DONE);
-    if (look && request->step < FS_STEP_LAST &&
+    if (check_clock && request->step < FS_STEP_LAST &&
         fs_request_watch(request) != FS_INPROGRESS) {
         request->step = lose(request, FS_ERR_STALLED);
     }
@@ -378,13 +383,13 @@ static void move(fs_request_t *request, bool look)
 
 /* ---- the queue ---- */
 
-static void turn(fs_task_t *task, bool look)
+static void turn(fs_task_t *task, bool check_clock)
 {
     fs_comm_t    *comm = (fs_comm_t *)task;
     fs_request_t *first;
 
     while ((first = comm->first) != NULL) {
-        move(first, look);
+        move(first, check_clock);
         if (first->step != FS_STEP_DONE) {
             return;
         }
@@ -408,7 +413,7 @@ void fs_request_fini(fs_request_t *request)
     request->plan = NULL;
 }
 
-/* The last of the queue. */
+/* The end of the queue. */
 static fs_request_t **find_end(fs_comm_t *comm)
 {
     fs_request_t **at = &comm->first;
@@ -438,7 +443,8 @@ void fs_request_post(fs_request_t *request, fs_step_t step)
     pthread_mutex_unlock(&comm->net->lock);
 }
 
-/* Our network first, the MPI's now and then and whenever ours is idle. */
+/* Progress our network, and the MPI's periodically and whenever ours is
+ * idle. */
 fs_status_t fs_request_wait(fs_request_t *request)
 {
     fs_comm_t *comm = request->comm;

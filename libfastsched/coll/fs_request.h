@@ -3,9 +3,10 @@
  * A request: one operation of a communicator, from its call to its end, in steps
  * that can be taken one by one.
  *
- * The requests of a communicator stand in a queue in the order of their calls,
- * which is the same on all ranks, and the first one moves. Whoever turns the net
- * moves the requests of all its communicators. A blocking call is a request that
+ * The requests of a communicator are in a queue, in the order of their calls,
+ * which is the same on all ranks; only the first one makes progress. A thread
+ * that progresses the net also progresses the requests of all its
+ * communicators. A blocking call is a request that
  * is posted and waited for.
  */
 #ifndef FS_REQUEST_H
@@ -16,13 +17,13 @@
 #include "coll/fs_watchdog.h"
 
 typedef enum fs_step {
-    FS_STEP_BEGIN,   /* its turn has come: say our control message */
-    FS_STEP_SUMMARY, /* those of all ranks, then decide and plan */
+    FS_STEP_BEGIN,   /* first in the queue: send our control message */
+    FS_STEP_SUMMARY, /* receive those of all ranks, decide and plan */
     FS_STEP_AGREE,   /* could all ranks plan? */
     FS_STEP_RUN,     /* the program */
-    FS_STEP_REPORT,  /* for parameter verbose: say how long it took here */
-    FS_STEP_SLOWEST, /* and hear how long elsewhere */
-    FS_STEP_LAST,    /* after an error: tell the peers */
+    FS_STEP_REPORT,  /* for parameter verbose: send our time */
+    FS_STEP_SLOWEST, /* and receive that of the slowest rank */
+    FS_STEP_LAST,    /* after an error: notify the peers */
     FS_STEP_DONE
 } fs_step_t;
 
@@ -34,38 +35,39 @@ struct fs_request {
     uint32_t               number; /* in the order of calls, on the wire */
     fs_step_t              step;
     fs_status_t            status; /* once DONE */
-    bool                   ran; /* here; else it is for the native algorithm */
-    fs_watchdog_t          watchdog;    /* over the step */
-    uint64_t               started_ns;  /* the program has */
-    uint64_t               deadline_ns; /* of what ends an error; 0: none yet */
-    uint64_t               flags;       /* of all ranks, in the summary */
-    uint64_t               key;         /* of counts and layouts */
-    fs_cached_plan_t      *plan; /* this is a user of it; NULL: none yet */
-    fs_outcome_t           outcome;
+    bool          ran; /* here; if not, the native algorithm serves the call */
+    fs_watchdog_t watchdog;    /* of the step */
+    uint64_t      started_ns;  /* of the program */
+    uint64_t      deadline_ns; /* after an error; 0: none yet */
+    uint64_t      flags;       /* of all ranks, in the summary */
+    uint64_t      key;         /* of counts and layouts */
+    fs_cached_plan_t *plan;    /* this is a user of it; NULL: none yet */
+    fs_outcome_t      outcome;
 };
 
-/* What ranks tell each other in flags; one is enough. */
+/* Flags of a vote: set in the result if any rank sets them. */
 enum {
     FS_FLAG_DECLINE   = 1,  /* this rank cannot run the call */
     FS_FLAG_PREPARES  = 2,  /* it has to prepare the call, which may fail */
     FS_FLAG_MISSED    = 4,  /* it has seen a large call go without a summary */
     FS_FLAG_REFUSES   = 8,  /* nobody can run the call, see FS_CONSENT_NO */
     FS_FLAG_NO_NATIVE = 16, /* the MPI cannot, see FS_CONSENT_OURS */
-    FS_FLAG_CONFIRMS  = 32  /* what it sends needs it, fs_net_t.local_arrives */
+    FS_FLAG_CONFIRMS =
+        32 /* its peers have to confirm arrival, fs_net_t.local_arrives */
 };
 
 /* A new operation; call is borrowed. */
 void fs_request_init(fs_request_t *request, fs_comm_t *comm,
                      const fs_collective_t *collective, const fs_call_t *call);
 
-/* Put it at the end of the queue, to begin with a step: BEGIN, or REPORT. The
+/* Put it at the end of the queue; its first step is BEGIN or REPORT. The
  * communicator has a network. */
 void fs_request_post(fs_request_t *request, fs_step_t step);
 
-/* Turn the net until it is DONE. Returns its status. */
+/* Progress the net until it is DONE. Returns its status. */
 fs_status_t fs_request_wait(fs_request_t *request);
 
-/* Let go of what it holds. */
+/* Release what it holds. */
 void fs_request_fini(fs_request_t *request);
 
 #endif

@@ -15,7 +15,7 @@
 
 typedef struct fs_request fs_request_t;
 
-/* What has become of a call, or is about to. */
+/* The decision on a call, and its times. */
 typedef struct fs_outcome {
     uint64_t            entered_ns;
     uint64_t            decided_ns; /* the summary is over */
@@ -30,8 +30,8 @@ typedef struct fs_outcome {
     uint32_t            n_stages;
 } fs_outcome_t;
 
-/* What the next summary says of a call: times on this rank, 0 if unknown; and what
- * they are to tell. */
+/* What the next summary reports about a call: times on this rank, 0 if unknown,
+ * and the tuner's question that they answer. */
 typedef struct fs_last_call {
     fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
@@ -49,7 +49,7 @@ struct fs_comm {
     fs_params_t       params;
     fs_topo_t        *topo;
     fs_transport_t   *transport;
-    fs_shm_t          shm; /* under control */
+    fs_shm_t          shm; /* memory of control */
     fs_control_t     *control;
     fs_exec_t        *exec;
     fs_trace_t       *trace; /* NULL: off */
@@ -58,13 +58,13 @@ struct fs_comm {
     fs_cached_plan_t *lost_plan; /* of the program that died with it */
     char              error[512];
     fs_comm_stats_t   stats;
-    /* Of all ranks, [n_ranks], for the farewell; NULL without parameter stats,
+    /* Of all ranks, [n_ranks], for the report; NULL without parameter stats,
      * and on one server. */
     fs_comm_stats_t *all_stats;
     uint64_t id; /* the same on all ranks, another for each communicator */
     /* fs_wrapper.c: */
     const char *comm_name;
-    fs_comm_t  *next; /* of those that have had no farewell yet */
+    fs_comm_t  *next; /* of those not reported yet */
     /* From call to call; equal on every rank but for what fs_backoff.h says. */
     fs_plan_cache_t  cache;
     fs_backoff_t     backoff;
@@ -77,10 +77,10 @@ struct fs_comm {
  * network and parameter accel_direct allow: bits 1 << fs_mem_kind_t. Local. */
 unsigned fs_comm_mem_kinds(const fs_comm_t *comm);
 
-/* To the native algorithm, and why. */
+/* The native algorithm, for this reason. */
 fs_choice_t fs_comm_leave(const char *reason);
 
-/* Write the trace, if there is one; a failure is told to the MPI. */
+/* Write the trace, if there is one; a failure becomes a warning. */
 void fs_comm_write_trace(fs_comm_t *comm);
 
 #endif

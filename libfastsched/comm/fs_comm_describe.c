@@ -4,6 +4,7 @@
 
 #include "base/fs_strbuf.h"
 #include "sched/model/fs_topo.h"
+#include "sched/plan/fs_plan.h"
 
 static void say_traffic(fs_strbuf_t *line, const fs_comm_t *comm)
 {
@@ -57,7 +58,7 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
     if (comm->outcome.summarised) {
         say_traffic(&line, comm);
     }
-    if (comm->outcome.choice.alg == FS_ALG_STAGED) {
+    if (fs_plan_has_schedule(comm->outcome.choice.alg)) {
         say_schedule(&line, comm);
     }
     if (comm->outcome.choice.alg != FS_ALG_NATIVE && comm->outcome.recalled) {
@@ -94,8 +95,7 @@ static void say_verdict(fs_strbuf_t *line, const fs_tuner_t *tuner, uint32_t k)
     }
     fs_strbuf_add(
         line,
-        ", went back to the native algorithm, which took %.0f%% of our "
-        "time",
+        ", switched to the native algorithm, which took %.0f%% of our time",
         100 * (double)class->native / ours);
 }
 

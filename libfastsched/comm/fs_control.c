@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The summary exchange (DESIGN: metadata).
+ * The summary exchange.
  *
  *   leader                                      local rank
- *   COLLECT   all local ranks have spoken       COLLECT  the result is here
+ *   COLLECT   all local votes are here          COLLECT  the result is here
  *             -> EXCHANGE                                -> IDLE
  *   EXCHANGE  all leaders' rows are here
  *             -> DELIVER
  *   DELIVER   the result is out -> IDLE
  *
- * Inside a server the ranks use a board in shared memory, or messages that
- * carry the same from board to board; fs_control_block.h says what and in which order.
- * All messages are arrays of 64-bit numbers. Which rank sends what is fixed, so
- * lengths are too.
+ * Inside a server the ranks use a control block in shared memory, or messages
+ * between blocks of their own; for contents and order see fs_control_block.h.
+ * All messages are arrays of 64-bit numbers. Which rank sends what is fixed,
+ * and so are the lengths.
  */
 #include "comm/fs_control.h"
 
@@ -30,7 +30,7 @@ typedef struct pending {
     fs_xfer_t     xfer; /* first */
     fs_control_t *control;
     uint64_t      len_bytes; /* expected */
-    uint32_t      peer;      /* for people */
+    uint32_t      peer;      /* for messages to the user */
     bool          ended;
 } pending_t;
 
@@ -41,10 +41,10 @@ struct fs_control {
     uint32_t           server;
     uint32_t           leader;
     uint32_t           n_local;
-    uint32_t           local;  /* this rank's position there */
-    uint32_t           n_said; /* leader: local ranks below have spoken */
+    uint32_t           local;     /* this rank's position there */
+    uint32_t           n_written; /* leader: local ranks below have voted */
     uint64_t           round;
-    bool               shared; /* the board */
+    bool               shared; /* the block is */
     bool               summary;
     state_t            state;
     fs_status_t        status;
@@ -52,9 +52,9 @@ struct fs_control {
     pending_t         *pending; /* [max_pending] of this step */
     uint32_t           n_posted;
     uint64_t           wire_bytes;
-    fs_control_block_t board;
+    fs_control_block_t block;
     uint64_t          *up;   /* messages to the leader: one; there [n_local] */
-    uint64_t          *rows; /* leader: [N] of word and N cells */
+    uint64_t          *rows; /* leader: [N] of a vote and N cells */
 };
 
 uint32_t fs_control_leader(const fs_topo_t *topo, uint32_t server)
@@ -82,7 +82,7 @@ static size_t row_len(const fs_control_t *control)
 
 static size_t up_len(const fs_control_t *control)
 {
-    return fs_control_block_message_len(&control->board, control->summary);
+    return fs_control_block_message_len(&control->block, control->summary);
 }
 
 /* ---- create, destroy ---- */
@@ -91,7 +91,7 @@ static fs_status_t alloc(fs_control_t *control, void *shared)
 {
     size_t n           = fs_topo_n_servers(control->topo),
            p           = fs_topo_n_ranks(control->topo);
-    fs_status_t status = fs_control_block_init(&control->board, control->topo,
+    fs_status_t status = fs_control_block_init(&control->block, control->topo,
                                                control->server, shared);
 
     if (status != FS_OK) {
@@ -144,7 +144,7 @@ fs_status_t fs_control_create(const fs_topo_t *topo, uint32_t rank,
 void fs_control_destroy(fs_control_t *control)
 {
     if (control != NULL) {
-        fs_control_block_fini(&control->board);
+        fs_control_block_fini(&control->block);
         free(control->up);
         free(control->rows);
         free(control->pending);
@@ -171,12 +171,12 @@ static void message_ended(fs_xfer_t *xfer, fs_status_t status,
 }
 
 static void post(fs_control_t *control, bool send, uint32_t peer, uint32_t step,
-                 uint64_t *words, uint64_t n_words)
+                 uint64_t *numbers, uint64_t n_numbers)
 {
     const fs_transport_ops_t *ops     = control->transport->ops;
     pending_t                *pending = &control->pending[control->n_posted];
     uint32_t    key = fs_key(FS_CH_LAST, (uint32_t)control->round, step);
-    uint64_t    len = n_words * sizeof(*words);
+    uint64_t    len = n_numbers * sizeof(*numbers);
     fs_status_t status;
 
     if (control->status != FS_OK) {
@@ -188,9 +188,9 @@ static void post(fs_control_t *control, bool send, uint32_t peer, uint32_t step,
                            .peer      = peer};
     ++control->n_posted;
     ++control->n_pending;
-    status = send ? ops->send(control->transport, peer, key, words, len,
+    status = send ? ops->send(control->transport, peer, key, numbers, len,
                               &pending->xfer)
-                  : ops->recv(control->transport, peer, key, words, len,
+                  : ops->recv(control->transport, peer, key, numbers, len,
                               &pending->xfer);
     if (status != FS_OK) {
         --control->n_pending;
@@ -198,12 +198,12 @@ static void post(fs_control_t *control, bool send, uint32_t peer, uint32_t step,
     }
 }
 
-/* ---- what ranks do with numbers ---- */
+/* ---- combining ---- */
 
-static void combine(uint64_t *into, const uint64_t *word)
+static void combine(uint64_t *into, const uint64_t *vote)
 {
     fs_vote_t       *a = (fs_vote_t *)into;
-    const fs_vote_t *b = (const fs_vote_t *)word;
+    const fs_vote_t *b = (const fs_vote_t *)vote;
 
     a->flags |= b->flags;
     a->max_inter = fs_u64_max(a->max_inter, b->max_inter);
@@ -213,7 +213,8 @@ static void combine(uint64_t *into, const uint64_t *word)
     a->sum[1] += b->sum[1];
 }
 
-/* A sum that does not fit must look too large: fs_traffic_sum() refuses it. */
+/* A sum that does not fit becomes the largest number: fs_traffic_sum() refuses
+ * it. */
 static void add_bytes(uint64_t *cell, uint64_t bytes)
 {
     if (!fs_u64_add(*cell, bytes, cell)) {
@@ -221,14 +222,14 @@ static void add_bytes(uint64_t *cell, uint64_t bytes)
     }
 }
 
-/* The local rows become this server's. */
+/* The local rows are added up to this server's row. */
 static void add_rows(fs_control_t *control)
 {
     uint64_t *sum = control->rows + control->server * row_len(control);
 
     memset(sum, 0, row_len(control) * sizeof(*sum));
     for (uint32_t i = 0; i < control->n_local; ++i) {
-        const uint64_t *row = fs_control_block_row(&control->board, i);
+        const uint64_t *row = fs_control_block_row(&control->block, i);
 
         combine(sum, row);
         for (size_t k = FS_VOTE_LEN; k < row_len(control); ++k) {
@@ -239,7 +240,7 @@ static void add_rows(fs_control_t *control)
 
 static void fill_result(fs_control_t *control)
 {
-    uint64_t *result = control->board.result;
+    uint64_t *result = control->block.result;
     size_t    n      = fs_topo_n_servers(control->topo);
 
     memset(result, 0, FS_VOTE_LEN * sizeof(*result));
@@ -259,11 +260,11 @@ static void fill_result(fs_control_t *control)
 static void post_up(fs_control_t *control)
 {
     if (!is_leader(control)) {
-        fs_control_block_pack(&control->board, control->local, control->summary,
+        fs_control_block_pack(&control->block, control->local, control->summary,
                               control->up);
         post(control, false, control->leader, FROM_LEADER,
-             control->board.result,
-             fs_control_block_result_len(&control->board, control->summary));
+             control->block.result,
+             fs_control_block_result_len(&control->block, control->summary));
         post(control, true, control->leader, TO_LEADER, control->up,
              up_len(control));
         return;
@@ -281,7 +282,7 @@ static void unpack_all(fs_control_t *control)
 {
     for (uint32_t i = 0; i < control->n_local; ++i) {
         if (i != control->local) {
-            fs_control_block_unpack(&control->board, i, control->summary,
+            fs_control_block_unpack(&control->block, i, control->summary,
                                     control->up + i * up_len(control));
         }
     }
@@ -293,27 +294,27 @@ static void post_down(fs_control_t *control)
         if (i != control->local) {
             post(
                 control, true, fs_topo_rank(control->topo, control->server, i),
-                FROM_LEADER, control->board.result,
-                fs_control_block_result_len(&control->board, control->summary));
+                FROM_LEADER, control->block.result,
+                fs_control_block_result_len(&control->block, control->summary));
         }
     }
 }
 
-/* ---- inside the server: on the board ---- */
+/* ---- inside the server: through the shared block ---- */
 
-static bool all_said(fs_control_t *control)
+static bool all_written(fs_control_t *control)
 {
-    while (control->n_said < control->n_local &&
-           fs_control_block_said(&control->board, control->n_said,
-                                 control->round)) {
-        ++control->n_said;
+    while (control->n_written < control->n_local &&
+           fs_control_block_is_written(&control->block, control->n_written,
+                                       control->round)) {
+        ++control->n_written;
     }
-    return control->n_said == control->n_local;
+    return control->n_written == control->n_local;
 }
 
-static bool heard(fs_control_t *control)
+static bool result_is_here(fs_control_t *control)
 {
-    uint64_t round = fs_control_block_read_round(control->board.heard);
+    uint64_t round = fs_control_block_read_round(control->block.result_round);
 
     if (round == FS_CONTROL_BLOCK_FAILED && control->status == FS_OK) {
         control->status = FS_ERR_TRANSPORT;
@@ -327,8 +328,9 @@ static void enter_collect(fs_control_t *control)
 {
     control->state = COLLECT;
     if (control->shared) {
-        control->n_said = 0;
-        fs_control_block_say(&control->board, control->local, control->round);
+        control->n_written = 0;
+        fs_control_block_write_slot(&control->block, control->local,
+                                    control->round);
     } else {
         post_up(control);
     }
@@ -360,7 +362,8 @@ static void enter_deliver(fs_control_t *control)
     control->state = DELIVER;
     fill_result(control);
     if (control->shared) {
-        fs_control_block_write_round(control->board.heard, control->round);
+        fs_control_block_write_round(control->block.result_round,
+                                     control->round);
     } else {
         post_down(control);
     }
@@ -372,7 +375,7 @@ static bool step_done(fs_control_t *control)
     if (!control->shared || control->state != COLLECT) {
         return control->n_pending == 0;
     }
-    return is_leader(control) ? all_said(control) : heard(control);
+    return is_leader(control) ? all_written(control) : result_is_here(control);
 }
 
 static void take_step(fs_control_t *control)
@@ -400,7 +403,7 @@ static fs_status_t start(fs_control_t *control, const fs_vote_t *mine)
 {
     ++control->round;
     control->n_posted = 0;
-    memcpy(fs_control_block_row(&control->board, control->local), mine,
+    memcpy(fs_control_block_row(&control->block, control->local), mine,
            sizeof(*mine));
     enter_collect(control);
     return control->status;
@@ -410,17 +413,17 @@ fs_status_t fs_control_start_summary(fs_control_t      *control,
                                      const fs_vote_t   *mine,
                                      const fs_counts_t *counts)
 {
-    fs_control_block_t *board = &control->board;
+    fs_control_block_t *block = &control->block;
     size_t p = fs_topo_n_ranks(control->topo), at = control->local * p;
     size_t n = fs_topo_n_servers(control->topo);
 
     control->summary = true;
-    fs_control_block_turn(board);
-    memcpy(fs_control_block_sends(board) + at, counts->send_bytes,
+    fs_control_block_turn(block);
+    memcpy(fs_control_block_sends(block) + at, counts->send_bytes,
            p * sizeof(*control->up));
-    memcpy(fs_control_block_receives(board) + at, counts->recv_bytes,
+    memcpy(fs_control_block_receives(block) + at, counts->recv_bytes,
            p * sizeof(*control->up));
-    memcpy(fs_control_block_row(board, control->local) + FS_VOTE_LEN,
+    memcpy(fs_control_block_row(block, control->local) + FS_VOTE_LEN,
            counts->row, n * sizeof(*control->up));
     return start(control, mine);
 }
@@ -439,7 +442,7 @@ fs_status_t fs_control_progress(fs_control_t *control)
     }
     if (control->status != FS_OK) {
         if (control->shared && is_leader(control)) {
-            fs_control_block_write_round(control->board.heard,
+            fs_control_block_write_round(control->block.result_round,
                                          FS_CONTROL_BLOCK_FAILED);
         }
         return control->status;
@@ -451,22 +454,22 @@ fs_status_t fs_control_progress(fs_control_t *control)
 
 const fs_vote_t *fs_control_vote(const fs_control_t *control)
 {
-    return (const fs_vote_t *)control->board.result;
+    return (const fs_vote_t *)control->block.result;
 }
 
 uint64_t *fs_control_matrix(const fs_control_t *control)
 {
-    return control->board.result + FS_VOTE_LEN;
+    return control->block.result + FS_VOTE_LEN;
 }
 
 const uint64_t *fs_control_local_send(const fs_control_t *control)
 {
-    return fs_control_block_sends(&control->board);
+    return fs_control_block_sends(&control->block);
 }
 
 const uint64_t *fs_control_local_recv(const fs_control_t *control)
 {
-    return fs_control_block_receives(&control->board);
+    return fs_control_block_receives(&control->block);
 }
 
 uint64_t fs_control_wire_bytes(const fs_control_t *control)
@@ -474,16 +477,16 @@ uint64_t fs_control_wire_bytes(const fs_control_t *control)
     return control->wire_bytes;
 }
 
-/* All local ranks see who has not spoken yet. After that they wait for the
- * leader, and only the leader knows for whom. */
+/* All local ranks see which local votes are missing. After that they wait for
+ * the leader, and only the leader knows which servers are missing. */
 static bool awaits_local(const fs_control_t *control, uint32_t rank)
 {
     for (uint32_t i = 0; i < control->n_local; ++i) {
-        if (!fs_control_block_said(&control->board, i, control->round)) {
+        if (!fs_control_block_is_written(&control->block, i, control->round)) {
             return fs_topo_server(control->topo, rank) == control->server &&
-                   !fs_control_block_said(&control->board,
-                                          fs_topo_local(control->topo, rank),
-                                          control->round);
+                   !fs_control_block_is_written(
+                       &control->block, fs_topo_local(control->topo, rank),
+                       control->round);
         }
     }
     return rank == control->leader && !is_leader(control);

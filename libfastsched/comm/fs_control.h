@@ -5,7 +5,7 @@
 
 #include "net/fs_transport.h"
 
-/* What one rank says, and what all ranks hear. */
+/* The vote of one rank, and the result: all votes combined. */
 typedef struct fs_control_vote {
     uint64_t flags;     /* OR over all ranks */
     uint64_t max_inter; /* maximum */
@@ -16,15 +16,16 @@ typedef struct fs_control_vote {
 
 typedef struct fs_control fs_control_t;
 
-/* The rank of a server that speaks to other servers: the proxy of lane 0. */
+/* The rank of a server that exchanges with other servers: the proxy of lane
+ * 0. */
 uint32_t fs_control_leader(const fs_topo_t *topo, uint32_t server);
 
-/* What the ranks of a server would share, bytes; 0 if it has only one. */
+/* Bytes of memory that the ranks of a server share; 0 if it has only one. */
 size_t fs_control_shared_bytes(const fs_topo_t *topo, uint32_t server);
 
 /*
- * A round has three steps: local ranks to their leader, leaders among each
- * other, leaders to their local ranks. In a summary round the counts go along:
+ * A round has three steps: local ranks to their leader, leaders to each other,
+ * leaders to their local ranks. A summary round includes the counts:
  * P + P numbers inside the server, N numbers per leader and message on the slow
  * network, never P x P.
  *
@@ -44,15 +45,15 @@ fs_status_t fs_control_start_summary(fs_control_t      *control,
                                      const fs_vote_t   *mine,
                                      const fs_counts_t *counts);
 
-/* Begin a round of words only: do all ranks agree? */
+/* Begin a round of votes without counts. */
 fs_status_t fs_control_start_agree(fs_control_t    *control,
                                    const fs_vote_t *mine);
 
 /* FS_INPROGRESS; FS_OK: the results below are set; an error of the transport,
- * after which meta is dead. */
+ * after which the object cannot be used any more. */
 fs_status_t fs_control_progress(fs_control_t *control);
 
-/* For people: does the round wait for a word of this rank? */
+/* For messages: does the round wait for the vote of this rank? */
 bool fs_control_awaits(const fs_control_t *control, uint32_t rank);
 
 /* Of the last round; valid until the next start. */

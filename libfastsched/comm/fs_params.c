@@ -1,37 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parameters: one table, read by every wrapper, by the help texts and by
- * the parser. A value that is not exactly what is allowed is refused with a
- * line that says so; nothing is rounded, clipped or cut off.
+ * the parser (fs_params_set.c), and compared among ranks (fs_params_compare.c).
  */
 #include "comm/fs_params.h"
 
-#include "base/fs_arith.h"
-#include "base/fs_digest.h"
-#include "base/fs_value.h"
-#include "sched/plan/fs_plan.h"
+#include "comm/fs_params_row.h"
 #include "sched/model/fs_nic_map.h"
 
-#include <stdio.h>
 #include <string.h>
-
-/* A word and what it stands for. */
-typedef struct word {
-    const char *text;
-    uint32_t    value;
-} word_t;
-
-typedef enum type { WORD, NUMBER, BYTES, MILLI, RATE, TEXT } type_t;
-
-typedef struct row {
-    fs_param_info_t info;
-    type_t          type;
-    size_t          offset; /* in fs_params_t; size follows from type */
-    uint64_t        min;
-    uint64_t        max;
-    const word_t   *words; /* of a WORD, NULL at the end */
-    bool            all_equal;
-} row_t;
 
 #define KIB        UINT64_C(1024)
 #define GIB        (KIB * KIB * KIB)
@@ -41,23 +18,24 @@ typedef struct row {
 #define WORD_ROW(_value, _word, _text)  {#_word, _value},
 #define WORD_NAME(_value, _word, _text) ", " #_word
 #define WORD_HELP(_value, _word, _text) "; " #_word ": " _text
-#define WORDS(...)                      ((const word_t[]){__VA_ARGS__{NULL, 0}})
+
+#define WORDS(...) ((const fs_param_word_t[]){__VA_ARGS__{NULL, 0}})
 
 /* The row of a parameter whose values are a list. */
-#define CHOICE(_name, _default, _list, _help, _level, _all_equal)        \
-    {                                                                    \
-        {#_name, _default, &_list(WORD_NAME)[2], _help _list(WORD_HELP), \
-         _level},                                                        \
-            WORD, AT(_name), 0, 0, WORDS(_list(WORD_ROW)), _all_equal    \
+#define CHOICE(_name, _default, _list, _help, _level, _all_equal)              \
+    {                                                                          \
+        {#_name, _default, &_list(WORD_NAME)[2], _help _list(WORD_HELP),       \
+         _level},                                                              \
+            FS_VALUE_WORD, AT(_name), 0, 0, WORDS(_list(WORD_ROW)), _all_equal \
     }
 
-static const row_t rows[] = {
+static const fs_param_row_t rows[] = {
     {{"algorithm", "auto", "auto" FS_ALG_MAP(WORD_NAME) ", off",
-      "What serves MPI_Alltoallv whenever bytes cross servers" FS_ALG_MAP(
-          WORD_HELP) "; auto: by size and skew; off: the MPI's own "
-                     "algorithm",
+      "Algorithm of MPI_Alltoallv for calls with bytes between "
+      "servers" FS_ALG_MAP(WORD_HELP) "; auto: chosen by size and skew; off: "
+                                      "the MPI's own algorithm",
       FS_PARAM_USER},
-     WORD,
+     FS_VALUE_WORD,
      AT(algorithm),
      0,
      0,
@@ -65,20 +43,20 @@ static const row_t rows[] = {
            FS_ALG_MAP(WORD_ROW)),
      true},
     {{"verbose", "0", "0 or 1",
-      "1: a line per call on rank 0, with the slowest rank's time, and a "
+      "1: print a line per call on rank 0, with the slowest rank's time, and a "
       "summary at the end",
       FS_PARAM_USER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(verbose),
      0,
      1,
      NULL,
      true},
     {{"stats", "0", "0 or 1",
-      "1: counters when a communicator is freed: least, mean and most of all "
-      "ranks",
+      "1: print counters when a communicator is freed: minimum, mean and "
+      "maximum over its ranks",
       FS_PARAM_USER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(stats),
      0,
      1,
@@ -88,7 +66,7 @@ static const row_t rows[] = {
       "Directory for a trace of each rank, for Perfetto and for \"fastsched "
       "trace\"; empty: no trace",
       FS_PARAM_USER},
-     TEXT,
+     FS_VALUE_TEXT,
      AT(trace),
      0,
      FS_TRACE_MAX - 1,
@@ -98,49 +76,49 @@ static const row_t rows[] = {
       "1: compare every send count with its receive count before moving data, "
       "and name the pair that disagrees (P x P counts on the network: slow)",
       FS_PARAM_USER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(check),
      0,
      1,
      NULL,
      true},
     {{"servers", "", "4x4, 4+4+2+1, @0,1,0,1 or empty",
-      "map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
-      "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: ask "
-      "the MPI",
+      "Map of MPI_COMM_WORLD ranks to servers: 4x4 (4 servers of 4 "
+      "ranks), 4+4+2+1 (uneven), @0,1,0,1 (server of each rank); empty: as "
+      "the MPI reports",
       FS_PARAM_USER},
-     TEXT,
+     FS_VALUE_TEXT,
      AT(servers),
      0,
      FS_SERVERS_MAX - 1,
      NULL,
      true},
     {{"rate", "0", "0 or a rate such as 50mbit, 100gbit",
-      "Rate of one NIC, for the lower bound in verbose lines (it assumes a NIC "
-      "for each lane); 0: unknown",
+      "Rate of one NIC, for the lower bound in verbose lines (which assumes "
+      "one "
+      "NIC per lane); 0: unknown",
       FS_PARAM_USER},
-     RATE,
+     FS_VALUE_RATE,
      AT(rate),
      0,
      UINT64_MAX,
      NULL,
      false},
     {{"watchdog", "60", "0 to 86400",
-      "Seconds after which a call ends with an error if nothing moves any "
-      "more; "
-      "before all ranks have entered it that is only a warning; 0: never",
+      "Seconds without progress after which a call ends with an error, or, "
+      "before all ranks have entered it, prints a warning; 0: off",
       FS_PARAM_USER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(watchdog),
      0,
      86400,
      NULL,
      true},
     {{"min_bytes", "64k", "0 to 1g",
-      "Calls with fewer bytes between servers, averaged over the ranks, go to "
+      "Calls with fewer bytes between servers, averaged over the ranks, use "
       "the MPI's own algorithm",
       FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(min_bytes),
      0,
      GIB,
@@ -148,19 +126,19 @@ static const row_t rows[] = {
      true},
     {{"mtm_threshold", "2.2", "1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "
-      "call counts as skewed (SABRE) and runs staged",
+      "call counts as skewed (SABRE) and uses algorithm staged",
       FS_PARAM_TUNER},
-     MILLI,
+     FS_VALUE_MILLI,
      AT(mtm_threshold),
      1000,
      1000000,
      NULL,
      true},
     {{"lanes", "0", "0 to 4096",
-      "Ranks of a server that talk to other servers; 0: one for each NIC that "
-      "they use, all of them if their NICs are unknown",
+      "Ranks of a server that communicate with other servers; 0: one for each "
+      "NIC that they use, all of them if their NICs are unknown",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(lanes),
      0,
      4096,
@@ -168,206 +146,136 @@ static const row_t rows[] = {
      true},
     {{"nics", "0", "0 to 16",
       "NICs of a server; 0: those in UCX_NET_DEVICES, or the fastest that "
-      "hwloc "
-      "sees (with parameter servers: unknown)",
+      "hwloc finds (with parameter servers: unknown)",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(nics),
      0,
      FS_MAX_NICS,
      NULL,
      true},
     {{"chunk", "64k", "4k to 64m",
-      "Bytes of one message between servers, at most", FS_PARAM_TUNER},
-     BYTES,
+      "Maximum size of a message between servers, in bytes", FS_PARAM_TUNER},
+     FS_VALUE_BYTES,
      AT(chunk),
      4 * KIB,
      64 * KIB *KIB,
      NULL,
      true},
     {{"window", "8", "1 to 64",
-      "Messages a rank asks one sender for ahead of time", FS_PARAM_TUNER},
-     NUMBER,
+      "Messages that a rank requests from one sender in advance",
+      FS_PARAM_TUNER},
+     FS_VALUE_NUMBER,
      AT(window),
      1,
      64,
      NULL,
      true},
-    {{"staging_limit", "64m", "64k to 16g, and 12 chunks at least",
-      "Bytes of staging memory per rank, at most", FS_PARAM_TUNER},
-     BYTES,
+    {{"staging_limit", "64m", "64k to 16g, and at least 12 chunks",
+      "Maximum staging memory per rank, in bytes", FS_PARAM_TUNER},
+     FS_VALUE_BYTES,
      AT(staging_limit),
      64 * KIB,
      16 * GIB,
      NULL,
      true},
-    CHOICE(transport, "auto", FS_TRANSPORT_MAP, "What carries the bytes",
+    CHOICE(transport, "auto", FS_TRANSPORT_MAP, "Transport of the data",
            FS_PARAM_TUNER, true),
     {{"tcp_sndbuf", "128k", "4k to 64m",
       "Send buffer of our own TCP connections: about twice the "
-      "bandwidth-delay product; more delays the next stage",
+      "bandwidth-delay product; a larger one delays the next stage",
       FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(tcp_sndbuf),
      4 * KIB,
      64 * KIB *KIB,
      NULL,
      false},
     {{"accel", "1", "0 or 1",
-      "1: buffers in the memory of an accelerator are recognized, if the "
-      "program has loaded CUDA's or HIP's driver",
+      "1: recognize buffers in the memory of an accelerator, if the program "
+      "has loaded the driver of CUDA or HIP",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(accel),
      0,
      1,
      NULL,
      false},
-    CHOICE(
-        accel_direct, "auto", FS_ACCEL_DIRECT_MAP,
-        "Whether the network moves such buffers from and to the accelerator's "
-        "memory",
-        FS_PARAM_TUNER, false),
+    CHOICE(accel_direct, "auto", FS_ACCEL_DIRECT_MAP,
+           "When the network accesses such buffers in the accelerator's memory "
+           "directly",
+           FS_PARAM_TUNER, false),
     {{"accel_fallback", "1", "0 or 1",
-      "1: where the network does not, or the MPI cannot, bytes go through "
-      "memory of the host; 0: that is an error",
+      "1: stage data through host memory where the network or the MPI cannot "
+      "access the accelerator's memory; 0: report an error there",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(accel_fallback),
      0,
      1,
      NULL,
      false},
     {{"stage_cost", "64k", "0 to 1g",
-      "Start-up cost of a message between servers, as the bytes a NIC could "
-      "send meanwhile; decides between schedules and algorithms",
+      "Start-up cost of a message between servers, as the number of bytes that "
+      "a NIC can send in that time; used to choose schedules and algorithms",
       FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(stage_cost),
      0,
      GIB,
      NULL,
      true},
     {{"calibrate", "1", "0 or 1",
-      "1: stage_cost is a first guess, measured in the first calls of a "
-      "communicator that has calls of few and of many bytes",
+      "1: measure stage_cost, with the parameter as first estimate, in the "
+      "first calls of a communicator that has calls of few and of many bytes",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(calibrate),
      0,
      1,
      NULL,
      true},
     {{"tuner", "1", "0 or 1",
-      "1: periodically time the MPI's own algorithm; a class of calls (size "
-      "and "
-      "skew) is switched to it after two wins; for algorithm auto",
+      "1: periodically time the MPI's own algorithm, and switch a class of "
+      "calls (by size and skew) to it after two wins; for algorithm auto",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(tuner),
      0,
      1,
      NULL,
      true},
     {{"skip", "64", "0 to 4096",
-      "Calls in a row that go to the MPI's own algorithm unasked, at "
-      "most, "
-      "when those before them did (a large call among them goes there, too); "
-      "for algorithm auto; 0: ask at every call",
+      "Maximum number of calls in a row that use the MPI's own algorithm "
+      "without a summary, after calls that used it (a large call among them "
+      "uses it as well); for algorithm auto; 0: summary for every call",
       FS_PARAM_TUNER},
-     NUMBER,
+     FS_VALUE_NUMBER,
      AT(skip),
      0,
      4096,
      NULL,
      true},
     {{"plan_cache", "16m", "0 to 16g",
-      "Bytes of plans that a rank keeps for calls with the same counts, per "
-      "communicator, at most",
+      "Maximum memory for plans that a rank keeps for calls with the same "
+      "counts, in bytes per communicator",
       FS_PARAM_TUNER},
-     BYTES,
+     FS_VALUE_BYTES,
      AT(plan_cache),
      0,
      16 * GIB,
      NULL,
      true},
     CHOICE(decompose, "auto", FS_DECOMPOSE_MAP,
-           "How the server matrix becomes a schedule", FS_PARAM_DEVEL, true),
+           "Method that makes a schedule of the server matrix", FS_PARAM_DEVEL,
+           true),
 };
 
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* ---- reading values ---- */
-
-static bool read_word(const char *text, const word_t *words, uint64_t *value_p)
+const fs_param_row_t *fs_params_row(size_t k)
 {
-    while (words->text != NULL && strcmp(text, words->text) != 0) {
-        ++words;
-    }
-    *value_p = words->value;
-    return words->text != NULL;
-}
-
-static bool read_value(const row_t *row, const char *text, uint64_t *value_p)
-{
-    switch (row->type) {
-    case WORD:
-        return read_word(text, row->words, value_p);
-    case NUMBER:
-        return fs_value_number(text, value_p) && *value_p >= row->min &&
-               *value_p <= row->max;
-    case BYTES:
-        return fs_value_bytes(text, value_p) && *value_p >= row->min &&
-               *value_p <= row->max;
-    case MILLI:
-        return fs_value_milli(text, value_p) && *value_p >= row->min &&
-               *value_p <= row->max;
-    case RATE:
-        return fs_value_rate(text, value_p);
-    case TEXT:
-        return strlen(text) <= row->max;
-    }
-    return false;
-}
-
-/* ---- storing them ---- */
-
-static void store(fs_params_t *params, const row_t *row, const char *text,
-                  uint64_t value)
-{
-    void *field = (char *)params + row->offset;
-
-    switch (row->type) {
-    case WORD:
-    case NUMBER:
-    case MILLI:
-        *(uint32_t *)field = (uint32_t)value;
-        break;
-    case BYTES:
-    case RATE:
-        *(uint64_t *)field = value;
-        break;
-    case TEXT:
-        memset(field, 0, row->max + 1);
-        memcpy(field, text, strlen(text));
-        break;
-    }
-}
-
-static size_t size_of(const row_t *row)
-{
-    switch (row->type) {
-    case WORD:
-    case NUMBER:
-    case MILLI:
-        return sizeof(uint32_t);
-    case BYTES:
-    case RATE:
-        return sizeof(uint64_t);
-    case TEXT:
-        return row->max + 1;
-    }
-    return 0;
+    return k < N_ROWS ? &rows[k] : NULL;
 }
 
 const fs_param_info_t *fs_params_info(size_t k)
@@ -375,18 +283,7 @@ const fs_param_info_t *fs_params_info(size_t k)
     return k < N_ROWS ? &rows[k].info : NULL;
 }
 
-void fs_params_init(fs_params_t *params)
-{
-    uint64_t value = 0;
-
-    memset(params, 0, sizeof(*params));
-    for (size_t k = 0; k < N_ROWS; ++k) {
-        read_value(&rows[k], rows[k].info.default_value, &value);
-        store(params, &rows[k], rows[k].info.default_value, value);
-    }
-}
-
-/* Names that were: they go on to work. */
+/* Former names, which still work. */
 const char *fs_params_alias(size_t k)
 {
     static const struct {
@@ -399,147 +296,6 @@ const char *fs_params_alias(size_t k)
         }
     }
     return NULL;
-}
-
-static bool is_named(size_t k, const char *name)
-{
-    const char *alias = fs_params_alias(k);
-
-    return strcmp(rows[k].info.name, name) == 0 ||
-           (alias != NULL && strcmp(alias, name) == 0);
-}
-
-fs_status_t fs_params_set(fs_params_t *params, const char *name,
-                          const char *value, char *why, size_t why_len)
-{
-    uint64_t number = 0;
-
-    for (size_t k = 0; k < N_ROWS; ++k) {
-        if (!is_named(k, name)) {
-            continue;
-        }
-        if (!read_value(&rows[k], value, &number)) {
-            snprintf(why, why_len, "%s is \"%s\"; allowed: %s", name, value,
-                     rows[k].info.allowed);
-            return FS_ERR_INVAL;
-        }
-        store(params, &rows[k], value, number);
-        return FS_OK;
-    }
-    snprintf(why, why_len, "there is no parameter \"%s\"", name);
-    return FS_ERR_INVAL;
-}
-
-fs_status_t fs_params_check(const fs_params_t *params, char *why,
-                            size_t why_len)
-{
-    enum { CHUNKS = FS_STAGING_RINGS * FS_STAGING_MIN_SLOTS };
-
-    if (params->staging_limit / params->chunk < CHUNKS) {
-        snprintf(why, why_len,
-                 "staging_limit is %llu and chunk is %llu bytes; allowed: "
-                 "staging_limit of %d chunks at least",
-                 (unsigned long long)params->staging_limit,
-                 (unsigned long long)params->chunk, CHUNKS);
-        return FS_ERR_INVAL;
-    }
-    return FS_OK;
-}
-
-uint64_t fs_params_digest(const fs_params_t *params)
-{
-    uint64_t digest = N_ROWS;
-
-    for (size_t k = 0; k < N_ROWS; ++k) {
-        const unsigned char *field = (const unsigned char *)params +
-                                     rows[k].offset;
-
-        for (size_t b = 0; rows[k].all_equal && b < size_of(&rows[k]); ++b) {
-            digest = fs_digest_add(digest, field[b]);
-        }
-    }
-    return digest;
-}
-
-/* 1048576 is "1m". */
-static void write_bytes(uint64_t value, char text[FS_PARAM_TEXT_MAX])
-{
-    static const char *const units[] = {"", "k", "m", "g"};
-    size_t                   k       = 0;
-
-    for (; k < 3 && value != 0 && value % KIB == 0; ++k) {
-        value /= KIB;
-    }
-    snprintf(text, FS_PARAM_TEXT_MAX, "%llu%s", (unsigned long long)value,
-             units[k]);
-}
-
-static void write_text(const char *value, char text[FS_PARAM_TEXT_MAX])
-{
-    enum { SHOWN = 32 };
-    uint64_t digest = 0;
-    size_t   len    = strlen(value);
-
-    if (len < FS_PARAM_TEXT_MAX) {
-        memcpy(text, value, len + 1);
-        return;
-    }
-    for (size_t b = 0; b < len; ++b) {
-        digest = fs_digest_add(digest, (unsigned char)value[b]);
-    }
-    snprintf(text, FS_PARAM_TEXT_MAX, "%.*s...%016llx", SHOWN, value,
-             (unsigned long long)digest);
-}
-
-static const char *find_word(const word_t *words, uint32_t value)
-{
-    while (words->value != value) {
-        ++words;
-    }
-    return words->text;
-}
-
-void fs_params_text(const fs_params_t *params, size_t k,
-                    char text[FS_PARAM_TEXT_MAX])
-{
-    const row_t *row   = &rows[k];
-    const void  *field = (const char *)params + row->offset;
-
-    text[0] = '\0';
-    if (!row->all_equal) {
-        return;
-    }
-    switch (row->type) {
-    case WORD:
-        write_text(find_word(row->words, *(const uint32_t *)field), text);
-        break;
-    case NUMBER:
-        snprintf(text, FS_PARAM_TEXT_MAX, "%u", *(const uint32_t *)field);
-        break;
-    case MILLI:
-        snprintf(text, FS_PARAM_TEXT_MAX, "%u.%03u",
-                 *(const uint32_t *)field / 1000,
-                 *(const uint32_t *)field % 1000);
-        break;
-    case BYTES:
-        write_bytes(*(const uint64_t *)field, text);
-        break;
-    case RATE:
-        snprintf(text, FS_PARAM_TEXT_MAX, "%llubit",
-                 (unsigned long long)*(const uint64_t *)field);
-        break;
-    case TEXT:
-        write_text(field, text);
-        break;
-    }
-}
-
-void fs_params_explain(const char *name, const char *value_a, uint32_t rank_a,
-                       const char *value_b, uint32_t rank_b, char *why,
-                       size_t why_len)
-{
-    snprintf(why, why_len, "%s is \"%s\" on rank %u and \"%s\" on rank %u",
-             name, value_a, rank_a, value_b, rank_b);
 }
 
 fs_plan_params_t fs_params_plan(const fs_params_t *params)

@@ -72,9 +72,9 @@ void fs_credits_granted(fs_credits_t *wires, uint32_t peer, uint64_t count)
     }
 }
 
-/* ---- who sends to us ---- */
+/* ---- our senders ---- */
 
-/* Who has little left to send is as good as done: the next sender may begin. */
+/* A sender with little left does not count: the next one may begin. */
 static bool counts(const fs_credits_t *wires, const fs_credit_t *wire)
 {
     return wire->awaited_bytes > wires->look_ahead;

@@ -51,7 +51,7 @@ void fs_credits_end(fs_credits_t *wires);
 void fs_credits_add_send(fs_credits_t *wires, uint32_t peer);
 void fs_credits_add_recv(fs_credits_t *wires, uint32_t peer);
 
-/* The peer has granted; it may say so again. */
+/* The peer has granted; a grant may be repeated. */
 void fs_credits_granted(fs_credits_t *wires, uint32_t peer, uint64_t count);
 
 /* A message that the peer may send, and its arrival. The latter is true for the
@@ -59,7 +59,7 @@ void fs_credits_granted(fs_credits_t *wires, uint32_t peer, uint64_t count);
 void fs_credits_await(fs_credits_t *wires, uint32_t peer, uint64_t len_bytes);
 bool fs_credits_arrived(fs_credits_t *wires, uint32_t peer, uint64_t len_bytes);
 
-/* Has everything sent to the peer in this call arrived, as it says? */
+/* Has the peer confirmed that all data of this call has arrived? */
 bool fs_credits_is_confirmed(const fs_credits_t *wires, uint32_t peer);
 
 #endif

@@ -4,15 +4,15 @@
  *
  * An operation becomes ready when all it waits for is done. Ready copies,
  * reductions and messages inside the server run at once, in plan order. Wire
- * messages need the receiver's word:
+ * messages need the receiver's grant:
  *
  *   receiver  posts wire receives strictly in plan order, a window of them at
  *             a time, and grants their sender "all messages below n". A lane
  *             that lags holds its senders back: no incast, and no barrier.
  *   sender    sends strictly in plan order, up to the peer's grant, and turns
  *             to the next peer when the last message to the one before is all
- *             that is left: a NIC that serves two receivers at once makes both
- *             of them late for everyone else.
+ *             that is left: a NIC that serves two receivers at once delays both
+ *             of them for all others.
  *
  * Grants are counted in fs_credit.h. In a turn they leave before messages, and before
  * copies that become ready; one stands for all receives in a row from one peer. A
@@ -33,7 +33,7 @@
 
 enum { LAST_ONE = 1 };
 
-/* ---- what the network tells us: notes only ---- */
+/* ---- callbacks of the network: they only take notes ---- */
 
 static void op_ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
 {
@@ -58,7 +58,7 @@ void fs_exec_granted(void *arg, uint32_t peer, uint64_t count)
         return;
     }
     fs_credits_granted(&exec->wires, peer, count);
-    exec->heard_beat |= !exec->wires.peer[peer].is_local_peer;
+    exec->got_beat |= !exec->wires.peer[peer].is_local_peer;
     if (exec->trace != NULL) {
         fs_trace_grant(exec->trace, false, peer, count);
     }
@@ -115,7 +115,7 @@ static void grant(fs_exec_t *exec, uint32_t peer, uint64_t count)
     }
 }
 
-/* A copy or a reduction, with what fs_staging.h says of it. */
+/* A copy or a reduction; status as in fs_staging.h. */
 static void local_begun(fs_exec_t *exec, uint32_t id, fs_status_t status)
 {
     if (status != FS_INPROGRESS) {
@@ -422,7 +422,7 @@ void fs_exec_abort(fs_exec_t *exec, fs_status_t status)
     fail(exec, status);
 }
 
-/* A peer that cannot be told is told by those that can. */
+/* A peer that we cannot reach is notified by others. */
 void fs_exec_give_up(fs_exec_t *exec)
 {
     fs_transport_t *t = exec->transport;
@@ -442,14 +442,14 @@ void fs_exec_beat(fs_exec_t *exec)
 {
     fs_transport_t *t       = exec->transport;
     bool            moved   = exec->n_done != exec->n_beaten;
-    bool            pass_on = moved || exec->heard_beat;
+    bool            pass_on = moved || exec->got_beat;
     fs_status_t     status  = FS_OK;
 
     if (exec->state != FS_EXEC_RUN) {
         return;
     }
-    exec->n_beaten   = exec->n_done;
-    exec->heard_beat = false;
+    exec->n_beaten = exec->n_done;
+    exec->got_beat = false;
     for (uint32_t r = 0; r < exec->wires.n_ranks && status == FS_OK; ++r) {
         const fs_credit_t *wire    = &exec->wires.peer[r];
         bool               on_wire = wire->n_sends + wire->n_recvs > 0;

@@ -64,28 +64,29 @@ fs_status_t fs_exec_error(const fs_exec_t *exec);
  * the end, under the net's lock. */
 void fs_exec_abort(fs_exec_t *exec, fs_status_t status);
 
-/* Tell all peers that this rank has given the communicator up, as far as the
- * network takes it. Likewise under the lock. */
+/* Notify all peers, as far as the network allows, that this rank has given the
+ * communicator up. Likewise under the lock. */
 void fs_exec_give_up(fs_exec_t *exec);
 
-/* The first peer that has said so; FS_NO_RANK: none has. A program that runs ends
- * with FS_ERR_PEER then. */
+/* The first peer that has given up; FS_NO_RANK: none has. A running program
+ * then ends with FS_ERR_PEER. */
 uint32_t fs_exec_lost_peer(const fs_exec_t *exec);
 
-/* If an operation has ended since the last time: tell the peers of this call that
- * we are alive, who may see nothing else of us while they wait for their turn.
- * What a peer on another server has told is passed on inside the server, no
- * further: words must not go in circles. Likewise under the lock. */
+/* If an operation has ended since the last time: send a sign of life to the
+ * peers of this call, which may receive nothing else from us while they wait
+ * for their turn. A sign of life from another server is forwarded inside the
+ * server, but no further: it must not go in circles. Likewise under the
+ * lock. */
 void fs_exec_beat(fs_exec_t *exec);
 
-/* Proof against incast: wire peers, at a time and at most so far, that this
- * rank had let send more than their last message. */
+/* The largest number of wire peers so far that were granted more than their
+ * last message at a time: it proves that there is no incast. */
 uint32_t fs_exec_peak_senders(const fs_exec_t *exec);
 
 /* Time so far with copies from, to or on a device under way. */
 uint64_t fs_exec_copy_ns(const fs_exec_t *exec);
 
-/* ---- for people: where the program stands, or stood when it failed ---- */
+/* ---- for messages: the state of the program, or when it failed ---- */
 
 /* The last that was started; NULL before the first, and after a call that went
  * well. */
@@ -93,7 +94,7 @@ const fs_plan_t *fs_exec_plan(const fs_exec_t *exec);
 /* Has this operation ended well? Is all done that it waits for? */
 bool fs_exec_is_done(const fs_exec_t *exec, uint32_t op);
 bool fs_exec_is_ready(const fs_exec_t *exec, uint32_t op);
-/* Has everything sent to the peer in this call arrived, as it says? */
+/* Has the peer confirmed that all data of this call has arrived? */
 bool fs_exec_is_confirmed(const fs_exec_t *exec, uint32_t peer);
 /* The first operation that failed; FS_NO_OP if none did. */
 uint32_t fs_exec_culprit(const fs_exec_t *exec);

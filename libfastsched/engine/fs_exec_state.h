@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state machine as it is inside; what it does stands in fs_exec.h. */
+/* The internals of the state machine of fs_exec.h. */
 #ifndef FS_EXEC_STATE_H
 #define FS_EXEC_STATE_H
 
@@ -8,7 +8,7 @@
 #include "engine/fs_credit.h"
 #include "sched/plan/fs_plan.h"
 
-/* fs_exec.c says what they mean. */
+/* Described in fs_exec.c. */
 typedef enum fs_exec_state {
     FS_EXEC_IDLE,
     FS_EXEC_RUN,
@@ -34,7 +34,7 @@ struct fs_exec {
     const fs_plan_t *plan;
     const fs_call_t *call;
     uint32_t         call_seq;
-    bool             confirm_local; /* messages inside the server, too */
+    bool             confirm_local; /* also messages inside the server */
     fs_exec_op_t    *ops;           /* [max_ops] */
     uint32_t        *ended; /* [max_ops] ops that have ended, in order */
     uint32_t         n_ended;
@@ -43,13 +43,13 @@ struct fs_exec {
     fs_staging_t     staging;
     uint32_t         n_done;
     uint32_t         n_in_flight;
-    uint32_t         next_recv;   /* wire receive whose turn it is, or n_ops */
-    uint32_t         next_send;   /* wire send whose turn it is, or n_ops */
+    uint32_t         next_recv;   /* the next wire receive, or n_ops */
+    uint32_t         next_send;   /* the next wire send, or n_ops */
     uint32_t         n_receiving; /* wire receives in flight */
     uint32_t         n_sending;   /* wire sends in flight */
     uint32_t         receiver;    /* of the newest of them */
     uint32_t         n_beaten;    /* n_done at the last beat */
-    bool             heard_beat;  /* of another server, since then */
+    bool             got_beat;    /* of another server, since then */
     _Atomic uint32_t lost_peer;   /* has given up; or FS_NO_RANK */
     uint32_t         culprit;     /* first operation that failed, or FS_NO_OP */
     fs_trace_t      *trace;       /* NULL: off */

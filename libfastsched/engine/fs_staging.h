@@ -23,7 +23,7 @@ typedef enum fs_pool_kind {
 
 /* Memory for staging, kept from call to call. */
 typedef struct fs_pool {
-    fs_mem_t device; /* whose it is, or who reads it fast */
+    fs_mem_t device; /* its own, or the one that accesses it fast */
     char    *memory;
     uint64_t len_bytes;
 } fs_pool_t;
@@ -45,7 +45,7 @@ typedef struct fs_staging {
     /* Batches: copies are gathered, begun and ended in this order. */
     fs_accel_t   *accel;
     fs_copier_t  *copier;     /* NULL: no call has needed one */
-    bool          for_kernel; /* it has been told what a kernel needs */
+    bool          for_kernel; /* it has memory for a kernel */
     fs_segment_t *segments;   /* [max_copies] */
     uint32_t     *ids;        /* [max_copies] */
     uint64_t      max_copies;
@@ -56,44 +56,44 @@ typedef struct fs_staging {
     uint64_t      copy_ns;  /* of all batches, ever */
 } fs_staging_t;
 
-/* Zeroed places are fine. */
-void fs_staging_fini(fs_staging_t *places);
+/* Zeroed is fine. */
+void fs_staging_fini(fs_staging_t *staging);
 
 /* Get the memory for plans like this one, and for all reserved before, where the
  * call needs it. FS_OK, FS_ERR_NOMEM; FS_ERR_ACCEL. */
-fs_status_t fs_staging_reserve(fs_staging_t *places, const fs_plan_t *plan,
+fs_status_t fs_staging_reserve(fs_staging_t *staging, const fs_plan_t *plan,
                                const fs_call_t *call);
 
 /* Can the call run every plan that has been reserved? */
-bool fs_staging_fit(const fs_staging_t *places, const fs_call_t *call);
+bool fs_staging_fit(const fs_staging_t *staging, const fs_call_t *call);
 
 /* The call that comes, which is borrowed. */
-void fs_staging_start(fs_staging_t *places, const fs_call_t *call);
+void fs_staging_start(fs_staging_t *staging, const fs_call_t *call);
 
 /* Address of a place in contiguous memory; NULL if the MPI has to pack. */
-char *fs_staging_address(const fs_staging_t *places, const fs_place_t *place);
+char *fs_staging_address(const fs_staging_t *staging, const fs_place_t *place);
 
-/* The memory it is in, as a network is told. */
-fs_mem_kind_t fs_staging_kind(const fs_staging_t *places,
+/* The kind of its memory, for the network. */
+fs_mem_kind_t fs_staging_kind(const fs_staging_t *staging,
                               const fs_place_t   *place);
 
 /* Do operation id, a copy. FS_OK and errors; FS_INPROGRESS: it goes into the next
  * batch. */
-fs_status_t fs_staging_copy(fs_staging_t *places, const fs_op_t *op,
+fs_status_t fs_staging_copy(fs_staging_t *staging, const fs_op_t *op,
                             uint32_t id);
 
-/* Do a reduction, at once: FS_OK, or what the call's reduce() says;
+/* Do a reduction, at once: FS_OK, or the status of the call's reduce();
  * FS_ERR_UNSUPPORTED if a place is on a device or not contiguous. */
-fs_status_t fs_staging_reduce(const fs_staging_t *places, const fs_op_t *op);
+fs_status_t fs_staging_reduce(const fs_staging_t *staging, const fs_op_t *op);
 
 /* Once for each copy of a batch. */
 typedef void fs_copy_ended_t(void *arg, uint32_t id, fs_status_t status);
 
 /* Begin a batch of all that waits, unless one is under way; if it cannot begin, it
  * has ended, with FS_ERR_ACCEL. And see whether one has ended. */
-void fs_staging_begin_copies(fs_staging_t *places, fs_copy_ended_t *ended,
+void fs_staging_begin_copies(fs_staging_t *staging, fs_copy_ended_t *ended,
                              void *arg);
-void fs_staging_end_copies(fs_staging_t *places, fs_copy_ended_t *ended,
+void fs_staging_end_copies(fs_staging_t *staging, fs_copy_ended_t *ended,
                            void *arg);
 
 #endif

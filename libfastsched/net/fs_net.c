@@ -3,23 +3,23 @@
 #include "net/fs_transport.h"
 
 /*
- * Between our calls nothing is due but the tail of the last one and connections
- * that peers make. A look at an idle TCP network is a system call, at every turn
- * of an MPI that waits for something else: so when nothing has come for PATIENCE
- * looks only one turn in RARELY has one.
+ * Between our calls there are only the last messages of a call and connections
+ * that peers make. Progressing an idle TCP network is a system call, at every
+ * turn of an MPI that waits for something else: so after PATIENCE turns without
+ * events only one turn in RARELY progresses our network.
  */
 enum { PATIENCE = 64, RARELY = 32 };
 
 unsigned fs_net_turn(fs_net_t *net)
 {
     unsigned events = net->ops->progress(net);
-    bool     look   = fs_net_is_quiet(events, ++net->turns);
+    bool     check  = fs_net_is_quiet(events, ++net->turns);
 
     net->events += events;
     net->idle = events > 0 ? 0 : net->idle + 1;
     for (fs_task_t *task = net->tasks, *next; task != NULL; task = next) {
         next = task->next;
-        task->turn(task, look);
+        task->turn(task, check);
     }
     return events;
 }
@@ -40,7 +40,7 @@ void fs_net_remove(fs_net_t *net, fs_task_t *task)
     *at = task->next;
 }
 
-/* Has somebody work to do, and nobody else turns the net for it? */
+/* Is there a request that no waiting thread progresses? */
 static bool is_needed(const fs_net_t *net)
 {
     return net->tasks != NULL && net->n_waiting == 0;

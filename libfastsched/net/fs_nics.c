@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who says which NICs there are, the first that does:
- *   - parameter nics: that many, all alike;
+ * The source of the list of NICs, the first one that is set:
+ *   - parameter nics: that many, without names;
  *   - UCX_NET_DEVICES (or FASTSCHED_UCX_NET_DEVICES, which overrides it for
  *     us): the devices in it, if it is a list;
  *   - hwloc: what is usable on this server, nearest to this process first.
  *
- * A chosen NIC is given to UCX by name, unless parameter nics only counts them or
- * UCX_NET_DEVICES says "all" or what is not to be used: whoever says that knows
- * better.
+ * A chosen NIC is given to UCX by name, unless parameter nics only counts them
+ * or UCX_NET_DEVICES is "all" or a list of devices to exclude: that setting
+ * takes precedence.
  */
 #include "net/fs_nics.h"
 

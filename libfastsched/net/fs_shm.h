@@ -2,8 +2,8 @@
 /*
  * Memory that the ranks of one server share.
  *
- * All ranks map it, or none do; that takes no more than two gathers of the host
- * MPI, which are made anyhow:
+ * All ranks map it, or none do; that needs two gathers of the MPI, which are
+ * made anyway:
  *
  *   one rank   fs_shm_offer()    makes a segment
  *   ---------- a gather
@@ -11,9 +11,9 @@
  *   ---------- a gather
  *   all ranks  fs_shm_settle()   keep it if all have it; its name goes
  *
- * Where one rank could not (no space in /dev/shm, another mount namespace),
- * settle() says so to all. Once it has returned no name is left, so nothing
- * survives the processes, whatever ends them.
+ * If one rank could not (no space in /dev/shm, another mount namespace),
+ * settle() returns NULL on all. Once it has returned no name is left, so
+ * nothing survives the processes, whatever ends them.
  */
 #ifndef FS_SHM_H
 #define FS_SHM_H

@@ -31,7 +31,7 @@ struct fs_xfer {
     bool          in_flight; /* of a receive */
 };
 
-/* Which peers a rank talks to, and how. */
+/* The connection to a peer. */
 typedef enum fs_reach {
     FS_REACH_NONE,
     FS_REACH_LOCAL, /* same server */
@@ -51,8 +51,8 @@ typedef struct fs_transport_ops {
     /* Try to take back a receive; done() still comes, now or later. */
     void (*cancel)(fs_transport_t *transport, fs_xfer_t *xfer);
     /* Tell a wire peer that it may send messages numbered below count; or, with
-     * FS_GIVEN_UP, whatever was said and failed before, that it is all over. Never
-     * queues behind data. Counts only grow; a later one may stand in for an
+     * FS_GIVEN_UP, also after errors, that this rank has given up. Never queues
+     * behind data. Counts only grow; a later one may stand in for an
      * earlier one, and one may come again, as a sign of life, or go to a peer
      * of the same server. */
     fs_status_t (*grant)(fs_transport_t *transport, uint32_t peer,
@@ -128,7 +128,7 @@ struct fs_net {
     bool        rdma; /* it reads and writes there itself, with no copies */
     bool        local_arrives; /* what is sent inside a server gets there even
                                   if this process looks at the net no more */
-    const char *name;          /* for people; NULL: none */
+    const char *name;          /* for messages; NULL: none */
     bool lost; /* a communicator has died, perhaps with operations that never
                   end */
     uint64_t n_dropped; /* messages that came with a wrong secret */

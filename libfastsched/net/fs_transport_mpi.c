@@ -21,13 +21,13 @@
  * A receive that is cancelled breaks the count, but then the communicator is
  * lost anyway.
  *
- * Grants come from any peer into a few receives that are always posted: what
- * has arrived since the last look may be more, and waits in the MPI. To each
- * peer one grant is on its way at most; those that come meanwhile wait, the
- * newest stands for all, and the call does not end before it is out.
+ * Grants come from any peer into a few receives that are always posted: if more
+ * have arrived since the last turn, they wait in the MPI. To each peer at most
+ * one grant is in flight; later ones wait, the newest replaces them, and the
+ * call does not end before it is sent.
  *
- * All memory is there when the communicator begins: a message in flight is a
- * link in a list of its caller's.
+ * All memory is allocated when the communicator is created: a message in flight
+ * is a link in a list of its caller's.
  *
  * Unlike over UCX, a grant queues behind data to the same peer if the MPI sends
  * both the same way.
@@ -41,11 +41,11 @@
 #include <string.h>
 
 enum {
-    GRANT_TAG      = 0,
-    CHANNELS       = 8, /* FS_CH_LAST, the summaries', is one of them */
-    GRANT_RECVS    = 8,
-    TESTS          = 64, /* of one progress; more would slow down each look */
-    FAREWELL_LOOKS = 1000
+    GRANT_TAG     = 0,
+    CHANNELS      = 8, /* FS_CH_LAST, the summaries', is one of them */
+    GRANT_RECVS   = 8,
+    TESTS         = 64, /* of one progress; more would slow down each look */
+    MAX_END_TURNS = 1000
 };
 
 typedef struct grant {
@@ -207,8 +207,8 @@ static fs_status_t await_grant(mpi_net_t *net, grant_in_t *in)
                                   &in->request);
 }
 
-/* Messages come in order, their ends need not; the executor keeps the largest
- * count it has heard. */
+/* Messages come in order, their completions need not; the executor keeps the
+ * largest count. */
 static unsigned take_grants(mpi_net_t *net)
 {
     const fs_transport_t *t      = &net->transport;
@@ -333,7 +333,7 @@ static unsigned mpi_progress(fs_net_t *super)
 
 /* ---- life ---- */
 
-/* Is anything still in the hands of the MPI? */
+/* Has the MPI unfinished requests? */
 static bool is_busy(const mpi_net_t *net)
 {
     bool busy = net->n_posted > 0 || net->n_busy > 0;
@@ -344,8 +344,8 @@ static bool is_busy(const mpi_net_t *net)
     return busy;
 }
 
-/* Grants are small, so the MPI need not hear of their receiver to end them. If
- * it does not end them all the same, they keep their memory: see mpi_free(). */
+/* Grants are small, so the MPI can end them without their receiver. If it does
+ * not, they keep their memory: see mpi_free(). */
 static void mpi_destroy(fs_transport_t *transport)
 {
     mpi_net_t *net = net_of(transport);
@@ -358,7 +358,7 @@ static void mpi_destroy(fs_transport_t *transport)
             net->native.p2p->cancel(net->native.ctx, net->in[k].request);
         }
     }
-    for (uint32_t look = 0; look < FAREWELL_LOOKS && is_busy(net); ++look) {
+    for (uint32_t turn = 0; turn < MAX_END_TURNS && is_busy(net); ++turn) {
         for (uint32_t k = 0; k < GRANT_RECVS; ++k) {
             uint64_t len;
 

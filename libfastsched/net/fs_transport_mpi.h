@@ -6,7 +6,7 @@
 #include "net/fs_transport.h"
 
 /*
- * Make a net that serves one communicator: connect() works once. host is
+ * Make a net that serves one communicator: connect() works once. native is
  * copied and has a p2p table. Free it with fs_net_destroy(), after its
  * transport.
  *

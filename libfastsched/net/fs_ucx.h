@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two files about UCX share. */
+/* Shared by the files about UCX. */
 #ifndef FS_UCX_H
 #define FS_UCX_H
 
@@ -32,6 +32,34 @@ typedef struct ucx_context {
     size_t         address_len;
     ucp_tag_t      early; /* of a message of ours that nobody waits for yet */
 } ucx_context_t;
+
+/* Configuration of the wire in addition to UCX's environment. */
+typedef struct ucx_wire {
+    uint64_t    tcp_sndbuf;
+    const char *net_device;
+} ucx_wire_t;
+
+/* Where an error is described. */
+typedef struct ucx_reason {
+    char  *text;
+    size_t len;
+} ucx_reason_t;
+
+/* Find the resources that UCX can use on this machine. */
+fs_status_t fs_ucx_find_resources(fs_ucx_resources_t *found,
+                                  const ucx_reason_t *why);
+
+/* Configured by UCX's environment, then by us. wire: NULL for "local". To be
+ * closed even after an error. */
+fs_status_t fs_ucx_context_open(ucx_context_t            *c,
+                                const fs_ucx_resources_t *found,
+                                const ucx_wire_t         *wire,
+                                const ucx_reason_t       *why);
+void        fs_ucx_context_close(ucx_context_t *c);
+
+/* A call of UCX has failed: write the reason; returns FS_ERR_TRANSPORT. */
+fs_status_t fs_ucx_refuse(const ucx_reason_t *why, const char *call,
+                          ucs_status_t status);
 
 typedef struct ucx_group ucx_group_t;
 
@@ -92,9 +120,9 @@ ucs_status_t fs_ucx_on_grant(void *arg, const void *header, size_t header_len,
                              void *data, size_t len,
                              const ucp_am_recv_param_t *param);
 
-/* In our words. */
+/* As a status of ours. */
 fs_status_t fs_ucx_status(ucs_status_t status);
-/* In UCX's. */
+/* As UCX's. */
 ucs_memory_type_t fs_ucx_memory_type(fs_mem_kind_t kind);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What UCX is told before it opens anything.
+ * UCX's configuration, set before it opens anything.
  *
  * UCX opens a TCP port for each worker on every network interface that it may
- * use, and knows no password. So each of our two contexts gets what it needs and
- * no more:
+ * use, without authentication. So each of our two contexts gets what it needs
+ * and no more:
  *   local  what works inside a server: shared memory, the process itself, copies
  *          of GPUs. No port; where UCX has no shared memory, one on the loopback
  *          interface.
  *   wire   one network device: that of fs_nics_device(), if UCX can use it, or
- *          the only one that there is. One port, if it is a TCP device. Where
- *          there are several, and nobody knows better, the choice is UCX's.
+ *          the only one that there is. One port, if it is a TCP device. If
+ *          there are several and none is chosen, the choice is UCX's.
  */
 #ifndef FS_UCX_CONFIG_H
 #define FS_UCX_CONFIG_H

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UCX in this process: contexts, workers, and the endpoints that communicators
- * share.
- *
- * Two contexts, because up to UCX 1.16 a context has one rendezvous threshold:
- * inside a server rendezvous saves a copy, but on TCP a mutual exchange by
- * rendezvous runs at half speed (each side's "ready to receive" waits in the
- * socket behind the other direction's data), while eager runs at line rate.
- * Where the wire is RDMA, rendezvous is left to UCX.
- *
- * On TCP the send buffer of our connections is bounded: a megabyte in the
- * kernel's buffer is a stage that is not over, and its tail collides with the
- * next sender's first bytes at the receiver.
+ * UCX in this process: its two contexts (fs_ucx_context.c), and the endpoints
+ * that communicators share.
  *
  * When a peer dies. Endpoints have UCX's error mode NONE. Mode PEER was tried,
  * with UCX 1.13 on TCP: it costs no time there, but its endpoints never use
  * shared memory, which carries the wire where one host plays several servers;
  * what it costs on RDMA we could not measure. It brings little: in either mode
- * a send to the dead fails within a second, grants included, and who only
- * receives from it hears of it when other peers give up, or from the watchdog.
- * A link that is down neither mode notices: TCP tries for a quarter of an hour.
+ * a send to a dead process fails within a second, grants included, and a rank
+ * that only receives from it notices it when other peers give up, or by the
+ * watchdog. Neither mode notices a link that is down: TCP tries for a quarter
+ * of an hour.
  *
  * Known limits, of UCX 1.13. Inside a server, CMA aborts a process that reads
  * from one that is gone. On TCP, a message that is sent without a copy when the
@@ -36,142 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-
-/* ---- contexts ---- */
-
-typedef struct reason {
-    char  *text;
-    size_t len;
-} reason_t;
-
-static fs_status_t refuse(const reason_t *why, const char *call,
-                          ucs_status_t status)
-{
-    snprintf(why->text, why->len, "%s: %s", call,
-             fs_ucx.ucs_status_string(status));
-    return FS_ERR_TRANSPORT;
-}
-
-static fs_status_t read_config(ucp_config_t **config_p, const reason_t *why)
-{
-    ucs_status_t status = fs_ucx.ucp_config_read("FASTSCHED", NULL, config_p);
-
-    return status == UCS_OK ? FS_OK : refuse(why, "ucp_config_read", status);
-}
-
-static fs_status_t open_context(ucx_context_t *c, const char *name,
-                                ucp_config_t *config, const reason_t *why)
-{
-    ucp_params_t params = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES |
-                      UCP_PARAM_FIELD_TAG_SENDER_MASK | UCP_PARAM_FIELD_NAME,
-        .features        = UCX_FEATURES,
-        .tag_sender_mask = UCX_MAX_RANKS - 1,
-        .name            = name,
-    };
-    ucp_worker_params_t worker_params = {
-        .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
-    };
-    ucs_status_t status;
-
-    status = fs_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params,
-                                     config, &c->context);
-    if (status != UCS_OK) {
-        return refuse(why, "ucp_init", status);
-    }
-    status = fs_ucx.ucp_worker_create(c->context, &worker_params, &c->worker);
-    if (status != UCS_OK) {
-        return refuse(why, "ucp_worker_create", status);
-    }
-    status =
-        fs_ucx.ucp_worker_get_address(c->worker, &c->address, &c->address_len);
-    if (status != UCS_OK) {
-        return refuse(why, "ucp_worker_get_address", status);
-    }
-    return FS_OK;
-}
-
-/* What UCX could use here: a context that opens no port yet is asked. */
-static ucs_status_t find_resources(const ucp_config_t *config,
-                                   fs_ucx_resources_t *found)
-{
-    ucp_params_t  params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
-                            .features   = UCX_FEATURES};
-    ucp_context_h context;
-    char         *text   = NULL;
-    size_t        len    = 0;
-    FILE         *file   = open_memstream(&text, &len);
-    ucs_status_t  status = UCS_ERR_NO_MEMORY;
-
-    if (file != NULL) {
-        status = fs_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params,
-                                         config, &context);
-        if (status == UCS_OK) {
-            fs_ucx.ucp_context_print_info(context, file);
-            fs_ucx.ucp_cleanup(context);
-        }
-        fclose(file);
-    }
-    if (status == UCS_OK && text != NULL) {
-        fs_ucx_resources_read(text, found);
-    }
-    free(text);
-    return status;
-}
-
-/* A context, as UCX's environment and then we want it. */
-static fs_status_t open_local(ucx_net_t *net, const reason_t *why)
-{
-    ucp_config_t *config = NULL;
-    fs_status_t   status = read_config(&config, why);
-    ucs_status_t  ucs;
-
-    if (status != FS_OK) {
-        return status;
-    }
-    ucs    = find_resources(config, &net->found);
-    status = ucs == UCS_OK ? FS_OK : refuse(why, "ucp_init", ucs);
-    if (status == FS_OK) {
-        ucs    = fs_ucx_config_local(config, &net->found);
-        status = ucs == UCS_OK
-                     ? open_context(&net->local, "fastsched-local", config, why)
-                     : refuse(why, "ucp_config_modify", ucs);
-    }
-    fs_ucx.ucp_config_release(config);
-    return status;
-}
-
-static fs_status_t open_wire(ucx_net_t *net, uint64_t tcp_sndbuf,
-                             const char *net_device, const reason_t *why)
-{
-    ucp_config_t *config = NULL;
-    fs_status_t   status = read_config(&config, why);
-    ucs_status_t  ucs;
-
-    if (status != FS_OK) {
-        return status;
-    }
-    ucs    = fs_ucx_config_wire(config, &net->found, tcp_sndbuf, net_device);
-    status = ucs == UCS_OK
-                 ? open_context(&net->wire, "fastsched-wire", config, why)
-                 : refuse(why, "ucp_config_modify", ucs);
-    fs_ucx.ucp_config_release(config);
-    return status;
-}
-
-static void close_context(ucx_context_t *c)
-{
-    if (c->address != NULL) {
-        fs_ucx.ucp_worker_release_address(c->worker, c->address);
-    }
-    if (c->worker != NULL) {
-        fs_ucx.ucp_worker_destroy(c->worker);
-    }
-    if (c->context != NULL) {
-        fs_ucx.ucp_cleanup(c->context);
-    }
-}
 
 /* ---- address: both workers' in one blob ---- */
 
@@ -208,7 +63,7 @@ static const ucp_address_t *wire_address(const char *blob)
     return (const ucp_address_t *)(blob + sizeof(local_len) + local_len);
 }
 
-/* ---- what it takes, and who it is ---- */
+/* ---- memory kinds and name ---- */
 
 static unsigned mem_kinds_of(const ucx_context_t *c)
 {
@@ -226,7 +81,7 @@ static unsigned mem_kinds_of(const ucx_context_t *c)
 }
 
 /* "UCX 1.13.1 (/usr/lib/libucp.so.0)": there may be several. */
-static void introduce(ucx_net_t *net)
+static void describe(ucx_net_t *net)
 {
     Dl_info info = {.dli_fname = "?"};
 
@@ -449,7 +304,7 @@ static void leave_contexts(void)
 }
 
 /* Endpoints go with their workers. Closing them one by one would flush, and on
- * TCP a flush waits for an answer of the peer, who may be gone. */
+ * TCP a flush waits for an answer of the peer, which may be gone. */
 static void ucx_free(fs_net_t *super)
 {
     ucx_net_t *net = (ucx_net_t *)super;
@@ -457,8 +312,8 @@ static void ucx_free(fs_net_t *super)
     if (super->lost) {
         leave_contexts();
     } else {
-        close_context(&net->wire);
-        close_context(&net->local);
+        fs_ucx_context_close(&net->wire);
+        fs_ucx_context_close(&net->local);
     }
     for (size_t k = 0; k < net->max_peers; ++k) {
         free(net->peers[k]);
@@ -484,7 +339,7 @@ static const fs_net_ops_t net_ops = {
     .destroy  = ucx_free,
 };
 
-static fs_status_t set_grant_handler(ucx_net_t *net, const reason_t *why)
+static fs_status_t set_grant_handler(ucx_net_t *net, const ucx_reason_t *why)
 {
     ucp_am_handler_param_t param = {
         .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
@@ -503,15 +358,16 @@ static fs_status_t set_grant_handler(ucx_net_t *net, const reason_t *why)
     }
     return status == UCS_OK
                ? FS_OK
-               : refuse(why, "ucp_worker_set_am_recv_handler", status);
+               : fs_ucx_refuse(why, "ucp_worker_set_am_recv_handler", status);
 }
 
 fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
                           fs_net_t **net_p, char *why, size_t why_len)
 {
-    ucx_net_t  *net    = calloc(1, sizeof(*net));
-    reason_t    reason = {why, why_len};
-    fs_status_t status = FS_ERR_NOMEM;
+    ucx_net_t       *net    = calloc(1, sizeof(*net));
+    const ucx_wire_t wire   = {tcp_sndbuf, net_device};
+    ucx_reason_t     reason = {why, why_len};
+    fs_status_t      status = FS_ERR_NOMEM;
 
     snprintf(why, why_len, "out of memory");
     if (net == NULL) {
@@ -526,12 +382,15 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
         net->local.early = net->wire.early = net->process[0]; /* no tag yet */
     }
     if (status == FS_OK) {
-        status = open_local(net, &reason);
-    }
-    if (status == FS_OK) {
+        status                   = fs_ucx_find_resources(&net->found, &reason);
         net->super.rdma          = net->found.rdma;
         net->super.local_arrives = net->found.shared; /* or TCP carries it */
-        status = open_wire(net, tcp_sndbuf, net_device, &reason);
+    }
+    if (status == FS_OK) {
+        status = fs_ucx_context_open(&net->local, &net->found, NULL, &reason);
+    }
+    if (status == FS_OK) {
+        status = fs_ucx_context_open(&net->wire, &net->found, &wire, &reason);
     }
     if (status == FS_OK) {
         status = set_grant_handler(net, &reason);
@@ -540,7 +399,7 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
         status = make_address(net);
     }
     if (status == FS_OK) {
-        introduce(net);
+        describe(net);
     }
     if (status != FS_OK) {
         ucx_free(&net->super);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long may the summary exchange be left out (DESIGN: several small calls in
- * a row)?
+ * For how many small calls in a row the summary exchange is left out.
  *
  * After STREAK calls in a row that summaries have sent to the native algorithm,
- * the next 8 calls go there unasked. Then one summary; if it finds the same, 16
- * calls, 32 and so on. Every rank counts the same calls, so nothing is said.
+ * the next 8 calls have no summary. Then one has; if it finds the same, 16
+ * calls have none, then 32 and so on. Every rank counts the same calls, so no
+ * messages are needed.
  *
- * The price: a large call among them runs on the native algorithm. Ranks that
- * see one say so in the next summary (missed), and from then on the streak has
- * to be twice as long: an application whose large calls come at intervals soon
- * has all of them served.
+ * The drawback: a large call among them uses the native algorithm. Ranks that
+ * see one report it in the next summary (missed), and from then on the streak
+ * has to be twice as long: an application whose large calls come at intervals
+ * soon has all of them served.
  */
 #ifndef FS_BACKOFF_H
 #define FS_BACKOFF_H
@@ -31,7 +31,7 @@ typedef struct fs_backoff {
     bool     missed;
 } fs_backoff_t;
 
-/* Does this call, in which this rank sends sent_bytes, go without? */
+/* Is this call, in which this rank sends sent_bytes, without a summary? */
 static inline bool fs_backoff_skips(fs_backoff_t *backoff, uint64_t sent_bytes)
 {
     if (backoff->left == 0) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a message costs to start (alpha), measured.
+ * Measures the start-up cost of a message (alpha).
  *
- * The cost model says that a schedule of so many bytes per lane in so many
+ * In the cost model a schedule of a number of bytes per lane in a number of
  * rounds takes
  *
  *   ns = (bytes + rounds alpha) / rate
  *
- * with alpha in bytes. Two runs tell both unknowns, if one has short rounds and
- * the other long ones; of a few runs of each kind the quickest counts, since
- * whatever else happens makes a run slower. A communicator whose calls are all
- * alike learns nothing, and keeps parameter stage_cost.
+ * with alpha in bytes. Two runs give both unknowns, if one has short rounds and
+ * the other long ones; of a few runs of each kind the fastest counts, because
+ * all disturbances make a run slower. A communicator whose calls are all of one
+ * kind measures nothing, and keeps parameter stage_cost.
  *
  * Pure: times come from outside, maxima over all ranks, so every rank learns
  * the same.
@@ -43,7 +43,7 @@ typedef struct fs_calibration {
 } fs_calibration_t;
 
 /* A schedule of so many bytes per lane in so many rounds took ns on the slowest
- * rank; 0: nobody knows, or there was none. *alpha is what the model uses. True,
+ * rank; 0: unknown, or there was none. *alpha is what the model uses. True,
  * once: it has been measured, and *alpha is new. */
 bool fs_calibration_update(fs_calibration_t *c, const fs_timed_run_t *run,
                            uint64_t *alpha);

@@ -3,12 +3,12 @@
  * The plans of a communicator's last calls, found by what all ranks know of a
  * call. Least recently used go first.
  *
- * All ranks add, find and drop the same: keys are equal on all of them, and so
- * is the size a plan counts with, that of the largest rank's. So what one rank
- * finds all find, and nobody needs to ask.
+ * All ranks add, find and drop the same plans: keys are equal on all of them,
+ * and so is the size of a plan, that of the largest rank's. So if one rank
+ * finds a plan all do, and no agreement is needed.
  *
- * A plan goes when its last user lets go of it: the cache is one, and every
- * request that runs it.
+ * A plan is freed when its last user releases it: the cache is a user, and
+ * every request that runs the plan.
  */
 #ifndef FS_PLAN_CACHE_H
 #define FS_PLAN_CACHE_H
@@ -17,7 +17,7 @@
 
 enum { FS_PLAN_CACHE_MAX = 8 };
 
-/* A plan and what was found out on the way to it. */
+/* A plan and the results that led to it. */
 typedef struct fs_cached_plan {
     uint32_t     n_users;
     uint64_t     key;

@@ -320,7 +320,7 @@ static fs_status_t stuck(const fs_sim_t *sim, char *why, size_t why_len)
                 (!fs_sim_is_local(op) &&
                  !sim->programs[op->peer].ops[op->partner].posted)) {
                 snprintf(why, why_len,
-                         "rank %u, operation %u: it waits for ever, as do "
+                         "rank %u, operation %u: it waits forever, as do "
                          "%llu operations of all ranks",
                          r, k,
                          (unsigned long long)(sim->result.n_ops - sim->n_done));

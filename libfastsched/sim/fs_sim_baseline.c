@@ -4,7 +4,7 @@
  *
  * Messages on the wire channel obey the executor's grants, in the order (step,
  * rail) on all ranks; the other channels are free, also between servers. See
- * sim/fs_sim.h for who does what.
+ * sim/fs_sim.h for their definitions.
  */
 #include "base/fs_arith.h"
 #include "sim/fs_sim.h"
@@ -119,14 +119,14 @@ static void write_spreadout(writer_t *wr)
 
 /* ---- gather, then along the rails ---- */
 
-/* Bytes of src that leave its server and start at a mate: those to local ranks
- * mate, mate + n_local, ... of other servers. */
-static uint64_t rail_bytes(const writer_t *wr, uint32_t src, uint32_t mate)
+/* Bytes of src that leave its server from a local rank: those to the local
+ * ranks local, local + n_local, ... of other servers. */
+static uint64_t rail_bytes(const writer_t *wr, uint32_t src, uint32_t local)
 {
     uint64_t sum = 0;
 
     for (uint32_t w = 0; w < wr->topo->n_servers; ++w) {
-        for (uint32_t j = mate;
+        for (uint32_t j = local;
              w != wr->server && j < fs_topo_n_local(wr->topo, w);
              j += wr->n_local) {
             sum += pair(wr, src, fs_topo_rank(wr->topo, w, j));

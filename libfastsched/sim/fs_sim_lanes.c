@@ -40,9 +40,9 @@ typedef struct lanes {
     fs_topo_t              *servers; /* as ranks */
     uint64_t               *bytes;   /* [n x n] */
     moves_t                *moves;   /* [n x n] */
-    uint64_t               *intra;   /* [n] each rank sends to its mates */
-    size_t                 *first;   /* [n + 1] into order */
-    size_t                 *order;   /* transfers of each server, by start */
+    uint64_t               *intra; /* [n] each rank sends to its local peers */
+    size_t                 *first; /* [n + 1] into order */
+    size_t                 *order; /* transfers of each server, by start */
     fs_schedule_t          *schedule;
     uint64_t                total; /* bytes */
     uint64_t                up;

@@ -24,7 +24,7 @@ static bool op_ok(const fs_op_t *op, const fs_plan_t *plan, uint32_t n_ranks,
     }
     return message ? op->peer < n_ranks && op->peer != rank &&
                          op->channel < FS_CH_LAST
-                   : op->kind == FS_OP_COPY || op->kind == FS_OP_REDUCE;
+                   : op->kind < FS_N_OP_KINDS;
 }
 
 static fs_sim_op_t compact(const fs_op_t *op, uint32_t rank)
@@ -160,11 +160,11 @@ static fs_status_t meet(fs_sim_program_t *programs, const index_t *sends,
 
         if (r == r_end) {
             return complain(why, why_len, src, sends->ops[s],
-                            "nobody receives this message");
+                            "this message has no receive");
         }
         if (s == s_end) {
             return complain(why, why_len, dst, recvs->ops[r],
-                            "nobody sends this message");
+                            "this message has no send");
         }
         send = &programs[src].ops[sends->ops[s]];
         recv = &programs[dst].ops[recvs->ops[r]];
@@ -174,7 +174,7 @@ static fs_status_t meet(fs_sim_program_t *programs, const index_t *sends,
         }
         if (send->bytes != recv->bytes) {
             return complain(why, why_len, src, sends->ops[s],
-                            "the receiver expects another length");
+                            "the receive has a different length");
         }
         send->partner = recvs->ops[r];
         recv->partner = sends->ops[s];

@@ -11,15 +11,16 @@ static const struct {
     const char *summary;
     void (*run)(int argc, char **argv);
 } commands[] = {
-    {"plan", "who sends to whom and when, and how far from the bound",
+    {"plan", "the schedule between servers, and its distance from the bound",
      fs_cmd_plan},
     {"program", "the operations of a rank, as JSON", fs_cmd_program},
-    {"sim", "how long an exchange would take on a cluster", fs_cmd_sim},
-    {"stragglar", "allreduce when one rank comes late", fs_cmd_stragglar},
-    {"bench", "how long planning takes", fs_cmd_bench},
-    {"trace", "what the ranks of a job did, and what it waited for",
+    {"sim", "simulated time of an exchange on a cluster", fs_cmd_sim},
+    {"stragglar", "allreduce schedules for a rank that comes late",
+     fs_cmd_stragglar},
+    {"bench", "time that planning takes", fs_cmd_bench},
+    {"trace", "operations and critical path of a job, from its traces",
      fs_cmd_trace},
-    {"topo", "this server, its NICs and GPUs, and lanes for them", fs_cmd_topo},
+    {"topo", "NICs, GPUs and lanes of this server", fs_cmd_topo},
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

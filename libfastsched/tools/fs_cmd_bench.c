@@ -55,7 +55,7 @@ static void read_args(int argc, char **argv, args_t *args)
 {
     fs_tool_options_t options = {
         .usage = "bench [OPTIONS]\n\n"
-                 "How long one rank plans: medians. Lists have commas."};
+                 "Median planning time of one rank. LIST: values and commas."};
     const fs_tool_option_t rows[] = {
         {FS_TOOL_TEXT, "servers", "LIST", "(8,12,40,128,1024)",
          .value = &args->servers},
@@ -66,12 +66,12 @@ static void read_args(int argc, char **argv, args_t *args)
          .value = &args->patterns},
         {FS_TOOL_TEXT, "decompose", "LIST", "(auto)",
          .value = &args->decomposes},
-        {FS_TOOL_U64, "seed", "S", "of the patterns (", .value = &args->seed, 0,
-         UINT64_MAX},
+        {FS_TOOL_U64, "seed", "S", "seed of the patterns (",
+         .value = &args->seed, 0, UINT64_MAX},
         {FS_TOOL_BYTES, "mean", "BYTES", "average over all pairs of ranks (",
          .value = &args->mean, 1, UINT64_C(1) << 32},
         {FS_TOOL_U32, "repeat", "K",
-         "rounds of a case (as many as fit in 0.4 s,\n5 at least)",
+         "rounds of a case (as many as fit in 0.4 s,\nat least 5)",
          .value = &args->rounds, 1, MAX_ROUNDS},
         FS_TOOL_FORMAT(&args->json),
     };
@@ -116,8 +116,8 @@ static void read_servers(bench_t *bench, const char *item)
     uint64_t n, max = 65536 / bench->args->lanes;
 
     if (!fs_value_number(item, &n) || n < 2 || n > max) {
-        fs_tool_bad("--servers \"%s\": allowed: 2 to %" PRIu64 ", and commas "
-                    "between",
+        fs_tool_bad("--servers \"%s\": allowed: 2 to %" PRIu64
+                    ", separated by commas",
                     item, max);
     }
     bench->servers = (uint32_t)n;
@@ -140,7 +140,7 @@ static void read_decompose(bench_t *bench, const char *item)
 
     if (!fs_tool_find_word(fs_tool_decompose_word, item, &how)) {
         fs_tool_bad("--decompose \"%s\": allowed: auto, compact, openshop, "
-                    "birkhoff, hierarchical, spreadout, and commas between",
+                    "birkhoff, hierarchical, spreadout, separated by commas",
                     item);
     }
     bench->params.decompose = (fs_decompose_t)how;

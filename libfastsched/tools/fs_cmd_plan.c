@@ -24,15 +24,17 @@ typedef struct args {
 static void read_args(int argc, char **argv, args_t *args)
 {
     fs_tool_options_t options = {
-        .usage = "plan --matrix FILE|--pattern NAME [OPTIONS]\n\n"
-                 "Who sends to whom and when, and how far from the bound."};
+        .usage =
+            "plan --matrix FILE|--pattern NAME [OPTIONS]\n\n"
+            "The schedule between servers, and its distance from the bound."};
     const fs_tool_option_t rows[] = {
         {FS_TOOL_TITLE, .name = "Output"},
         FS_TOOL_FORMAT(&args->json),
         {FS_TOOL_TEXT, "svg", "FILE",
          "a Gantt chart of NICs and scale-up ports", .value = &args->svg},
-        {FS_TOOL_RATE, "scale-out", "RATE", "rate of a NIC there (400gbit)",
-         .value = &args->scale_out, 1, 1000000 * GBIT},
+        {FS_TOOL_RATE, "scale-out", "RATE",
+         "rate of a NIC in that chart (400gbit)", .value = &args->scale_out, 1,
+         1000000 * GBIT},
         {FS_TOOL_RATE, "scale-up", "RATE",
          "rate of a rank inside its server (450GBps)", .value = &args->scale_up,
          1, 1000000 * GBIT},

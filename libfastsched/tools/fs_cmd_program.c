@@ -32,7 +32,7 @@ static void read_args(int argc, char **argv, args_t *args)
             "The operations of a rank, as JSON."};
 
     const fs_tool_option_t first[] = {
-        {FS_TOOL_TEXT, "rank", "R", "whose program; all: a list of everybody's",
+        {FS_TOOL_TEXT, "rank", "R", "the rank; all: a list of all programs",
          .value = &args->rank},
     };
     const fs_tool_option_t last[] = {

@@ -62,16 +62,16 @@ static void add_plan_rows(args_t *args, fs_tool_options_t *options)
     row->value = &args->algorithm;
     row->word  = fs_tool_sim_algorithm;
     find_row(options, "stage-cost")->help =
-        "start-up cost of a message, as bytes a lane\n"
-        "could send meanwhile; read by --decompose auto\n"
-        "(what --scale-out makes of --alpha)";
+        "start-up cost of a message, as the bytes a lane\n"
+        "can send in that time; for --decompose auto\n"
+        "(--alpha times --scale-out)";
     row       = find_row(options, "chunk");
-    row->help = "bytes of one message, at most (a small part of\n"
-                "what a rank sends, 64k at least)";
+    row->help = "maximum size of a message (a thousandth of\n"
+                "what a rank sends, at least 64k)";
     row->min  = MIN_CHUNK;
     find_row(options, "staging-limit")->help =
-        "staging memory of a rank, at most (64m, or 64\n"
-        "chunks if that is more); 12 chunks at least";
+        "maximum staging memory of a rank (64m, or 64\n"
+        "chunks if that is more); at least 12 chunks";
     args->params.plan.stage_cost    = UNGIVEN;
     args->params.plan.chunk         = 0;
     args->params.plan.staging_limit = 0;
@@ -82,29 +82,30 @@ static void add_own_rows(args_t *args, fs_tool_options_t *options)
     const fs_tool_option_t rows[] = {
         {FS_TOOL_TITLE, .name = "Cluster"},
         {FS_TOOL_RATE, "scale-out", "RATE",
-         "of a NIC, each direction (400gbit): kbit, mbit,\n"
+         "rate of a NIC, each way (400gbit): kbit, mbit,\n"
          "gbit, tbit or kBps, MBps, GBps, TBps, powers\n"
          "of 1000",
          .value = &args->scale_out, 1, UINT64_MAX},
         {FS_TOOL_RATE, "scale-up", "RATE",
-         "of a rank inside its server, each direction,\n"
+         "rate of a rank inside its server, each way,\n"
          "all its links together (450GBps)",
          .value = &args->scale_up, 1, UINT64_MAX},
         {FS_TOOL_RATE, "copy", "RATE",
-         "of copies on a rank (they take no time)", .value = &args->copy, 1,
-         UINT64_MAX},
+         "rate of copies on a rank (copies take no time)", .value = &args->copy,
+         1, UINT64_MAX},
         {FS_TOOL_MILLI, "alpha", "US",
          "microseconds before the first byte of a message\n"
          "between servers (",
          .value = &args->alpha_milli, 0, UINT32_MAX},
-        {FS_TOOL_MILLI, "alpha-up", "US", "the same inside, for each hop (",
+        {FS_TOOL_MILLI, "alpha-up", "US",
+         "the same inside servers, for each hop (",
          .value = &args->alpha_up_milli, 0, UINT32_MAX},
         {FS_TOOL_MILLI, "incast", "F",
-         "while k ranks send to one NIC, it takes in\n"
+         "while k ranks send to one NIC, it receives at\n"
          "1 / (1 + F * (k - 1)) of its rate (",
          .value = &args->incast_milli, 0, UINT32_MAX},
         {FS_TOOL_BYTES, "incast-bytes", "BYTES",
-         "senders of smaller messages do not count:\n"
+         "senders of smaller messages cause no incast:\n"
          "buffers absorb them (",
          .value = &args->incast_bytes, 0, UINT64_C(1) << 62},
         {FS_TOOL_WORD, "topology", "NAME", "inside a server:",
@@ -115,7 +116,7 @@ static void add_own_rows(args_t *args, fs_tool_options_t *options)
          "measured on this machine",
          .value = &args->count_scheduling},
         {FS_TOOL_WORD, "level", "NAME",
-         "ranks: programs of all; lanes: one lane for\n"
+         "ranks: all programs; lanes: one lane for\n"
          "each server, coarser; auto: lanes for staged\n"
          "beyond 1024 ranks (auto)",
          .value = &args->level, .word = level_word},
@@ -136,7 +137,7 @@ static void read_args(int argc, char **argv, args_t *args)
 {
     fs_tool_options_t options = {
         .usage = "sim --matrix FILE|--pattern NAME [OPTIONS]\n\n"
-                 "How long an exchange would take on a cluster."};
+                 "Simulated time of an exchange on a cluster."};
 
     *args = (args_t){.scale_out      = 400 * GBIT,
                      .scale_up       = 3600 * GBIT,

@@ -157,7 +157,7 @@ static void print_times(const args_t *args, const times_t *t)
     print_time("  with no delay", t->worst);
     print_time("ring", t->ring);
     if (isnan(t->critical)) {
-        printf("no delay makes it as fast as the ring\n");
+        printf("the ring is faster with any delay\n");
     } else {
         print_time("critical delay", t->critical);
     }
@@ -318,7 +318,7 @@ void fs_cmd_stragglar(int argc, char **argv)
         {FS_TOOL_WORD, "algorithm", "NAME", .value = &args.algorithm,
          .word = algorithm_word},
         {FS_TOOL_FLAG, "verify", NULL,
-         "prove that it is an allreduce; if not, exit with 1",
+         "prove that it is an allreduce; exit with 1 if not",
          .value = &args.verify},
         {FS_TOOL_TITLE, .name = "Times"},
         {FS_TOOL_BYTES, "bytes", "BYTES", "the buffer (", .value = &args.bytes,
@@ -326,13 +326,13 @@ void fs_cmd_stragglar(int argc, char **argv)
         {FS_TOOL_MILLI, "alpha-us", "US", "cost of a round (",
          .value = &args.alpha, 0, UINT32_MAX},
         {FS_TOOL_RATE, "rate", "RATE",
-         "of a rank's port, default 3600gbit (450 GB/s)", .value = &args.rate,
-         1, UINT64_MAX},
+         "rate of a rank's port, default 3600gbit (450 GB/s)",
+         .value = &args.rate, 1, UINT64_MAX},
         {FS_TOOL_MILLI, "delay-us", "US",
-         "how long after the others the straggler comes (",
-         .value = &args.delay, 0, UINT32_MAX},
+         "delay of the straggler after the others (", .value = &args.delay, 0,
+         UINT32_MAX},
         {FS_TOOL_TITLE, .name = "Output"},
-        {FS_TOOL_FLAG, "summary", NULL, "leave the rounds out",
+        {FS_TOOL_FLAG, "summary", NULL, "omit the rounds",
          .value = &args.summary},
         FS_TOOL_FORMAT(&args.json),
     };

@@ -209,7 +209,7 @@ static void print_text(const server_t *server)
         print_lane(server, k);
     }
     if (server->n_lanes == 0) {
-        printf("lane 0     no usable NIC is seen: one lane for all\n");
+        printf("lane 0     no usable NIC found: one lane for all ranks\n");
     }
 }
 
@@ -280,7 +280,7 @@ static void show(bool json)
     server_t server = {0};
 
     if (hwloc_topology_init(&server.topology) != 0) {
-        fs_tool_failed("hwloc does not start");
+        fs_tool_failed("hwloc cannot be initialized");
     }
     hwloc_topology_set_io_types_filter(server.topology,
                                        HWLOC_TYPE_FILTER_KEEP_IMPORTANT);

@@ -20,22 +20,22 @@ void fs_cmd_trace(int argc, char **argv)
     char              call_text[NUMBER_LEN], rate_text[NUMBER_LEN];
     fs_tool_options_t options = {
         .usage   = "trace DIR [OPTIONS]\n\n"
-                   "What the ranks of a job did, from the files that\n"
-                   "coll_fast_trace=DIR has left; one call in detail.",
+                   "Operations of a job, from the files that\n"
+                   "coll_fast_trace=DIR has written; one call in detail.",
         .operand = &dir};
     const fs_tool_option_t rows[] = {
         {FS_TOOL_U64, "call", "N",
          "the call in detail (the slowest that fast\nhas served)",
          .value = &call, 1, UINT32_MAX - 1},
-        {FS_TOOL_TEXT, "comm", "NAME", "of this communicator, by name or id",
+        {FS_TOOL_TEXT, "comm", "NAME", "the communicator, by name or id",
          .value = &comm},
         {FS_TOOL_RATE, "rate", "RATE",
-         "of a NIC, to compare with (coll_fast_rate of\nthe job)",
+         "rate of a NIC, for the bound (coll_fast_rate of\nthe job)",
          .value = &rate, 1, 1000000 * GBIT},
         FS_TOOL_FORMAT(&json),
         {FS_TOOL_TEXT, "svg", "FILE",
-         "a Gantt chart of the call: planned and done", .value = &svg},
-        {FS_TOOL_TEXT, "output", "FILE", "all traces in one, for Perfetto",
+         "a Gantt chart of the call, planned and measured", .value = &svg},
+        {FS_TOOL_TEXT, "output", "FILE", "all traces in one file, for Perfetto",
          .value = &output},
     };
 

@@ -6,8 +6,8 @@
  *
  *     void fs_cmd_NAME(int argc, char **argv);    argv[0] is NAME
  *
- * What goes wrong ends the command, as memory and files do then. Whatever the
- * user got wrong is told on stderr before the first byte goes to stdout.
+ * Errors end the command, which frees memory and files. Errors of the user are
+ * printed on stderr before the first byte goes to stdout.
  */
 #ifndef FS_TOOL_H
 #define FS_TOOL_H

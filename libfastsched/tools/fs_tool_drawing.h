@@ -16,7 +16,7 @@ void fs_tool_drawing_begin(fs_json_t *drawing, const char *path,
 /* For fs_sim_params_t.span; ctx is the drawing. */
 void fs_tool_drawing_span(void *ctx, const fs_sim_span_t *span);
 
-/* All spans are told. */
+/* All spans are written. */
 void fs_tool_drawing_end(fs_json_t *drawing, const fs_sim_result_t *result);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The matrix reader, value by value. The first row that ends says how many
- * columns there are. Nothing is guessed: what is no whole number, no separator
- * and no comment is an error, told with its line and column.
+ * The matrix reader, value by value. The end of the first row determines the
+ * number of columns. Everything that is not a whole number, a separator or a
+ * comment is an error, reported with its line and column.
  */
 #include "tools/fs_tool_matrix.h"
 
@@ -196,7 +196,7 @@ static fs_status_t read_value(reader_t *reader)
     if (token[0] == '-' && parse(token + 1, &value) != not_a_number) {
         wrong = "is negative";
     } else if (wrong == NULL && value > FS_TOOL_MATRIX_MAX_SUM - reader->sum) {
-        wrong = "makes the sum of the matrix pass 2^62";
+        wrong = "makes the sum of the matrix exceed 2^62";
     }
     return wrong == NULL ? append(reader, value)
                          : bad(reader, column, "\"%.*s\" %s; " ALLOWED,
@@ -268,7 +268,7 @@ static fs_status_t check_end(reader_t *reader)
 
     if (status == FS_OK && reader->n_rows == 0) {
         return bad(reader, reader->column,
-                   "no number up to the end; expected a square matrix of "
+                   "no numbers; expected a square matrix of "
                    "bytes");
     }
     if (status == FS_OK && reader->n_rows < reader->n_columns) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Options from tables: reading, checking and the help come from the same rows.
- * A value that is not exactly what is allowed is refused with a line that says
- * what is; nothing is rounded, clipped or cut off.
+ * A value that is not allowed is refused with a line that lists the allowed
+ * ones; nothing is rounded, clipped or cut off.
  */
 #include "tools/fs_tool.h"
 
@@ -102,15 +102,17 @@ static void print_allowed(FILE *out, const fs_tool_option_t *row)
     case FS_TOOL_U64:
     case FS_TOOL_BYTES:
         fprintf(out, "%" PRIu64 " to %" PRIu64 "%s", row->min, row->max,
-                row->kind == FS_TOOL_BYTES ? ", with k, m, g or t if you like"
-                                           : "");
+                row->kind == FS_TOOL_BYTES
+                    ? ", with an optional suffix k, m, g or t"
+                    : "");
         break;
     case FS_TOOL_MILLI:
         fprintf(out, "%.3f to %.3f, up to three decimals",
                 (double)row->min / 1000, (double)row->max / 1000);
         break;
     case FS_TOOL_RATE:
-        fputs("a number above 0 and bit, kbit, mbit, gbit, tbit, kBps, MBps, "
+        fputs("a number above 0 and a unit of bit, kbit, mbit, gbit, tbit, "
+              "kBps, MBps, "
               "GBps or TBps, as in 400gbit",
               out);
         break;
@@ -216,7 +218,7 @@ static _Noreturn void print_help(const fs_tool_options_t *options)
     for (size_t k = 0; k < options->n; ++k) {
         print_row(&options->rows[k]);
     }
-    printf("\nMore in the manual: man fastsched\n");
+    printf("\nSee also: man fastsched\n");
     fs_tool_finish();
 }
 

@@ -26,7 +26,7 @@ const char *fs_tool_decompose_word(uint32_t k)
     return fs_tool_word(fs_decompose_name((fs_decompose_t)k));
 }
 
-/* The host's own algorithm has no program of ours: its place is auto's. */
+/* The native algorithm has no program of ours: auto takes its place. */
 static const char *algorithm_word(uint32_t k)
 {
     return k == FS_ALG_NATIVE ? "auto" : fs_tool_word(fs_alg_name((fs_alg_t)k));
@@ -61,16 +61,16 @@ void fs_tool_params_options(fs_tool_params_args_t *args,
         {FS_TOOL_WORD, "decompose", "NAME", .value = &args->decompose,
          .word = fs_tool_decompose_word},
         {FS_TOOL_BYTES, "stage-cost", "BYTES",
-         "start-up cost of a message, as bytes a lane\n"
-         "could send meanwhile; read by auto (",
+         "start-up cost of a message, as the bytes a lane\n"
+         "can send in that time; for auto (",
          .value = &args->plan.stage_cost, 0, GIB},
         {FS_TOOL_MILLI, "mtm-threshold", "X",
          "max-to-mean ratio from which traffic counts\n"
          "as skewed (",
          .value = &args->plan.mtm_threshold_milli, 1000, 1000000},
         {FS_TOOL_BYTES, "min-bytes", "BYTES",
-         "less between servers per rank, on average, is\n"
-         "left to the MPI (",
+         "exchanges with fewer bytes between servers, on\n"
+         "average per rank, are left to the MPI (",
          .value = &args->plan.min_bytes, 0, GIB},
     };
 
@@ -82,13 +82,14 @@ void fs_tool_program_options(fs_tool_params_args_t *args,
                              fs_tool_options_t     *options)
 {
     const fs_tool_option_t rows[] = {
-        {FS_TOOL_BYTES, "chunk", "BYTES", "bytes of one message, at most (",
+        {FS_TOOL_BYTES, "chunk", "BYTES", "maximum size of a message (",
          .value = &args->plan.chunk, 1, GIB},
-        {FS_TOOL_U32, "window", "N", "messages a rank asks one sender for (",
+        {FS_TOOL_U32, "window", "N",
+         "messages that a rank requests from one sender (",
          .value = &args->plan.window, 1, 64},
         {FS_TOOL_BYTES, "staging-limit", "BYTES",
-         "staging memory of a rank, at most; 12 chunks at\n"
-         "least (",
+         "maximum staging memory of a rank; at least\n"
+         "12 chunks (",
          .value = &args->plan.staging_limit, 1, 16 * GIB},
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan for people: numbers, the first stages, a Gantt chart. */
+/* A plan as text: numbers, the first stages, a Gantt chart. */
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_plan.h"
 
@@ -134,7 +134,7 @@ static void print_stages(const fs_tool_plan_t *plan)
         uint64_t real = 0;
 
         if (s == MAX_STAGES) {
-            printf("... and %u stages more\n", plan->schedule->n_stages - s);
+            printf("... and %u more stages\n", plan->schedule->n_stages - s);
             return;
         }
         for (size_t i = k; i < end; ++i) {
@@ -157,7 +157,7 @@ static void print_transfers(const fs_tool_plan_t *plan)
         const fs_transfer_t *t = &plan->schedule->transfers[k];
 
         if (k == MAX_STAGES) {
-            printf("... and %zu transfers more\n", n - k);
+            printf("... and %zu more transfers\n", n - k);
             return;
         }
         printf("%5u %5u  %18" PRIu64 "  %18" PRIu64 "  %18" PRIu64 "\n", t->src,
@@ -169,11 +169,11 @@ static void print_chart(const fs_tool_plan_t *plan)
 {
     uint32_t n = plan->schedule->n_servers;
 
-    printf("\nTo whom each server sends, over time%s\n",
+    printf("\nDestination of each server over time%s\n",
            n <= 36 ? "" : " (its number modulo 36)");
     fs_tool_plan_gantt(plan, n < MAX_SERVERS ? n : MAX_SERVERS, COLUMNS);
     if (n > MAX_SERVERS) {
-        printf("... and %u servers more\n", n - MAX_SERVERS);
+        printf("... and %u more servers\n", n - MAX_SERVERS);
     }
 }
 

@@ -75,7 +75,7 @@ static void find_blocks(const fs_tool_traffic_t *traffic, uint32_t rank,
     }
 }
 
-/* A plan lists who comes next; a reader wants to know who has to be over. */
+/* A plan lists successors; the output lists predecessors. */
 static void find_after(writer_t *writer)
 {
     const fs_plan_t *plan  = writer->plan;
@@ -160,16 +160,13 @@ static void write_message(const writer_t *writer, const fs_op_t *op)
 
 static void write_op(const writer_t *writer, uint32_t id)
 {
-    static const char *const kinds[] = {[FS_OP_COPY]   = "copy",
-                                        [FS_OP_SEND]   = "send",
-                                        [FS_OP_RECV]   = "recv",
-                                        [FS_OP_REDUCE] = "reduce"};
+    static const char *const names[] = {FS_OP_MAP(FS_LIST_NAME)};
     const fs_op_t           *op      = &writer->plan->ops[id];
     const fs_place_t        *to      = op->kind == FS_OP_SEND ? NULL : &op->dst;
 
     fs_json_open(writer->json, NULL, '{');
     fs_json_u64(writer->json, "id", id);
-    fs_json_text(writer->json, "kind", kinds[op->kind]);
+    fs_json_text(writer->json, "kind", names[op->kind]);
     write_message(writer, op);
     /* Where a receive puts its bytes is both its buffer and where to. */
     write_place(writer, "buffer", "offset",

@@ -122,7 +122,7 @@ void fs_tool_python_end(FILE *file)
     signal(SIGPIPE, SIG_DFL);
     running = 0;
     if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
-        fs_tool_failed("python3 did not end by itself");
+        fs_tool_failed("python3 was ended by a signal");
     }
     if (WEXITSTATUS(status) != 0) {
         exit(WEXITSTATUS(status));

@@ -9,14 +9,14 @@
 enum { FS_TOOL_PYTHON_ARGS = 10 };
 
 /* Become the Python command that args names; NULL is behind the last of up to
- * FS_TOOL_PYTHON_ARGS. `what` is what cannot be done where there is no python3,
- * which is the end. */
+ * FS_TOOL_PYTHON_ARGS. `what` names the action for the error message if there
+ * is no python3, which ends the command. */
 _Noreturn void fs_tool_python_become(const char *what, const char *const *args);
 
 /* Start it beside us. It reads what is written to the file; one at a time. */
 FILE *fs_tool_python_start(const char *what, const char *const *args);
 
-/* It has all, and should end; what it could not do is the end, too. */
+/* Close the file and wait for its end; its failure ends the command. */
 void fs_tool_python_end(FILE *file);
 
 #endif

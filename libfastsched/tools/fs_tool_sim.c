@@ -98,10 +98,10 @@ static void choose(run_t *run)
 static void check_lanes(const run_t *run)
 {
     if (run->lanes && (is_baseline(run) || run->alg != FS_ALG_STAGED)) {
-        fs_tool_bad("--level lanes knows only --algorithm staged");
+        fs_tool_bad("--level lanes supports only --algorithm staged");
     }
     if (run->lanes && run->params.fabric != FS_SIM_SWITCH) {
-        fs_tool_bad("--level lanes knows only --topology switch");
+        fs_tool_bad("--level lanes supports only --topology switch");
     }
 }
 

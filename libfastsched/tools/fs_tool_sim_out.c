@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A simulation as JSON, whose keys fastsched(1) explains, and for people. */
+/* A simulation as JSON, whose keys fastsched(1) explains, and as text. */
 #include "base/fs_json.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"

@@ -9,6 +9,7 @@
 #include "tools/fs_tool_traffic.h"
 
 #include "base/fs_arith.h"
+#include "base/fs_value.h"
 #include "sched/model/fs_pattern.h"
 #include "tools/fs_tool_progress.h"
 
@@ -29,26 +30,27 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
          "(N x N) or of ranks (P x P, P = N * M)",
          .value = &args->matrix},
         {FS_TOOL_TEXT, "pattern", "NAME",
-         "drawn instead: balanced, random, zipf:S,\n"
+         "draw the matrix: balanced, random, zipf:S,\n"
          "lognormal:SIGMA, hotspot:K, intrahost, moe,\n"
          "pencil, adversarial or sparse:K",
          .value = &args->pattern},
-        {FS_TOOL_U32, "servers", "N",
-         "servers (as many as the matrix has rows)", .value = &args->servers, 1,
-         FS_TOOL_MAX_RANKS},
+        {FS_TOOL_TEXT, "servers", "SPEC",
+         "number of servers (rows of the matrix), or\n"
+         "4x8 (servers x ranks), 4+4+2+1 (ranks of each\n"
+         "server) or @0,1,0,1 (server of each rank)",
+         .value = &args->servers},
         {FS_TOOL_U32, "lanes", "M",
-         "ranks of a server, each with its own lane (1);\n"
-         "with --nodes: lanes of a server, at most",
+         "with a number of servers: ranks of a server,\n"
+         "each with its own lane (1); with ranks: lanes\n"
+         "of a server, at most",
          .value = &args->lanes, 1, MAX_LANES},
-        {FS_TOOL_TEXT, "nodes", "SPEC",
-         "instead of --servers: 4x8, 4+4+2+1 (ranks of\n"
-         "each server) or @0,1,0,1 (server of each rank)",
-         .value = &args->nodes},
-        {FS_TOOL_U64, "seed", "S", "of the pattern (", .value = &args->seed, 0,
-         UINT64_MAX},
+        {FS_TOOL_TEXT, "nodes", "SPEC", "old name of --servers",
+         .value = &args->servers},
+        {FS_TOOL_U64, "seed", "S", "seed of the pattern (",
+         .value = &args->seed, 0, UINT64_MAX},
         {FS_TOOL_BYTES, "mean", "BYTES",
          "average of the pattern over all pairs of\n"
-         "ranks, with k, m, g or t if you like (",
+         "ranks; suffixes k, m, g and t (",
          .value = &args->mean, 0, UINT64_C(1) << 62},
     };
 
@@ -56,7 +58,7 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
     FS_TOOL_ADD(options, rows);
 }
 
-/* ---- shape: who sits where ---- */
+/* ---- the cluster ---- */
 
 /* Ranks that a well-formed description has; fs_topo_parse() says whether it is
  * one. */
@@ -91,33 +93,47 @@ static void allocate(fs_tool_traffic_t *traffic, uint64_t n_ranks)
     traffic->server_of = fs_tool_calloc(n_ranks, sizeof(uint32_t));
 }
 
-static void parse_nodes(const char *nodes, fs_tool_traffic_t *traffic)
+static void parse_servers(const char *spec, fs_tool_traffic_t *traffic)
 {
     char why[WHY_LEN];
 
-    allocate(traffic, count_ranks(nodes));
-    if (fs_topo_parse(nodes, traffic->n_ranks, traffic->server_of, why,
+    allocate(traffic, count_ranks(spec));
+    if (fs_topo_parse(spec, traffic->n_ranks, traffic->server_of, why,
                       sizeof(why)) != FS_OK) {
-        fs_tool_bad("--nodes %s", why);
+        fs_tool_bad("--servers %s", why);
     }
+}
+
+/* 0: not given. */
+static uint32_t count_servers(const char *servers)
+{
+    uint64_t n = 0;
+
+    if (servers != NULL &&
+        (!fs_value_number(servers, &n) || n == 0 || n > FS_TOOL_MAX_RANKS)) {
+        fs_tool_bad("--servers \"%s\": allowed: 1 to %u, or ranks: 4x8, "
+                    "4+4+2+1 or @0,1,0,1",
+                    fs_tool_quote(servers), (unsigned)FS_TOOL_MAX_RANKS);
+    }
+    return (uint32_t)n;
 }
 
 /* n_rows: of the matrix; 0 if a pattern is to be drawn. */
 static void even_servers(const fs_tool_traffic_args_t *args, uint32_t n_rows,
                          fs_tool_traffic_t *traffic)
 {
-    uint32_t lanes = args->lanes == 0 ? 1 : args->lanes;
+    uint32_t lanes   = args->lanes == 0 ? 1 : args->lanes;
+    uint32_t servers = count_servers(args->servers);
 
-    if (args->servers == 0 && n_rows == 0) {
-        fs_tool_bad("--pattern needs --servers N or --nodes SPEC");
+    if (servers == 0 && n_rows == 0) {
+        fs_tool_bad("--pattern needs --servers");
     }
-    if (args->servers == 0 && lanes > 1) {
+    if (servers == 0 && lanes > 1) {
         fs_tool_bad("--lanes %u needs --servers N: the %u rows of the matrix "
                     "may be servers or ranks",
                     lanes, n_rows);
     }
-    allocate(traffic,
-             (uint64_t)lanes * (args->servers == 0 ? n_rows : args->servers));
+    allocate(traffic, (uint64_t)lanes * (servers == 0 ? n_rows : servers));
     for (uint32_t r = 0; r < traffic->n_ranks; ++r) {
         traffic->server_of[r] = r / lanes;
     }
@@ -126,18 +142,15 @@ static void even_servers(const fs_tool_traffic_args_t *args, uint32_t n_rows,
 static void make_topo(const fs_tool_traffic_args_t *args, uint32_t n_rows,
                       fs_tool_traffic_t *traffic)
 {
-    if (args->nodes != NULL && args->servers != 0) {
-        fs_tool_bad("--nodes and --servers both say what the servers are; "
-                    "allowed: one of them");
-    }
-    if (args->nodes != NULL) {
-        parse_nodes(args->nodes, traffic);
+    bool lists = args->servers != NULL && strpbrk(args->servers, "x+@") != NULL;
+
+    if (lists) {
+        parse_servers(args->servers, traffic);
     } else {
         even_servers(args, n_rows, traffic);
     }
     fs_tool_must(fs_topo_create(traffic->n_ranks, traffic->server_of,
-                                args->nodes == NULL ? 0 : args->lanes,
-                                &traffic->topo),
+                                lists ? args->lanes : 0, &traffic->topo),
                  "servers");
 }
 
@@ -175,7 +188,7 @@ static void use_matrix(const char *name, fs_tool_matrix_t *matrix,
     size_t   all = traffic->n_ranks;
 
     if (matrix->n == traffic->n_ranks) {
-        traffic->pairs = matrix->bytes; /* it has a new owner */
+        traffic->pairs = matrix->bytes; /* now ours */
         return;
     }
     if (matrix->n != n && n == traffic->n_ranks) {
@@ -197,11 +210,11 @@ static void use_matrix(const char *name, fs_tool_matrix_t *matrix,
     free(matrix->bytes);
 }
 
-/* Sums that pass 2^62 are told so. */
+/* A sum of a pattern above 2^62 is the user's error. */
 static void must_fit(fs_status_t status, const char *what)
 {
     if (status == FS_ERR_OVERFLOW) {
-        fs_tool_bad("--mean: the sum over all pairs of ranks passes 2^62 "
+        fs_tool_bad("--mean: the sum over all pairs of ranks exceeds 2^62 "
                     "bytes; allowed: less");
     }
     fs_tool_must(status, what);
@@ -300,8 +313,8 @@ void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
     *traffic = (fs_tool_traffic_t){0};
     if ((args->matrix != NULL) == (args->pattern != NULL)) {
         fs_tool_bad("%s; allowed: --matrix FILE or --pattern NAME",
-                    args->matrix == NULL ? "no traffic was given"
-                                         : "two kinds of traffic");
+                    args->matrix == NULL ? "no traffic is given"
+                                         : "both kinds of traffic are given");
     }
     (args->matrix != NULL ? from_matrix : from_pattern)(args, traffic);
     sum_up(traffic);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The exchange a user asks about: --matrix or --pattern, and who sits where. */
+/* The exchange a user asks about: --matrix or --pattern, and the cluster. */
 #ifndef FS_TOOL_TRAFFIC_H
 #define FS_TOOL_TRAFFIC_H
 
@@ -14,8 +14,7 @@
 typedef struct fs_tool_traffic_args {
     const char *matrix;  /* a file, "-": stdin, NULL: none */
     const char *pattern; /* NULL: none */
-    const char *nodes;   /* NULL: none, see fs_topo_parse() */
-    uint32_t    servers; /* 0: not given */
+    const char *servers; /* a number, or as for fs_topo_parse(); NULL: none */
     uint32_t    lanes;   /* 0: not given */
     uint64_t    seed;
     uint64_t    mean; /* bytes per pair of ranks */

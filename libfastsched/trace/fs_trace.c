@@ -287,7 +287,8 @@ static void find_planned(fs_trace_t *trace)
                                         .rank    = origin->rank};
     fs_schedule_t           *schedule;
 
-    if (fs_alg_staged_lane(&request, &schedule) == FS_OK) {
+    if (fs_plan_lane(&request, current(trace)->choice.alg, &schedule) ==
+        FS_OK) {
         add_planned(trace, schedule);
         fs_schedule_destroy(schedule);
     }
@@ -301,7 +302,7 @@ void fs_trace_end(fs_trace_t *trace, fs_status_t status)
         current(trace)->end    = trace->phase_begin;
         current(trace)->status = status;
     }
-    if (trace->decided && current(trace)->choice.alg == FS_ALG_STAGED) {
+    if (trace->decided) {
         find_planned(trace);
     }
     trace->in_call = trace->running = false;
@@ -512,7 +513,7 @@ fs_status_t fs_trace_write(fs_trace_t *trace, char *why, size_t why_len)
     pthread_mutex_unlock(&trace->lock);
     failed = ferror(file) != 0;
     if (fclose(file) != 0 || failed) {
-        snprintf(why, why_len, "the trace is not whole: %s: %s", name,
+        snprintf(why, why_len, "the trace is incomplete: %s: %s", name,
                  strerror(errno));
         return FS_ERR_NATIVE;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one rank did on one communicator, moment by moment, for people: kept in
- * memory while calls run, written to a file at the end.
+ * The events of one rank on one communicator, with times: kept in memory while
+ * calls run, written to a file at the end.
  *
- * Whoever traces holds a pointer that is NULL when tracing is off, and looks at
- * it before each of these calls; so off costs that look. On, an operation costs
- * three readings of the clock. Memory: 64 bytes an event, of which an operation
- * makes one and a message between servers up to three, each end; 64 MiB at
- * most. What comes later is counted, not kept.
+ * Callers hold a pointer that is NULL when tracing is off, and test it before
+ * each of these calls. With tracing an operation costs three readings of the
+ * clock. Memory: 64 bytes for each event; an operation makes one, a message
+ * between servers up to three at each end; at most 64 MiB. Later events are
+ * counted, but not kept.
  *
  * All calls may come from several threads.
  */
@@ -18,8 +18,8 @@
 
 typedef struct fs_trace fs_trace_t;
 
-/* What a call does, in this order; some may be missing. The names are those of
- * the file. */
+/* The phases of a call, in this order; some may be missing. The names are those
+ * in the file. */
 #define FS_TRACE_PHASE_MAP(X)    \
     X(FS_TRACE_CHECK, check)     \
     X(FS_TRACE_SUMMARY, summary) \
@@ -34,9 +34,10 @@ typedef enum fs_trace_phase {
 
 /* Whose trace. Borrowed during fs_trace_create() only, topo for life. */
 typedef struct fs_trace_origin {
-    const char      *dir; /* made if it is not there, its parent must be */
-    const char      *comm_name;
-    uint64_t         comm_id; /* equal on its ranks, and nowhere else */
+    const char *dir; /* made if it is not there, its parent must be */
+    const char *comm_name;
+    uint64_t
+        comm_id; /* equal on its ranks, different for other communicators */
     const fs_topo_t *topo;
     uint32_t         rank;
     uint32_t         world_rank;
@@ -44,8 +45,8 @@ typedef struct fs_trace_origin {
     size_t           max_events; /* and calls, at most; 0: 2^20 */
 } fs_trace_origin_t;
 
-/* FS_OK; FS_ERR_NOMEM; FS_ERR_NATIVE: no file can be written there, why says so
- * in one line. */
+/* FS_OK; FS_ERR_NOMEM; FS_ERR_NATIVE: no file can be written there; why is one
+ * line. */
 fs_status_t fs_trace_create(const fs_trace_origin_t *origin,
                             fs_trace_t **trace_p, char *why, size_t why_len);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of a trace: JSON that Perfetto and chrome://tracing show. "otherData"
- * says whose trace it is; in "traceEvents" one event is a line, for people.
+ * The file of a trace: JSON that Perfetto and chrome://tracing show.
+ * "otherData" identifies the trace; "traceEvents" has one event per line, to be
+ * readable.
  *
  * A process of the viewer is a rank of MPI_COMM_WORLD; "fastsched trace" tells
  * those apart that have the same one. Spans of one row must not overlap, so rows
@@ -12,6 +13,7 @@
 #include "base/fs_arith.h"
 #include "base/fs_json.h"
 #include "sched/model/fs_topo.h"
+#include "sched/plan/fs_plan.h"
 
 #include <inttypes.h>
 
@@ -39,6 +41,7 @@ static const char *const track_names[] = {TRACK_MAP(X)};
 #undef X
 
 static const char *const phase_names[]   = {FS_TRACE_PHASE_MAP(FS_LIST_NAME)};
+static const char *const op_names[]      = {FS_OP_MAP(FS_LIST_NAME)};
 static const char *const channel_names[] = {FS_CHANNEL_MAP(FS_LIST_NAME)};
 
 /* fs_buffer_t, then what the MPI packs. */
@@ -53,7 +56,7 @@ typedef struct printer {
     uint64_t               rows[N_TRACKS];
 } printer_t;
 
-/* ---- pieces ---- */
+/* ---- parts of a file ---- */
 
 /* Up to where its name goes. */
 static fs_json_t *open_event(printer_t *p, const char *cat, const char *ph)
@@ -91,11 +94,13 @@ static void close_event(printer_t *p)
 /* Or a reduction: they share a row. */
 static void print_copy(printer_t *p, const fs_event_t *e)
 {
-    const char *name = e->op_kind == FS_OP_REDUCE ? "reduce"
-                       : e->src >= FS_BUF_PACKED  ? "pack"
-                       : e->dst >= FS_BUF_PACKED  ? "unpack"
-                                                  : "copy";
+    const char *name = op_names[e->op_kind];
 
+    if (e->op_kind == FS_OP_COPY && e->src >= FS_BUF_PACKED) {
+        name = "pack";
+    } else if (e->op_kind == FS_OP_COPY && e->dst >= FS_BUF_PACKED) {
+        name = "unpack";
+    }
     fs_json_text(open_event(p, "copy", "X"), "name", name);
     place(p, TRACK_COPY, e->slot, e->post, e->end, e->call);
     fs_json_text(&p->json, "from", buffer_names[e->src]);
@@ -235,7 +240,7 @@ static void print_call(printer_t *p, const fs_traced_call_t *call)
     fs_json_say(json, "name", "call %" PRIu64, call->number);
     place(p, TRACK_CALL, 0, call->begin, call->end, (uint32_t)call->number);
     fs_json_text(json, "algorithm", fs_alg_name(call->choice.alg));
-    if (call->choice.alg == FS_ALG_STAGED) {
+    if (fs_plan_has_schedule(call->choice.alg)) {
         fs_json_text(json, "decompose", fs_decompose_name(call->decompose));
         fs_json_u64(json, "stages", call->n_stages);
         fs_json_u64(json, "planned", call->total_per_lane);

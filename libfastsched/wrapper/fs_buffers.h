@@ -31,9 +31,9 @@ typedef enum fs_side { FS_SIDE_SEND, FS_SIDE_RECV } fs_side_t;
 /* Where are they? True: on a device or managed, one at least. */
 bool fs_buffers_find(fs_buffers_t *buffers, const fs_wrapper_t *wrapper);
 
-/* What fs_comm_alltoallv() has to know, also on an error: the other ranks wait for
- * this one's word, which is no. why is one line for people.
- * FS_OK; FS_ERR_UNSUPPORTED (gaps in a datatype on a device, or parameter
+/* What fs_comm_alltoallv() has to know, also on an error: the other ranks wait
+ * for this one's vote, which declines. why is one line for the user. FS_OK;
+ * FS_ERR_UNSUPPORTED (gaps in a datatype on a device, or parameter
  * accel_fallback forbids the way round) */
 fs_status_t fs_buffers_for_call(const fs_buffers_t *buffers,
                                 fs_wrapper_t *wrapper, const fs_comm_t *comm,
@@ -41,7 +41,7 @@ fs_status_t fs_buffers_for_call(const fs_buffers_t *buffers,
                                 size_t why_len);
 
 /* A side on a device that server cannot use there: may its bytes go through the
- * host? FS_OK; FS_ERR_UNSUPPORTED, and why is a line for people. */
+ * host? FS_OK; FS_ERR_UNSUPPORTED, and why is a line for the user. */
 fs_status_t fs_buffers_check(const fs_buffers_t *buffers,
                              const fs_wrapper_t *wrapper, fs_side_t side,
                              const char *server, char *why, size_t why_len);

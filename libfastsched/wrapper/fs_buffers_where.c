@@ -98,7 +98,7 @@ static const char *net_name(const fs_comm_t *comm)
                                                         : "the network";
 }
 
-/* Rank 0 of the job says what could be faster, once. */
+/* Rank 0 of the job reports once what could be faster. */
 static void explain(fs_wrapper_t *wrapper, const fs_comm_t *comm, fs_mem_t mem)
 {
     char        text[400];
@@ -109,11 +109,10 @@ static void explain(fs_wrapper_t *wrapper, const fs_comm_t *comm, fs_mem_t mem)
         __atomic_exchange_n(&wrapper->warned, true, __ATOMIC_RELAXED)) {
         return;
     }
-    fs_strbuf_add(
-        &line,
-        "%s takes no %s memory: such buffers go through memory of the "
-        "host",
-        net_name(comm), mem.kind == FS_MEM_CUDA ? "CUDA" : "ROCm");
+    fs_strbuf_add(&line,
+                  "%s does not support %s memory: data is staged through host "
+                  "memory",
+                  net_name(comm), mem.kind == FS_MEM_CUDA ? "CUDA" : "ROCm");
     if (comm->net == wrapper->net) {
         fs_strbuf_add(&line,
                       mem.kind == FS_MEM_CUDA
@@ -126,9 +125,9 @@ static void explain(fs_wrapper_t *wrapper, const fs_comm_t *comm, fs_mem_t mem)
     wrapper->say(text);
 }
 
-/* What the network may be told; managed memory, which any CPU may touch, is the
- * host's for one that does not know it. */
-static fs_mem_t told(const fs_comm_t *comm, fs_mem_t mem)
+/* The memory type to pass to the network: managed memory, which the CPU can
+ * access, is host memory for a network that does not know it. */
+static fs_mem_t mem_for_network(const fs_comm_t *comm, fs_mem_t mem)
 {
     bool known = comm->net != NULL && is_in(comm->net->mem_kinds, mem);
 
@@ -166,9 +165,10 @@ fs_status_t fs_buffers_for_call(const fs_buffers_t *b, fs_wrapper_t *wrapper,
         b->send_contiguous && b->recv_contiguous ? fs_comm_mem_kinds(comm) : 0;
     fs_status_t status = FS_OK;
 
-    *device = (fs_call_device_t){.accel    = wrapper->accel,
-                                 .send_mem = told(comm, b->send_mem),
-                                 .recv_mem = told(comm, b->recv_mem)};
+    *device =
+        (fs_call_device_t){.accel    = wrapper->accel,
+                           .send_mem = mem_for_network(comm, b->send_mem),
+                           .recv_mem = mem_for_network(comm, b->recv_mem)};
     if (fs_mem_is_device(b->send_mem) && !is_in(direct, b->send_mem)) {
         status = go_round(device, b, wrapper, comm, FS_SIDE_SEND, why, why_len);
     }

@@ -77,7 +77,7 @@ static void say_algorithm(fs_strbuf_t *line, unsigned alg, unsigned long long n)
     fs_strbuf_add(line, ", %llu %s", n, fs_alg_name((fs_alg_t)alg));
 }
 
-/* What all ranks do alike is told as this rank has it. */
+/* Values that are equal on all ranks are printed from this one. */
 static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
                       uint32_t n)
 {
@@ -93,21 +93,23 @@ static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
     for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
         say_algorithm(&line, alg, s->calls_by[alg]);
     }
-    fs_strbuf_add(
-        &line,
-        ", %llu plans kept from earlier calls, %llu calls without a summary; "
-        "tuner: %llu probes, %llu classes back to the native algorithm; stage "
-        "cost %llu "
-        "bytes; least/mean/most of %u ranks: ",
-        ull(s->cache_hits), ull(s->skipped), ull(s->tuner_probes),
-        ull(s->tuner_gone_back), ull(s->stage_cost), n);
+    fs_strbuf_add(&line,
+                  ", %llu calls with the plan of an earlier one, %llu calls "
+                  "without a summary; "
+                  "tuner: %llu probes, %llu classes switched to the native "
+                  "algorithm; stage "
+                  "cost %llu "
+                  "bytes; minimum/mean/maximum over %u ranks: ",
+                  ull(s->cache_hits), ull(s->skipped), ull(s->tuner_probes),
+                  ull(s->tuner_gone_back), ull(s->stage_cost), n);
     say_ranges(&line, all, n);
     fs_strbuf_add(&line, " bytes of %llu",
                   ull(comm->wrapper->params.staging_limit));
     comm->wrapper->say(text);
 }
 
-/* By the MPI, which has all ranks here even if our network has lost some. */
+/* Gathered by the MPI, which reaches all ranks even if our network has lost
+ * some. */
 void fs_report_stats(const fs_wrapper_comm_t *comm, bool together)
 {
     fs_comm_t         *ours   = comm->ours;
@@ -125,7 +127,7 @@ void fs_report_stats(const fs_wrapper_comm_t *comm, bool together)
     say_stats(comm, &mine, 1);
 }
 
-/* It decides the same on every rank. */
+/* The tuner decides the same on every rank. */
 void fs_report_tuner(const fs_wrapper_comm_t *comm)
 {
     char verdict[256], text[512];
@@ -141,13 +143,13 @@ void fs_report_tuner(const fs_wrapper_comm_t *comm)
 
 /* ---- of the process ---- */
 
-/* Asked for, and why there is nothing to tell of it; NULL: there is. */
+/* The reason why fast has served no call; NULL: it has. */
 static const char *why_unused(const fs_wrapper_t *wrapper)
 {
     return wrapper->calls == 0      ? "no call of MPI_Alltoallv"
            : wrapper->spans_servers ? NULL
-           : wrapper->declined      ? "see why above"
-                                    : "no call on ranks of several servers";
+           : wrapper->declined      ? "see the message above"
+                               : "no call on a communicator that spans servers";
 }
 
 void fs_wrapper_summary(const fs_wrapper_t *wrapper)

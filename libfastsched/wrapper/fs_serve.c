@@ -4,8 +4,8 @@
  * algorithm.
  */
 #include "accel/fs_accel.h"
-#include "comm/fs_comm.h"
 #include "base/fs_strbuf.h"
+#include "coll/fs_collective.h"
 #include "wrapper/fs_bounce.h"
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_report.h"
@@ -76,8 +76,8 @@ static int run_native(const serve_t *s)
     return s->calls->raise(s->ctx, status);
 }
 
-/* If it fails on this rank alone, the others may yet wait for our word about its
- * time. */
+/* If it fails on this rank alone, the others may still wait for our vote about
+ * its time. */
 static int leave(const serve_t *s)
 {
     int         rc     = run_native(s);
@@ -118,7 +118,8 @@ static fs_status_t run(const serve_t *s, bool *ran)
         __atomic_store_n(&wrapper->spans_servers, true, __ATOMIC_RELAXED);
     }
     fs_buffers_begin(buffers, s->calls, s->ctx, device);
-    status = fs_comm_alltoallv(comm->ours, &buffers->call, ran);
+    status = fs_comm_collective(comm->ours, s->calls->collective,
+                                &buffers->call, ran);
     /* After a failed exchange the network may still use what is in there. */
     end = fs_buffers_end(buffers, *ran,
                          status == FS_OK || status == FS_ERR_MISMATCH ||

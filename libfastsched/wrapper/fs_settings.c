@@ -13,9 +13,10 @@
 static const char version[] = "version", priority[] = "priority";
 
 void fs_wrapper_settings(const fs_wrapper_t *wrapper, const char *version_text,
-                         const char *priority_text, char word[FS_SETTINGS_MAX])
+                         const char *priority_text,
+                         char        record[FS_SETTINGS_MAX])
 {
-    fs_strbuf_t line = {word, FS_SETTINGS_MAX, 0};
+    fs_strbuf_t line = {record, FS_SETTINGS_MAX, 0};
     fs_params_t defaults;
 
     fs_params_init(&defaults);
@@ -32,21 +33,22 @@ void fs_wrapper_settings(const fs_wrapper_t *wrapper, const char *version_text,
     }
 }
 
-/* What a word says of name; if nothing, the default. */
-static void read_value(const char *word, const char *name, const char *usual,
+/* The value of name in a record, or its default. */
+static void read_value(const char *record, const char *name, const char *usual,
                        char value[FS_PARAM_TEXT_MAX])
 {
     fs_strbuf_t line = {value, FS_PARAM_TEXT_MAX, 0};
     size_t      len  = strlen(name);
 
-    while (*word != '\0') {
-        size_t end = strcspn(word, "\n");
+    while (*record != '\0') {
+        size_t end = strcspn(record, "\n");
 
-        if (strncmp(word, name, len) == 0 && word[len] == '=') {
-            fs_strbuf_add(&line, "%.*s", (int)(end - len - 1), word + len + 1);
+        if (strncmp(record, name, len) == 0 && record[len] == '=') {
+            fs_strbuf_add(&line, "%.*s", (int)(end - len - 1),
+                          record + len + 1);
             return;
         }
-        word += word[end] == '\0' ? end : end + 1;
+        record += record[end] == '\0' ? end : end + 1;
     }
     fs_strbuf_add(&line, "%s", usual);
 }

@@ -68,9 +68,10 @@ void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
         if (strncmp(*entry, prefix, strlen(prefix)) == 0 &&
             !is_known(*entry + strlen(prefix))) {
             line = (fs_strbuf_t){text, sizeof(text), 0};
-            fs_strbuf_add(&line,
-                          "%.*s is no parameter and has no effect; see man %s",
-                          (int)strcspn(*entry, "="), *entry, page);
+            fs_strbuf_add(
+                &line,
+                "unknown parameter %.*s, which has no effect; see man %s",
+                (int)strcspn(*entry, "="), *entry, page);
             wrapper->say(text);
         }
     }

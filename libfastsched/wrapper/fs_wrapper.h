@@ -18,19 +18,19 @@ typedef struct fs_wrapper_comm fs_wrapper_comm_t;
 /** One per process. The wrapper sets what comes first, and lock; the rest is zero
  *  then, and it may read it. */
 typedef struct fs_wrapper {
-    /** One line for people, from any rank; the wrapper puts its name before. */
+    /** Print one line, from any rank; the wrapper puts its name in front. */
     void (*say)(const char *line);
     /** The same before something that may end the job: there is time to read it. */
     void (*say_last)(const char *line);
     /** fs_ucx_create() */
     fs_status_t (*create_net)(uint64_t tcp_sndbuf, const char *net_device,
                               fs_net_t **net_p, char *why, size_t why_len);
-    /** The network is there: the MPI's progress may drive it from now on. NULL:
+    /** The network is open: the MPI's progress may drive it from now on. NULL:
      *  it cannot. */
     void (*net_is_up)(fs_net_t *net);
-    bool        on_world_rank_0; /**< this process speaks for the job */
+    bool        on_world_rank_0; /**< this process prints for the job */
     const char *served_by; /**< MPI_COMM_WORLD's calls, and why; NULL: by us */
-    bool        declined;  /**< some communicator is left to the MPI, as said */
+    bool declined; /**< some communicator is left to the MPI, with a message */
 
     fs_params_t     params;
     uint32_t       *world_server; /**< parameter servers; NULL: ask the MPI */
@@ -44,10 +44,10 @@ typedef struct fs_wrapper {
     bool            warned;    /**< that the network takes none of it */
     pthread_mutex_t lock;      /**< two threads may set up two communicators */
 
-    fs_wrapper_comm_t *comms;          /**< whose sums are still to be told */
-    bool               spans_servers;  /**< some communicator of calls */
-    unsigned           last_algorithm; /**< fs_alg_t */
-    unsigned long long calls;          /**< fs_wrapper_serve() */
+    fs_wrapper_comm_t *comms;               /**< not reported yet */
+    bool               spans_servers;       /**< some communicator of calls */
+    unsigned           last_algorithm;      /**< fs_alg_t */
+    unsigned long long calls;               /**< fs_wrapper_serve() */
     unsigned long long calls_by[FS_N_ALGS]; /**< of these, run by us */
     unsigned long long inter_bytes;         /**< between servers, all ranks */
 } fs_wrapper_t;
@@ -67,7 +67,7 @@ fs_status_t fs_wrapper_parse(fs_wrapper_t *wrapper,
                              char *why, size_t why_len);
 
 /**
- * Parameter nodes, if there is one, becomes world_server.
+ * Fill world_server from parameter servers, if it is set.
  *
  * @param[in] n_ranks  Of the whole job.
  * @return FS_OK, FS_ERR_INVAL, FS_ERR_NOMEM; then why is a line as above
@@ -76,8 +76,8 @@ fs_status_t fs_wrapper_place(fs_wrapper_t *wrapper, uint32_t n_ranks, char *why,
                              size_t why_len);
 
 /**
- * A parameter that is mistyped must not be ignored in silence: say so of what
- * the environment has with this prefix and no parameter has as its name.
+ * Report variables of the environment that have this prefix but are not the
+ * name of a parameter: a mistyped name must not be ignored silently.
  *
  * @param[in] is_known  Is NAME=VALUE, what follows the prefix, one?
  * @param[in] page      Of the manual.
@@ -90,22 +90,22 @@ void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
 enum { FS_SETTINGS_MAX = 2048 };
 
 /**
- * A word for the other processes of the job: what must be equal on all of them.
- * Two processes can serve a communicator together if their words are equal.
+ * A record of the settings that must be equal on all processes of the job. Two
+ * processes can serve a communicator together if their records are equal.
  *
  * @param[in] version   Of the wrapper.
  * @param[in] priority  What decides whether the MPI takes it; one line.
  */
 void fs_wrapper_settings(const fs_wrapper_t *wrapper, const char *version,
-                         const char *priority, char word[FS_SETTINGS_MAX]);
+                         const char *priority, char record[FS_SETTINGS_MAX]);
 
-/** One line for people: what two words that differ disagree about first. */
-void fs_wrapper_explain_settings(const char *word_a, uint32_t rank_a,
-                                 const char *word_b, uint32_t rank_b, char *why,
-                                 size_t why_len);
+/** One line for the user: the first difference of two records. */
+void fs_wrapper_explain_settings(const char *record_a, uint32_t rank_a,
+                                 const char *record_b, uint32_t rank_b,
+                                 char *why, size_t why_len);
 
 /** Has the MPI taken both, if it has taken one? */
-bool fs_wrapper_same_priority(const char *word_a, const char *word_b);
+bool fs_wrapper_same_priority(const char *record_a, const char *record_b);
 
 /**
  * Look for accelerators, unless some are found or parameter accel is off. At
@@ -114,7 +114,7 @@ bool fs_wrapper_same_priority(const char *word_a, const char *word_b);
  */
 void fs_wrapper_find_accel(fs_wrapper_t *wrapper);
 
-/** Are there any? What goes with them is there then, too. Any thread. */
+/** Are there any? Then all fields about them are set. Any thread. */
 static inline bool fs_wrapper_has_accel(const fs_wrapper_t *wrapper)
 {
     return __atomic_load_n(&wrapper->accel, __ATOMIC_ACQUIRE) != NULL;
@@ -166,7 +166,7 @@ struct fs_wrapper_comm {
     uint32_t           rank;
     fs_comm_t         *ours; /**< NULL: every call is the MPI's own */
     fs_buffers_t       buffers;
-    fs_wrapper_comm_t *next; /**< of those whose sums are still to be told */
+    fs_wrapper_comm_t *next; /**< of those not reported yet */
 };
 
 /**
@@ -198,13 +198,14 @@ void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together);
  * @param[in] then  Called after each with fs_native_t.ctx, and may close it. NULL:
  *                  nothing to do.
  */
-void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
+void fs_wrapper_report_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
 
 /* ---- a call ---- */
 
 /** How a collective of an MPI is described and done, ctx is one call of it. */
 typedef struct fs_wrapper_calls {
-    const char *name; /**< "MPI_Alltoallv" */
+    const char                 *name;       /**< "MPI_Alltoallv" */
+    const struct fs_collective *collective; /**< coll/fs_collective.h */
     /** Describe the call, with fs_counts_add() once for each rank. False: its
      *  arguments make no sense, and it is the MPI that complains. */
     bool (*describe)(void *ctx, fs_buffers_t *buffers);

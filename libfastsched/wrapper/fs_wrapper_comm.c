@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators come and go. */
+/* Communicators are opened, reported and closed. */
 #include "comm/fs_comm.h"
 #include "base/fs_strbuf.h"
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_report.h"
 
-/* ---- the list of those whose sums are still to be told ---- */
+/* ---- the list of communicators to report ---- */
 
 static void put_on(fs_wrapper_comm_t *comm)
 {
@@ -36,7 +36,7 @@ static bool take_off(const fs_wrapper_comm_t *comm)
     return found;
 }
 
-static void farewell(fs_wrapper_comm_t *comm, bool together)
+static void report(fs_wrapper_comm_t *comm, bool together)
 {
     if (!take_off(comm)) {
         return;
@@ -49,8 +49,8 @@ static void farewell(fs_wrapper_comm_t *comm, bool together)
     }
 }
 
-/* Ranks have communicators in common and others not. Where all go by one order of
- * all communicators nobody waits in a circle. */
+/* A rank shares some communicators with one rank and others with another. All
+ * report in one order, so that ranks do not wait in a circle. */
 static fs_wrapper_comm_t *lowest(fs_wrapper_t *wrapper)
 {
     fs_wrapper_comm_t *lowest = NULL;
@@ -63,14 +63,14 @@ static fs_wrapper_comm_t *lowest(fs_wrapper_t *wrapper)
     return lowest;
 }
 
-void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx))
+void fs_wrapper_report_all(fs_wrapper_t *wrapper, void (*then)(void *ctx))
 {
     fs_wrapper_comm_t *comm;
 
     while ((comm = lowest(wrapper)) != NULL) {
         void *ctx = comm->ours->native.ctx;
 
-        farewell(comm, true);
+        report(comm, true);
         if (then != NULL) {
             then(ctx);
         }
@@ -79,7 +79,7 @@ void fs_wrapper_farewell_all(fs_wrapper_t *wrapper, void (*then)(void *ctx))
 
 /* ---- open, close ---- */
 
-/* On FS_ERR_UNREACHABLE the user wants no other network. */
+/* On FS_ERR_UNREACHABLE the user has forbidden other networks. */
 static fs_status_t fail(fs_wrapper_comm_t *comm, fs_status_t status,
                         const char *why)
 {
@@ -142,7 +142,7 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
 void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
 {
     if (comm->ours != NULL) {
-        farewell(comm, together);
+        report(comm, together);
         fs_comm_destroy(comm->ours);
     }
     comm->ours = NULL;

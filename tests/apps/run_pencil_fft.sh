@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 library=$build/mpich_coll_fast/.libs/libmpich_coll_fast.so
 limit=60
 box='30 26 23 4 3' # on a grid of 4 x 3 ranks
-nodes=4x3
+servers=4x3
 failed=0
 n_runs=0
 
@@ -64,14 +64,14 @@ if command -v mpifort.openmpi >/dev/null &&
     mpifort.openmpi -O1 -o "$scratch/ompi" "$here/pencil_fft.f90" || exit 1
     set -- mpirun.openmpi --oversubscribe --allow-run-as-root -np 12
     run 'Open MPI' "$@" "$scratch/ompi"
-    run 'Open MPI, fast' "$@" --mca coll fast --mca coll_fast_servers $nodes \
+    run 'Open MPI, fast' "$@" --mca coll fast --mca coll_fast_servers $servers \
         --mca coll_fast_verbose 1 --mca coll_fast_algorithm staged "$scratch/ompi"
     served
 fi
 if command -v mpifort.mpich >/dev/null && [ -e "$library" ]; then
     mpifort.mpich -O1 -w -o "$scratch/mpich" "$here/pencil_fft.f90" || exit 1
     run 'MPICH' mpiexec.mpich -n 12 "$scratch/mpich"
-    run 'MPICH, fast' env FASTSCHED_SERVERS=$nodes FASTSCHED_VERBOSE=1 \
+    run 'MPICH, fast' env FASTSCHED_SERVERS=$servers FASTSCHED_VERBOSE=1 \
         FASTSCHED_ALGORITHM=staged mpich-fast mpiexec.mpich -n 12 "$scratch/mpich"
     served
 fi

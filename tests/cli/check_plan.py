@@ -150,7 +150,7 @@ def main():
     sizes = [(n, m) for n in (1, 2, 3, 4, 5, 8, 13) for m in (1, 2, 3, 8)]
     clusters = [([m] * n, ["--servers", str(n), "--lanes", str(m)]) for n, m in sizes]
     for sizes in ([4, 4, 2, 1], [1, 3], [2, 1, 2, 7, 3]):
-        shape = ["--nodes", "+".join(map(str, sizes))]
+        shape = ["--servers", "+".join(map(str, sizes))]
         clusters += [(sizes, shape), (sizes, [*shape, "--lanes", "2"])]
     cases = [(*cluster, decompose) for cluster in clusters for decompose in DECOMPOSES]
     failed = sum(not run_case(sys.argv[1], rng, *case) for case in cases)

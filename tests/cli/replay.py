@@ -216,7 +216,7 @@ def n_ranks(shape):
 
 def options_of(rng, shape, algorithm):
     chunk = rng.choice([1, 7, 64, 1000, 1 << 20])
-    options = ["--nodes", shape, "--algorithm", algorithm, "--chunk", str(chunk)]
+    options = ["--servers", shape, "--algorithm", algorithm, "--chunk", str(chunk)]
     options += ["--balance", rng.choice(BALANCES), "--decompose", rng.choice(DECOMPOSES)]
     options += ["--window", str(rng.randrange(1, 5))]
     if rng.random() < 0.5:  # the least staging that is allowed
@@ -294,7 +294,7 @@ def notices(tool, seed):
     rng = random.Random(seed)
     matrix = draw_matrix(random.Random(1), 9, 50)
     text = "\n".join(" ".join(map(str, row)) for row in matrix)
-    command = [tool, "program", "--rank", "all", "--matrix", "-", "--nodes", "3x3", "--chunk", "16"]
+    command = [tool, "program", "--rank", "all", "--matrix", "-", "--servers", "3x3", "--chunk", "16"]
     command += ["--algorithm", "staged"]
     programs = run_tool(command, text)
     failed = 0

@@ -100,8 +100,8 @@ refuses_matrix '2:4: row 2 ends after 2 of 3 values' '1 2 3\n4 5\n7 8 9\n'
 refuses_matrix '2:5: row 2 has more values than the 2 of the first' '1 2\n3 4 5\n'
 refuses_matrix '1:1: "18446744073709551616" does not fit in 64 bits' '18446744073709551616\n'
 refuses_matrix '1:1: "1e300" does not fit in 64 bits' '1e300\n'
-refuses_matrix '1:1: "9223372036854775807" makes the sum of the matrix pass 2^62' '9223372036854775807\n'
-refuses_matrix '2:3: "1" makes the sum of the matrix pass 2^62' '4611686018427387904 0\n0 1\n'
+refuses_matrix '1:1: "9223372036854775807" makes the sum of the matrix exceed 2^62' '9223372036854775807\n'
+refuses_matrix '2:3: "1" makes the sum of the matrix exceed 2^62' '4611686018427387904 0\n0 1\n'
 refuses_matrix '1:1: no number' ''
 refuses_matrix '3:1: no number' '# nothing\n\n'
 refuses_matrix '1:2: a zero byte' '1\0002\n'
@@ -128,23 +128,23 @@ good='1 2\n3 4\n'
 printf "$good" >good.csv
 refuses 'missing.csv: No such file or directory' plan --matrix missing.csv
 refuses '.: Is a directory' plan --matrix .
-refuses 'no traffic was given; allowed: --matrix FILE or --pattern NAME' plan
-refuses 'two kinds of traffic' plan --matrix good.csv --pattern random
+refuses 'no traffic is given; allowed: --matrix FILE or --pattern NAME' plan
+refuses 'both kinds of traffic' plan --matrix good.csv --pattern random
 refuses '--servers "0": allowed: 1 to 16384' plan --matrix good.csv --servers 0
 refuses '--servers "-1": allowed: 1 to 16384' plan --matrix good.csv --servers -1
 refuses '--servers "two": allowed' plan --matrix good.csv --servers two
 refuses '--lanes "0": allowed' plan --matrix good.csv --lanes 0
 refuses '--lanes 2 needs --servers N' plan --matrix good.csv --lanes 2
 refuses '20000 ranks are too many; allowed: up to 16384' plan --pattern random --servers 5000 --lanes 4
-refuses '--pattern needs --servers N or --nodes SPEC' plan --pattern random
+refuses '--pattern needs --servers' plan --pattern random
 refuses '--pattern "zipf" needs a number' plan --pattern zipf --servers 2
 refuses '--pattern "nonsense" is not a pattern' plan --pattern nonsense --servers 2
-refuses '--nodes "2x" does not describe servers' plan --pattern random --nodes 2x
-refuses '--nodes "4294967296x4294967296" does not describe servers' plan --pattern random --nodes 4294967296x4294967296
-refuses '--nodes and --servers both say' plan --pattern random --nodes 2x2 --servers 2
+refuses '--servers "2x" does not describe servers' plan --pattern random --servers 2x
+refuses '--servers "2x" does not describe servers' plan --pattern random --nodes 2x
+refuses '--servers "4294967296x4294967296" does not describe servers' plan --pattern random --servers 4294967296x4294967296
 refuses '--mean "1q": allowed' plan --pattern random --servers 2 --mean 1q
 refuses '--mean "4t4": allowed' plan --pattern random --servers 2 --mean 4t4
-refuses '--mean: the sum over all pairs of ranks passes 2^62' plan --pattern random --servers 4 --mean 524288t
+refuses '--mean: the sum over all pairs of ranks exceeds 2^62' plan --pattern random --servers 4 --mean 524288t
 refuses '--seed "18446744073709551616": allowed' plan --pattern random --servers 2 --seed 18446744073709551616
 refuses '--decompose "best": allowed: auto, compact, openshop, birkhoff' plan --matrix good.csv --decompose best
 refuses '--balance "best": allowed: minmove, equalize, greedy, rowcol' plan --matrix good.csv --balance best
@@ -172,7 +172,7 @@ refuses '--scale-out "0gbit": allowed' sim --matrix good.csv --scale-out 0gbit
 refuses '--scale-up "fast": allowed' sim --matrix good.csv --scale-up fast
 refuses '--topology "torus": allowed: switch, mesh' sim --matrix good.csv --topology torus
 refuses '--alpha "-1": allowed' sim --matrix good.csv --alpha -1
-refuses 'no traffic was given' sim
+refuses 'no traffic is given' sim
 refuses '--ranks "0": allowed' stragglar --ranks 0
 refuses '--straggler "8": allowed with --ranks 8: 0 to 7' stragglar --ranks 8 --straggler 8
 refuses '--algorithm "best": allowed: stragglar, ring' stragglar --algorithm best
@@ -223,7 +223,7 @@ for how in --help -h; do
     done
 done
 run program --help
-{ ends 0 && said out 'messages a rank asks one sender for (8)'; } >why
+{ ends 0 && said out 'messages that a rank requests from one sender (8)'; } >why
 verdict 'the help knows the defaults'
 run --version
 { ends 0 && silent err && said out 'fastsched '; } >why
@@ -268,7 +268,7 @@ stage  bytes per lane               bytes  pairs
     1               8                  15  0>2 1>3 2>0 3>1
     2               8                  16  0>3 1>0 2>1 3>2
 
-To whom each server sends, over time
+Destination of each server over time
 0  1111111111111111111111111112222....................3333333333...............
 1  2222222....................3333333333333333........0000000000000............
 2  3333.......................0000000000000000000000000111.....................
@@ -351,7 +351,7 @@ cat >uneven.csv <<'END'
 0 0 0 0 0
 0 0 0 0 0
 END
-golden lanes plan --matrix uneven.csv --nodes 2+1+2 --algorithm staged --decompose birkhoff --format json
+golden lanes plan --matrix uneven.csv --servers 2+1+2 --algorithm staged --decompose birkhoff --format json
 golden program program --matrix good.csv --rank 0 --verify
 
 # ---- JSON and XML that others can read ----
@@ -367,8 +367,8 @@ if [ -n "$python" ]; then
         json plan --pattern moe --servers 6 --lanes 3 --decompose $how --format json
     done
     for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe pencil adversarial sparse:2; do
-        json plan --pattern $pattern --nodes 4+4+2+1 --format json
-        json program --pattern $pattern --nodes 4+4+2+1 --rank all --verify
+        json plan --pattern $pattern --servers 4+4+2+1 --format json
+        json program --pattern $pattern --servers 4+4+2+1 --rank all --verify
     done
     for algorithm in staged pipe2d direct all-at-once relay; do
         json sim --pattern zipf:0.8 --servers 3 --lanes 2 --algorithm $algorithm --format json
@@ -417,7 +417,7 @@ status=$?
 verdict 'an SVG without python3'
 PATH=$scratch "$tool" plan --matrix good.csv >out 2>err
 status=$?
-{ ends 0 && silent err && said out 'To whom each server sends'; } >why
+{ ends 0 && silent err && said out 'Destination of each server'; } >why
 verdict 'nothing else needs python3'
 if [ -w /dev/full ]; then
     "$tool" plan --matrix good.csv >/dev/full 2>err

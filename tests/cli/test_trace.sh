@@ -93,7 +93,7 @@ the longest pause of a lane before it; mean rate of busy lanes, of the full rate
  step          from         bytes      first       last    longest    pause   Mbit/s  effic.  servers
     0             0          1000      0.015      0.095      0.080    0.000    100.0  100.0%  0>1 
 
-What the end waited for, 0.100 ms in all
+Critical path by activity, 0.100 ms in all
 summary       0.010 ms    10.0%  summary exchange
 wire          0.080 ms    80.0%  bytes between servers
 grant         0.004 ms     4.0%  grants on their way
@@ -152,7 +152,7 @@ rewritten 'files with more members' 'json.dumps({"a": [{}, 1.5e3, "\u00e9"], **x
 write_traces
 rm t/fast-WORLD-1f-rank1.json
 run t
-{ ends 0 && silent err && said out 'of 1 ranks there are no files' && said out 'unmatched        1 messages'; } >why
+{ ends 0 && silent err && said out 'the files of 1 ranks are missing' && said out 'unmatched        1 messages'; } >why
 verdict 'a rank without a file'
 write_traces
 
@@ -182,21 +182,21 @@ refuses 'trace needs a directory'
 refuses 'trace needs a directory' --rate 1gbit
 refuses 'nowhere: No such file or directory' nowhere
 mkdir empty
-refuses 'empty: no traces in it; they are called fast-*-rank*.json' empty
+refuses 'empty: no traces; their names are fast-*-rank*.json' empty
 refuses 'unexpected argument "u"' t --rate 1gbit u
 refuses 't: no such call in these traces' t --call 2
 refuses 't: no such call in these traces' t --comm OTHER
 refuses '--call "0": allowed: 1 to' t --call 0
 refuses '--format "xml": allowed: text, json' t --format xml
 refuses 'unexpected argument "u"' t u
-refuses_file '1: this is no trace of coll_fast' '1s/traceEvents/events/'
+refuses_file '1: not a trace of coll_fast' '1s/traceEvents/events/'
 refuses_file '1: something follows the object' '1d'
-refuses_file '1: no object' '1s/^/[/'
-refuses_file '1: no list of events' '1s/\[$/7/'
+refuses_file '1: not an object' '1s/^/[/'
+refuses_file '1: not a list of events' '1s/\[$/7/'
 refuses_file '1: the format is not "fastsched trace 1"' '1s/trace 1/trace 2/'
 refuses_file '1: wrong or missing: rank' '1s/"rank": 1/"rank": 2/'
 refuses_file '1: wrong or missing: id' '1s/"id": "1f"/"id": 1/'
-refuses_file '1: another file has this rank' '1s/"rank": 1/"rank": 0/'
+refuses_file '1: another file has the same rank' '1s/"rank": 1/"rank": 0/'
 refuses_file '1: wrong or missing: clock' '1s/"clock": "c"/"clock": 7/'
 refuses_file '2: wrong or missing: ts' '2s/"ts": 1000.000/"ts": -1/'
 refuses_file '2: wrong or missing: ts' '2s/"ts": 1000.000/"ts": 1e3/'
@@ -207,13 +207,13 @@ refuses_file '6: wrong or missing: count' '6s/"count": 1, //'
 refuses_file '7: the name of a member is missing' '7s/"args": {/"args": {,/'
 refuses_file '7: a value is missing' '7s/"ts": 1012.000/"ts": /'
 refuses_file '7: wrong or missing: ts' '7s/"ts": 1012.000/"ts": [1]/'
-refuses_file '7: a text does not end' '7s/"grant to 0".*/"grant/'
+refuses_file '7: a string does not end' '7s/"grant to 0".*/"grant/'
 refuses_file '7: the name of a member is missing' '7s/}},$/},/' # the next event is in it
-refuses_file '7: no object' '7s/$/}/'
+refuses_file '7: not an object' '7s/$/}/'
 refuses_file '8: no "," or "]" after an event' '7s/,$//'
 refuses_file '7: a zero byte' '7s/grant to/&\x00/'
 refuses_file '7: no ":"' '7s/"tid":/"tid"/'
-refuses_file '4: no object' '4s/.*/[]/'
+refuses_file '4: not an object' '4s/.*/[]/'
 refuses_file '8: the file ends too early' '9d'
 refuses_file '8: no "," or "}" after a member' '8s/}}$//'
 refuses_file '8: the file ends too early' '8s/}}$//;9d'

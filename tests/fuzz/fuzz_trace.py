@@ -81,12 +81,12 @@ def mutated(dice, data):
 # ---- what must hold ----
 
 
-def check_mates(trace, ops):
+def check_ends(trace, ops):
     for op in ops:
         assert op.rank < trace.n_ranks
-        if op.mate is not None:
-            assert op.mate.mate is op and {op.kind, op.mate.kind} == {SEND, RECV}
-            assert (op.mate.rank, op.mate.peer) == (op.peer, op.rank)
+        if op.other_end is not None:
+            assert op.other_end.other_end is op and {op.kind, op.other_end.kind} == {SEND, RECV}
+            assert (op.other_end.rank, op.other_end.peer) == (op.peer, op.rank)
 
 
 def check_path(call, path):
@@ -102,7 +102,7 @@ def tell(traces):
     for trace in traces:
         for number in trace.calls():
             report = Report(traces, trace, number, trace.rate)
-            check_mates(trace, report.ops)
+            check_ends(trace, report.ops)
             check_path(report.call, report.path)
             for told in (text, as_json):
                 told.write(io.StringIO(), report)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Every case.in must give case.out, and must not contradict the paper.
-# StragglAR's example is in unit/test_straggler.
+# StragglAR's example is in unit/sched/test_straggler.
 #
 #   test_golden.sh            compare
 #   test_golden.sh --update   write case.out anew; then read the difference

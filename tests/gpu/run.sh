@@ -24,7 +24,7 @@ ucx='--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices a
 fast='--mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
 # Rendezvous: eager messages leave a GPU 8 kB at a time.
 straight='--mca coll_fast_accel_direct always -x FASTSCHED_UCX_RNDV_THRESH=auto'
-round='--mca coll_fast_accel_direct never' # by pinned memory of the host
+round='--mca coll_fast_accel_direct never' # by pinned host memory
 stats='--mca coll_fast_stats 1'
 begin=$(date +%s)
 command="$0 $*"
@@ -207,7 +207,7 @@ cell() {
     file=$logs/$name.$np.$pattern
     : >"$file.rows"
     [ ! -e "$logs/$name.bad" ] || return
-    mpi "$np" "$@" -- -d "$memory" --nodes "2x$((np / 2))" -p "$pattern" -m 4k:4m -i 5 -x 2 -c >"$file" 2>&1
+    mpi "$np" "$@" -- -d "$memory" --servers "2x$((np / 2))" -p "$pattern" -m 4k:4m -i 5 -x 2 -c >"$file" 2>&1
     status=$?
     if [ $status = $no_time ]; then
         : >"$file.no_time"
@@ -419,9 +419,9 @@ print_report() {
     cat <<'TEXT'
 
 MB/s: bytes of all pairs / (ranks * median time). All ranks share one host and one GPU and play two servers, so there
-is no slow link, and nothing to gain from a schedule: what counts is what each way to move the bytes costs. Processes
-take turns on a GPU, unless MPS runs there. Every byte of every call was checked. "By the host": bytes go through pinned
-memory of the host, chunk by chunk; "GPU: fast" does so, too, where UCX does not know of the GPU (the UCX of libucx-cu13
+is no slow link, and nothing to gain from a schedule: the table compares the ways to move the data. Processes
+take turns on a GPU, unless MPS is running. Every byte of every call was checked. "By the host": data is staged in pinned
+host memory, chunk by chunk; "GPU: fast" does the same if UCX does not support the GPU (the UCX of libucx-cu13
 needs driver 580; tests/gpu/bundle can take libucx-cu12). Open MPI's own algorithm copies what a rank sends to itself
 with the CPU, which ends the job if this Open MPI was built without CUDA. A dash: the job failed, or one like it had
 failed before. No time: the job was not started, because too little time was left.

@@ -25,7 +25,7 @@ skip_all() {
 
 # MPI WHAT NODES OPTION... -- ARGUMENT...: one job; NODES is what the lab makes of its servers, for the program only.
 job() {
-    local mpi=$1 what=$2 nodes=$3 options=()
+    local mpi=$1 what=$2 servers=$3 options=()
     shift 3
     while [[ $1 != -- ]]; do
         options+=("$1")
@@ -35,7 +35,7 @@ job() {
     ((++count))
     # shellcheck disable=SC2086 # program may be two words
     if "$lab" run --name "$name" --mpi "$mpi" --timeout 120 "${options[@]}" \
-        -- $program --nodes "$nodes" "$@" >"$work/output" 2>&1 </dev/null; then
+        -- $program --servers "$servers" "$@" >"$work/output" 2>&1 </dev/null; then
         echo "ok $count - $what"
     else
         echo "not ok $count - $what"

@@ -56,11 +56,11 @@ test_table() {
         bulk pairwise 2.1 2.0 2.2
         failed "default eager"
         small default 0 8 2e-5
-        small "fast, guarded" 0 8 1e-5
+        small "fast, tuned" 0 8 1e-5
         small default 1 8 2e-5
-        small "fast, guarded" 1 8 4e-5
+        small "fast, tuned" 1 8 4e-5
         small default 0 16 1e-5
-        small "fast, guarded" 0 16 2e-5
+        small "fast, tuned" 0 16 2e-5
     } >"$work/lab-suite.jsonl"
     "$suite" --table --build "$work" >"$work/output" 2>&1
     report $? "a table of what is there"

@@ -90,7 +90,7 @@ case_of 'nodes=4x4 on 6 ranks is refused as well' by_old_name
 
 # 64k is a good limit, but not with chunks of 64k.
 case_of 'staging_limit=64k is refused for chunks of 64k' refuses 4 \
-    staging_limit 65536 'staging_limit of' --mca coll fast
+    staging_limit 65536 'a staging_limit of' --mca coll fast
 
 # Nobody asked for the component: its parameters do not matter.
 not_used() {
@@ -129,7 +129,7 @@ unchecked() {
     # shellcheck disable=SC2086
     job -np 4 $always --mca coll_fast_verbose 1 "$program" "$1" --return &&
         ends_well && said 0 'WRONG' && said 4 'mpi_mismatch: rank' &&
-        said 1 'native (send and receive counts differ, see check)'
+        said 1 'native (send and receive counts differ, see parameter check)'
 }
 
 case_of 'no check, a rank sends more: left to the MPI' unchecked --more

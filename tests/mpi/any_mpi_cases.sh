@@ -32,9 +32,9 @@ report() {
 #   ALGORITHM NP NODES [MCA-OPTION...] [-- [PROGRAM-OPTION...]]
 served() {
     text="$1, np $2, $3${4:+, }"
-    algorithm=$1 np=$2 nodes=$3
+    algorithm=$1 np=$2 servers=$3
     shift 3
-    report "$text$*" job "$np" "$nodes" "$algorithm" --mca coll fast \
+    report "$text$*" job "$np" "$servers" "$algorithm" --mca coll fast \
         --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 "$@"
 }
 
@@ -128,11 +128,11 @@ touched="--device $some in-place split self dup same-counts same-in-place
 
 # ALGORITHM NP NODES OPTION...
 served_on_device() {
-    algorithm=$1 np=$2 nodes=$3
+    algorithm=$1 np=$2 servers=$3
     shift 3
     # shellcheck disable=SC2086
-    report "on a device, $algorithm, np $np, $nodes${1:+, }$*" \
-        job "$np" "$nodes" "$algorithm" --mca coll fast $device \
+    report "on a device, $algorithm, np $np, $servers${1:+, }$*" \
+        job "$np" "$servers" "$algorithm" --mca coll fast $device \
         --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
         "$@" -- $touched
 }
@@ -159,11 +159,11 @@ direct="$device -x LD_PRELOAD=$build/tests/accel/libfake_ucx.so
 
 # Every rank has had messages on a device. ALGORITHM NP NODES OPTION...
 straight() {
-    algorithm=$1 np=$2 nodes=$3
+    algorithm=$1 np=$2 servers=$3
     shift 3
     : >"$scratch/on_device"
     # shellcheck disable=SC2086
-    job "$np" "$nodes" "$algorithm" --mca coll fast $direct \
+    job "$np" "$servers" "$algorithm" --mca coll fast $direct \
         --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
         "$@" -- $touched || return
     [ "$(grep -c '^[1-9]' "$scratch/on_device")" = "$np" ] && return
@@ -203,7 +203,7 @@ always='--mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0'
 
 report 'algorithm off' job 4 2x2 native --mca coll fast \
     --mca coll_fast_algorithm off
-report 'one host, nothing said about nodes' job 4 '' native --mca coll fast
+report 'one host, parameter servers not set' job 4 '' native --mca coll fast
 report 'small calls' job 4 2x2 native --mca coll fast -- ragged ints split
 
 # ---- now ours, now the MPI's, by guard and skip: always right ----
@@ -230,7 +230,7 @@ remembers() {
         "$scratch/out"
 }
 
-plans='plans kept from earlier calls'
+plans='calls with the plan of an earlier one'
 unasked='calls without a summary'
 kept='same-counts same-in-place many-counts'
 # shellcheck disable=SC2086

@@ -9,7 +9,8 @@
  *     --expect WHO       staged, pipe2d, direct, native, absent: what must serve
  *                        the calls, by the performance variables of the
  *                        component; without, nobody looks
- *     --nodes SPEC       what the component was told about servers
+ *     --servers SPEC     the servers: those of parameter servers; --nodes does
+ *                        the same
  *     --threads          the cases under MPI_THREAD_MULTIPLE
  *     --large BYTES      the largest pair of case "large"
  *     --device           two buffers of three are on a device, as far as their
@@ -29,7 +30,7 @@ typedef struct options {
     int         list;
     int         verbose;
     unsigned    limit_s;
-    const char *nodes;
+    const char *servers;
     char      **names; /* of cases; none: all */
     int         n_names;
 } options_t;
@@ -91,8 +92,8 @@ static int read_option(options_t *o, const char *name, const char *value)
         usage("an option lacks its value, or is unknown");
     } else if (strcmp(name, "--expect") == 0) {
         read_expect(value);
-    } else if (strcmp(name, "--nodes") == 0) {
-        o->nodes = value;
+    } else if (strcmp(name, "--servers") == 0 || strcmp(name, "--nodes") == 0) {
+        o->servers = value;
     } else if (strcmp(name, "--large") == 0) {
         test.large_bytes = strtoul(value, NULL, 10);
     } else if (strcmp(name, "--limit") == 0) {
@@ -105,7 +106,7 @@ static int read_option(options_t *o, const char *name, const char *value)
 
 static options_t read_options(int argc, char **argv)
 {
-    options_t o = {.limit_s = 60, .nodes = ""};
+    options_t o = {.limit_s = 60, .servers = ""};
     int       k = 1;
 
     test.large_bytes = 4 << 20;
@@ -182,7 +183,7 @@ static void start_mpi(const options_t *o, int *argc, char ***argv)
         fail("MPI_THREAD_MULTIPLE is not there");
     }
     test.server = calloc((size_t)test.size, sizeof(int));
-    read_nodes(o->nodes);
+    read_servers(o->servers);
     /* Open MPI 4.1.4 crashes at exit when MPI_T encloses MPI. */
     pvars_init();
     if (test.device) {

@@ -90,7 +90,7 @@ static void read_sizes(const char *sizes)
     }
 }
 
-void read_nodes(const char *spec)
+void read_servers(const char *spec)
 {
     int n_servers, n_local;
 

@@ -21,7 +21,7 @@ typedef struct test {
     int         size;
     const char *program;
     const char *name;   /* of the case that runs */
-    int        *server; /* [size], from --nodes; all 0 without */
+    int        *server; /* [size], from --servers; all 0 without */
     expect_t    expect;
     const char *algorithm;    /* of EXPECT_SERVED; otherwise any */
     size_t      large_bytes;  /* of the largest pair of case "large" */
@@ -42,7 +42,7 @@ void limit_time(unsigned seconds);
 void must(int mpi_error, const char *what);
 
 /* Read "2x2", "4+4+2+1", "@0,1,0,1" into test.server. */
-void read_nodes(const char *spec);
+void read_servers(const char *spec);
 
 /* The component's performance variables; 0 where there are none. */
 void     pvars_init(void);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # mpi_alltoallv under MPICH on one host, which plays several servers (parameter
-# nodes), with libmpich_coll_fast. One line per run.
+# servers), with libmpich_coll_fast. One line per run.
 #
 #   run_mpich.sh [BUILD-DIRECTORY]
 set -u
@@ -23,7 +23,7 @@ light=$(printf '%s\n' "$sound" | grep -vx -e churn -e many -e split -e dup \
 
 # NP NODES EXPECT [OPTION...] [-- [PROGRAM-OPTION...]]
 job() {
-    np=$1 nodes=$2 expect=$3 options=
+    np=$1 servers=$2 expect=$3 options=
     shift 3
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
         options="$options $1"
@@ -31,14 +31,14 @@ job() {
     done
     [ $# = 0 ] || shift
     # shellcheck disable=SC2086 # names have no blanks
-    case $#,$nodes,$expect in
+    case $#,$servers,$expect in
     0,2x1,* | 0,*,native | 0,2x2,any) set -- $sound ;;
     0,2x2,* | 0,1+3+4,*) set -- $every ;;
     0,*) set -- $light ;;
     esac
-    [ -z "$nodes" ] || options="$options --mca coll_fast_servers $nodes"
+    [ -z "$servers" ] || options="$options --mca coll_fast_servers $servers"
     # shellcheck disable=SC2086 # options have no blanks
-    any_run -np "$np" $options "$program" --nodes "$nodes" --expect "$expect" "$@"
+    any_run -np "$np" $options "$program" --servers "$servers" --expect "$expect" "$@"
 }
 
 # shellcheck source=tests/mpi/any_mpi_cases.sh
@@ -77,12 +77,12 @@ many() {
     [ "$lines" = "$wanted" ] || { echo "$lines times not used" && return 1; }
 }
 
-nodes='--mca coll_fast_servers 2x1'
+servers='--mca coll_fast_servers 2x1'
 # shellcheck disable=SC2086
 {
-    report '1,900 communicators' many 0 $nodes -- 1900
-    report 'all communicators that there are' many 0 $nodes -- --all
-    report 'none is left for our messages' many 3 $nodes $mpi -- --all
+    report '1,900 communicators' many 0 $servers -- 1900
+    report 'all communicators that there are' many 0 $servers -- --all
+    report 'none is left for our messages' many 3 $servers $mpi -- --all
     [ -n "$native" ] ||
         report 'none is left to ask who shares a server' \
             many 3 -x MPIR_CVAR_NUM_CLIQUES=2 -- --all
@@ -106,7 +106,7 @@ chosen() {
     done
     # shellcheck disable=SC2086
     env $settings FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged \
-        timeout --kill-after=5 "$limit" "$mpiexec" -n 4 "$program" --nodes 2x2 \
+        timeout --kill-after=5 "$limit" "$mpiexec" -n 4 "$program" --servers 2x2 \
         --expect "$2" $few </dev/null
 }
 
@@ -131,7 +131,7 @@ choice -- absent
 launched() {
     # shellcheck disable=SC2086
     FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged \
-        timeout --kill-after=5 "$limit" "$@" "$program" --nodes 2x2 \
+        timeout --kill-after=5 "$limit" "$@" "$program" --servers 2x2 \
         --expect staged $few </dev/null
 }
 

@@ -12,7 +12,7 @@ need_ompi mpi/mpi_alltoallv
 
 # NP NODES EXPECT [MCA-OPTION...] [-- [PROGRAM-OPTION...]]
 job() {
-    np=$1 nodes=$2 expect=$3 mca=
+    np=$1 servers=$2 expect=$3 mca=
     shift 3
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
         mca="$mca $1"
@@ -20,8 +20,8 @@ job() {
     done
     [ $# = 0 ] || shift
     # shellcheck disable=SC2086 # options have no blanks
-    mpi_run -np "$np" --mca coll_fast_servers "$nodes" $mca "$program" \
-        --nodes "$nodes" --expect "$expect" "$@"
+    mpi_run -np "$np" --mca coll_fast_servers "$servers" $mca "$program" \
+        --servers "$servers" --expect "$expect" "$@"
 }
 
 # shellcheck source=tests/mpi/any_mpi_cases.sh

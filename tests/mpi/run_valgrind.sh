@@ -59,7 +59,7 @@ check() {
         --mca coll_fast_staging_limit 1m $mca -x UCX_HANDLE_ERRORS=none \
         valgrind --leak-check=full --keep-debuginfo=yes --num-callers=40 \
         $supp --log-file="$scratch/memcheck.%p" \
-        "$program" --nodes 2x2 --limit 600 --large 300000 "$@" \
+        "$program" --servers 2x2 --limit 600 --large 300000 "$@" \
         >"$scratch/out" 2>&1
     status=$?
     records >"$scratch/records"

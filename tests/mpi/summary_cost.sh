@@ -44,16 +44,16 @@ row() {
         [ "$(wc -l <"$scratch/$name")" = "$runs" ] ||
             { echo "np $1: a run $name fast has failed" && exit 1; }
     done
-    awk -v np="$1" -v nodes="$2" -v with="$(median <"$scratch/with")" \
+    awk -v np="$1" -v servers="$2" -v with="$(median <"$scratch/with")" \
         -v without="$(median <"$scratch/without")" \
         -v asked="$(median <"$scratch/asked")" 'BEGIN {
-            printf "%5d  %-6s %12.1f %12.1f %8.2f %12.1f %8.2f\n", np, nodes,
+            printf "%5d  %-7s %12.1f %12.1f %8.2f %12.1f %8.2f\n", np, servers,
                    without, with, with / without, asked, asked / without }'
 }
 
 echo "8 bytes per pair, $calls calls, median of $runs runs; $(nproc) cores;"
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
-printf '%5s  %-6s %12s %12s %8s %12s %8s\n' ranks nodes 'without (us)' \
+printf '%5s  %-7s %12s %12s %8s %12s %8s\n' ranks servers 'without (us)' \
     'with (us)' ratio 'skip 0 (us)' ratio
 row 4 2x2
 row 8 4x2

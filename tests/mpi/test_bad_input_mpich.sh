@@ -18,7 +18,7 @@ need_mpich mpich/mpi_mismatch
 unknown() {
     job -np 4 --mca coll fast -x FASTSCHED_WINDO=8 "$program" --none &&
         ends_well && said 4 ': ok' &&
-        said 1 'coll fast: FASTSCHED_WINDO is no parameter and has no effect'
+        said 1 'coll fast: unknown parameter FASTSCHED_WINDO, which has no effect'
 }
 
 case_of 'FASTSCHED_WINDO: one line about it' unknown
@@ -76,7 +76,7 @@ fi
 one_server() {
     job -np 2 --mca coll fast --mca coll_fast_verbose 1 "$program" --none &&
         ends_well && said 2 ': ok' && said 1 'call 1: native (one server)' &&
-        said 1 'summary: not used: no call on ranks of several servers'
+        said 1 'summary: not used: no call on a communicator that spans servers'
 }
 
 no_call() {

@@ -20,7 +20,7 @@ bench_with() {
     mpi_run -np 4 --mca coll fast --mca coll_fast_algorithm staged \
         --mca coll_fast_min_bytes 0 --mca coll_fast_servers 2x2 \
         -x LD_LIBRARY_PATH="$drivers:${LD_LIBRARY_PATH-}" "$bench" \
-        --nodes 2x2 -i 2 -x 1 "$@" >"$scratch/out" 2>&1
+        --servers 2x2 -i 2 -x 1 "$@" >"$scratch/out" 2>&1
     status=$?
     case $status in
     124 | 137) echo "no end after $limit s" && return 1 ;;

@@ -55,7 +55,7 @@ by_rules() {
     shift
     # shellcheck disable=SC2086
     job 4 "$rules" FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0 "$@" -- \
-        "$program" --nodes 2x2 --expect "$expect" ragged zero split in-place &&
+        "$program" --servers 2x2 --expect "$expect" ragged zero split in-place &&
         ends_well
 }
 
@@ -91,14 +91,14 @@ on_two_of_four() {
 
 missing_on_some() {
     on_two_of_four "$build/tests/mpich/mpi_mismatch" --none && said 4 ': ok' &&
-        on_two_of_four "$program" --nodes 2x2 ragged split many
+        on_two_of_four "$program" --servers 2x2 ragged split many
 }
 
 # Then it stands before MPICH, and MPICH does not see the choice.
 preloaded() {
     job 4 $chosen LD_PRELOAD="$library" FASTSCHED_SERVERS=2x2 \
         FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged -- \
-        "$program" --nodes 2x2 --expect staged ragged zero && ends_well
+        "$program" --servers 2x2 --expect staged ragged zero && ends_well
 }
 
 twice() {

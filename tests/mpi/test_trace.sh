@@ -27,9 +27,9 @@ report() {
 
 # NP NODES MCA-OPTION... -- COMMAND...
 job() {
-    np=$1 nodes=$2
+    np=$1 servers=$2
     shift 2
-    mpi_run -np "$np" --mca coll fast --mca coll_fast_servers "$nodes" \
+    mpi_run -np "$np" --mca coll fast --mca coll_fast_servers "$servers" \
         --mca coll_fast_min_bytes 0 "$@"
 }
 
@@ -48,24 +48,24 @@ check() {
 for algorithm in staged pipe2d direct; do
     dir=$scratch/$algorithm
     job 8 4x2 --mca coll_fast_algorithm $algorithm --mca coll_fast_trace "$dir" "$bench" -p zipf:0.8 \
-        -m 64k:64k -i 2 -x 1 --nodes 4x2 -c >"$scratch/out" 2>&1
+        -m 64k:64k -i 2 -x 1 --servers 4x2 -c >"$scratch/out" 2>&1
     report $? "traced: $algorithm, zipf:0.8"
     check "the traces of $algorithm" 8 "$dir"
 done
 
 dir=$scratch/shapes
 job 7 4+2+1 --mca coll_fast_algorithm staged --mca coll_fast_rate 1gbit --mca coll_fast_chunk 4k \
-    --mca coll_fast_trace "$dir" "$program" --nodes 4+2+1 --expect staged ragged zero places split \
+    --mca coll_fast_trace "$dir" "$program" --servers 4+2+1 --expect staged ragged zero places split \
     >"$scratch/out" 2>&1
 report $? 'traced: uneven servers, types that are packed, communicators that split'
 check 'the traces of these' 7 "$dir"
 
-job 4 2x2 --mca coll_fast_trace "$scratch/auto" "$program" --nodes 2x2 --expect any zero small \
+job 4 2x2 --mca coll_fast_trace "$scratch/auto" "$program" --servers 2x2 --expect any zero small \
     >"$scratch/out" 2>&1
 report $? 'traced: whatever auto decides'
 
 # A directory that cannot be: said once per rank, and the job goes on.
-job 4 2x2 --mca coll_fast_algorithm staged --mca coll_fast_trace /dev/null/no "$program" --nodes 2x2 \
+job 4 2x2 --mca coll_fast_algorithm staged --mca coll_fast_trace /dev/null/no "$program" --servers 2x2 \
     --expect staged ragged >"$scratch/out" 2>&1
 status=$?
 [ $status = 0 ] && [ "$(grep -c 'coll fast: no trace: /dev/null/no: Not a directory' "$scratch/out")" = 4 ]

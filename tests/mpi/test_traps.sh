@@ -52,7 +52,7 @@ left_alone() {
         said 1 "not used on MPI_COMM_WORLD: $1" || return
     # shellcheck disable=SC2086
     job -np 4 $options "$with" "$ranks" "$name" "$value" "$here/mpi_alltoallv" \
-        --nodes 2x2 --expect any ragged split dup never-freed nonblocking &&
+        --servers 2x2 --expect any ragged split dup never-freed nonblocking &&
         ends_well && said 1 'coll fast: ' && said 1 ' cases on 4 ranks: ok'
 }
 
@@ -185,14 +185,14 @@ unused() {
 case_of 'a low priority: who serves instead' unused 1 \
     'MPI_Alltoallv is served by ' \
     --mca coll_fast_priority 20 "$program" --none
-case_of 'one server' unused 2 'no call on ranks of several servers' \
+case_of 'one server' unused 2 'no call on a communicator that spans servers' \
     --mca coll fast "$program" --none
 case_of 'no call' unused 1 'no call of MPI_Alltoallv' --mca coll fast \
     "$here/mpi_inside" --who
 
 unknown() {
     job -np 4 "$@" --mca coll_fast_windo 8 "$program" --none && ends_well &&
-        said 1 'coll fast: OMPI_MCA_coll_fast_windo is no parameter'
+        said 1 'coll fast: unknown parameter OMPI_MCA_coll_fast_windo'
 }
 
 case_of 'coll_fast_windo: one line about it' unknown --mca coll fast

@@ -340,7 +340,7 @@ START_TEST(prop_openshop_is_close)
     fill_pattern(&m, patterns[_i % 4], 1000000);
     s = schedule_of(&m, FS_DECOMPOSE_OPENSHOP, FS_ALL_SERVERS);
     claim(&m, s, within(s, 105) ? NULL : "more than 5% above the bound");
-    claim(&m, s, most_pieces(s) == 1 ? NULL : "pairs are cut");
+    claim(&m, s, most_parts(s) == 1 ? NULL : "pairs are cut");
     fs_schedule_destroy(s);
 }
 END_TEST
@@ -359,7 +359,7 @@ START_TEST(prop_openshop_cuts_where_it_pays)
     fill_pattern(&m, patterns[_i % 4], 1000000);
     s = schedule_of(&m, FS_DECOMPOSE_OPENSHOP, FS_ALL_SERVERS);
     claim(&m, s, within(s, 105) ? NULL : "more than 5% above the bound");
-    claim(&m, s, most_pieces(s) <= 4 ? NULL : "cut into more than 4");
+    claim(&m, s, most_parts(s) <= 4 ? NULL : "cut into more than 4");
     fs_schedule_destroy(s);
 }
 END_TEST

@@ -143,7 +143,7 @@ static uint64_t sum_of_diagonals(const uint64_t *bytes, uint32_t n)
     return sum;
 }
 
-uint32_t most_pieces(const fs_schedule_t *s)
+uint32_t most_parts(const fs_schedule_t *s)
 {
     size_t    n    = s->n_servers;
     uint32_t *cuts = alloc(n * n, sizeof(*cuts));
@@ -182,7 +182,7 @@ static const char *promise_problem(const fs_schedule_t *s,
         break;
     case FS_DECOMPOSE_OPENSHOP:
         TELL(s->n_stages == 0, "stages where there should be none");
-        TELL(most_pieces(s) <= 4, "a pair is cut into more than 4");
+        TELL(most_parts(s) <= 4, "a pair is cut into more than 4");
         break;
     case FS_DECOMPOSE_SPREADOUT:
         TELL(s->total == sum_of_diagonals(bytes, s->n_servers),

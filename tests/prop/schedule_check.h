@@ -16,7 +16,7 @@ const char *part_problem(const fs_schedule_t *part, const fs_schedule_t *all,
                          uint32_t only_server);
 
 /* The most messages that any pair is cut into. */
-uint32_t most_pieces(const fs_schedule_t *schedule);
+uint32_t most_parts(const fs_schedule_t *schedule);
 
 /* Is the total at most percent / 100 of the bound? */
 bool within(const fs_schedule_t *schedule, uint64_t percent);

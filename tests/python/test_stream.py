@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A large JSON object is read piece by piece: wherever blocks end, the pieces are those of json, and errors
+"""A large JSON object is read value by value: wherever blocks end, the values are those of json, and errors
 have their lines."""
 import io
 import json
@@ -37,7 +37,7 @@ class Pieces(unittest.TestCase):
 
     def read(self, text):
         document = stream.Document(io.StringIO(text), "file")
-        return [(name, value_of(value), json.loads(document.text())) for name, value in document.pieces("list")]
+        return [(name, value_of(value), json.loads(document.text())) for name, value in document.members("list")]
 
     def test_wherever_blocks_end(self):
         wanted = []
@@ -70,16 +70,16 @@ class Pieces(unittest.TestCase):
         for text, why in (
             ("", "file:1: the file is empty"),
             ("\n \n", "file:1: the file is empty"),
-            ("\n[]", "file:1: no object"),
+            ("\n[]", "file:1: not an object"),
             ("{\n'a': 1}", "file:2: the name of a member is missing"),
             ('{\n"a" 1}', 'file:2: no ":" after the name of a member'),
             ('{\n"a": 1\n"b": 2}', 'file:3: no "," or "}" after a member'),
-            ('{"a":\n}', "file:1: a value is missing, or is none that is known here"),
-            ('{"list":\n7}', "file:2: no list of events"),
-            ('{"list": [\n7]}', "file:2: no object"),
+            ('{"a":\n}', "file:1: a value is missing or unknown"),
+            ('{"list":\n7}', "file:2: not a list of events"),
+            ('{"list": [\n7]}', "file:2: not an object"),
             ('{"list": [\n{}\n{}]}', 'file:3: no "," or "]" after an event'),
             ('{"list": [\n{}\n\n', "file:2: the file ends too early"),
-            ('{"a": "x\ny"}', "file:1: a text does not end"),
+            ('{"a": "x\ny"}', "file:1: a string does not end"),
             ('{"a": "x\0y"}', "file:1: a zero byte"),
             ('{"a": 1}\n\n x', "file:3: something follows the object"),
             ('{"a": ' + "[" * 100000, "file:1: objects are nested too deep"),

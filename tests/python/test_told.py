@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the library is told comes back from the files that it writes, and what does not fit is counted.
 
-unit/test_trace writes the traces: two ranks, each a server, exchange 100 bytes in every call. Each copies,
+unit/trace/test_trace writes the traces: two ranks, each a server, exchange 100 bytes in every call. Each copies,
 sends what it has copied, and receives; its only receive and its only send have the call's number.
 """
 import os
@@ -15,10 +15,10 @@ from fastsched.trace import path, steps
 from fastsched.trace.call import Call
 from fastsched.trace.model import COPY, PACKS, RECV, SEND, WIRE
 
-WRITER = os.path.join(BUILD, "tests", "unit", "test_trace")
+WRITER = os.path.join(BUILD, "tests", "unit", "trace", "test_trace")
 
 
-@unittest.skipUnless(os.access(WRITER, os.X_OK), "unit/test_trace is not built")
+@unittest.skipUnless(os.access(WRITER, os.X_OK), "unit/trace/test_trace is not built")
 class Told(TestCase):
     def told(self, calls, max_events):
         subprocess.run([WRITER, self.dir, str(calls), str(max_events)], check=True, stdout=subprocess.DEVNULL)
@@ -38,8 +38,8 @@ class Told(TestCase):
             self.assertEqual([op.channel for op in mine], [PACKS, WIRE, WIRE])
             self.assertNotIn(copy.by, (0, 1, 2))
             self.assertEqual((send.by, send.peer, send.count), (0, 1 - rank, number))
-            self.assertIs(send.mate, others[2])
-            self.assertIs(others[2].mate, send)
+            self.assertIs(send.other_end, others[2])
+            self.assertIs(others[2].other_end, send)
 
     def check_grant(self, trace, number):
         """Rank 1 gave before rank 0 got."""

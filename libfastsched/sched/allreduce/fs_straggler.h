@@ -91,7 +91,7 @@ typedef struct fs_straggler {
 /**
  * @param[in]  n_ranks     1 to FS_STRAGGLER_MAX_RANKS. With 1 nothing is sent.
  * @param[in]  straggler   The rank that comes late, below n_ranks. RING, RHD
- *                         and ALLPAIRS are the same whoever it is.
+ *                         and ALLPAIRS do not depend on it.
  * @param[out] schedule_p  Set on FS_OK only; fs_straggler_destroy() frees it.
  * @return FS_OK; FS_ERR_INVAL (unknown kind, a number out of range);
  *         FS_ERR_NOMEM. O(n_ranks^2), for STRAGGLAR as for the others.

@@ -31,7 +31,7 @@ void fs_straggler_make_allpairs(fs_straggler_build_t *build);
 /* Add a message to the open round. */
 void fs_straggler_say(fs_straggler_build_t *build, fs_straggler_msg_t msg);
 
-/* Close the round. A round without messages is one, too. */
+/* Close the round. A round may have no messages. */
 void fs_straggler_end_round(fs_straggler_build_t *build);
 
 /* All rounds so far were early. */

@@ -23,7 +23,7 @@ typedef struct check {
     char                 *why;
     size_t                why_len;
     uint32_t              n_words;  /* of a row */
-    uint64_t             *rows;     /* [n_ranks x n_words] who is in it */
+    uint64_t             *rows;     /* [n_ranks x n_words] contributors */
     uint64_t             *sent;     /* [n_ranks x n_words] as the round began */
     bool                 *stale;    /* [n_ranks] not to be used any more */
     uint32_t             *to;       /* [n_ranks] receiver, in this round */
@@ -42,7 +42,7 @@ static fs_status_t check_numbers(check_t *check)
     const fs_straggler_t *s = check->schedule;
 
     if ((unsigned)s->kind >= FS_STRAGGLER_N_KINDS) {
-        return WRONG(check, "there is no kind %d", (int)s->kind);
+        return WRONG(check, "unknown kind %d", (int)s->kind);
     }
     if (s->n_ranks == 0 || s->straggler >= s->n_ranks || s->n_chunks == 0 ||
         s->n_early > s->n_rounds) {
@@ -51,7 +51,7 @@ static fs_status_t check_numbers(check_t *check)
             s->n_ranks, s->straggler, s->n_chunks, s->n_early, s->n_rounds);
     }
     if (s->first[0] != 0 || s->first[s->n_rounds] != s->n_msgs) {
-        return WRONG(check, "the rounds have not all messages");
+        return WRONG(check, "some messages are in no round");
     }
     for (uint32_t r = 0; r < s->n_rounds; ++r) {
         if (s->first[r] > s->first[r + 1]) {
@@ -73,8 +73,9 @@ static fs_status_t check_msg(check_t *check, uint32_t round,
     }
     if (msg->n_chunks == 0 || msg->chunk >= s->n_chunks ||
         msg->n_chunks > s->n_chunks - msg->chunk) {
-        return WRONG(check, "round %u: %u chunks from %u, there are %u", round,
-                     msg->n_chunks, msg->chunk, s->n_chunks);
+        return WRONG(check,
+                     "round %u: %u chunks from chunk %u on, but there are %u",
+                     round, msg->n_chunks, msg->chunk, s->n_chunks);
     }
     if (round < s->n_early &&
         (msg->src == s->straggler || msg->dst == s->straggler)) {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which exchanges a wheel makes, for every number of ranks.
+ * Which exchanges the steady state makes, for every number of ranks.
  *
  * k is log2 n rounded up. "a gets b | c gets d" is an exchange of two ranks by
- * the live chunks they have. Who has no oldest chunk must get it, because this
- * is the last round for it; who has it can get anything younger.
+ * the live chunks they have. A rank without the oldest chunk must get it,
+ * because this is the last round for it; a rank that has it can get any younger
+ * one.
  *
- * Single wheels have one live chunk per rank; the oldest age is k. Half of the
- * ranks have the oldest chunk, and each other rank meets one of them:
+ * Single patterns have one live chunk per rank; the oldest age is k. Half of
+ * the ranks have the oldest chunk, and each other rank meets one of them:
  *     {a} gets k | {k} gets a         for every age a below k
  * Every chunk but the oldest doubles: 1, 2, 4, ... This is Algorithm 1 of
  * StragglAR, where its "critical window" comes for free: the rank at place 0
  * has the oldest chunk, because the walk puts it there. It also works if one
- * {a} is idle. Then a chunk misses one doubling, at age a: a wheel for 2^k -
+ * {a} is idle. Then a chunk misses one doubling, at age a: a pattern for 2^k -
  * (2^(k-a) - 1) ranks, which is odd.
  *
- * All other n get a double wheel: two live chunks per rank, oldest age K = k +
+ * All other n get a double pattern: two live chunks per rank, oldest age K = k +
  * 1. At most one of the two is young, that is younger than k. Call {a, K} an
  * A, {a, k} a B, and {k, K}, a rank that has no young one, full. Let g = k - 1,
  * the age at which the young are grown up.
@@ -29,8 +30,8 @@
  * into more ranks than there are. How often each is made follows from counting
  * who becomes what, up to three numbers, which are tried in turn (settle()).
  *
- * Limit: nobody has proved that there always are such numbers. There are for
- * every n up to FS_STRAGGLER_MAX_RANKS (tests/unit/test_straggler.c).
+ * Limit: it is not proved that there always are such numbers. There are for
+ * every n up to FS_STRAGGLER_MAX_RANKS (tests/unit/sched/test_straggler.c).
  */
 #include "sched/allreduce/fs_straggler_build.h"
 #include "sched/allreduce/fs_straggler_steady.h"
@@ -42,22 +43,23 @@ static fs_steady_side_t side(uint32_t young, uint32_t old, uint32_t gets)
     return (fs_steady_side_t){{young, old}, gets};
 }
 
-static void add(fs_steady_counts_t *bill, uint32_t count, fs_steady_side_t a,
-                fs_steady_side_t b)
+static void add(fs_steady_counts_t *exchanges, uint32_t count,
+                fs_steady_side_t a, fs_steady_side_t b)
 {
-    fs_assert(bill->n_rules < FS_WHEEL_MAX_RULES);
-    bill->rules[bill->n_rules++] = (fs_steady_rule_t){count, false, a, b};
+    fs_assert(exchanges->n_rules < FS_STEADY_MAX_RULES);
+    exchanges->rules[exchanges->n_rules++] =
+        (fs_steady_rule_t){count, false, a, b};
 }
 
-static void add_alone(fs_steady_counts_t *bill, fs_steady_side_t a)
+static void add_alone(fs_steady_counts_t *exchanges, fs_steady_side_t a)
 {
-    fs_assert(bill->n_rules < FS_WHEEL_MAX_RULES);
-    bill->rules[bill->n_rules++] = (fs_steady_rule_t){1, true, a, a};
+    fs_assert(exchanges->n_rules < FS_STEADY_MAX_RULES);
+    exchanges->rules[exchanges->n_rules++] = (fs_steady_rule_t){1, true, a, a};
 }
 
 /* ---- single ---- */
 
-/* The age that is idle once; 0: none. False: no single wheel for this n. */
+/* The age that is idle once; 0: none. False: no single pattern for this n. */
 static bool idle_age(uint32_t n_ranks, uint32_t k, uint32_t *age_p)
 {
     uint32_t lacking = (1u << k) - n_ranks;
@@ -69,21 +71,22 @@ static bool idle_age(uint32_t n_ranks, uint32_t k, uint32_t *age_p)
     return true;
 }
 
-static void bill_single(uint32_t k, uint32_t idle, fs_steady_counts_t *bill)
+static void count_single(uint32_t k, uint32_t idle,
+                         fs_steady_counts_t *exchanges)
 {
     uint32_t n_have = 1;
 
-    bill->oldest = k;
-    bill->n_more = k - 1;
-    add_alone(bill, side(0, k, FS_WHEEL_BORN));
+    exchanges->oldest = k;
+    exchanges->n_more = k - 1;
+    add_alone(exchanges, side(0, k, FS_STEADY_BORN));
     for (uint32_t age = 1; age < k; ++age) {
         uint32_t count = n_have - (age == idle);
 
-        add(bill, count, side(0, age, k), side(0, k, age));
+        add(exchanges, count, side(0, age, k), side(0, k, age));
         n_have += count;
     }
     if (idle > 0) {
-        add_alone(bill, side(0, idle, FS_WHEEL_NOTHING));
+        add_alone(exchanges, side(0, idle, FS_STEADY_NOTHING));
     }
 }
 
@@ -113,9 +116,9 @@ static void grow(uint32_t meet_full, uint32_t age, uint32_t *a_p, uint32_t *b_p)
     }
 }
 
-/* Find the other numbers, for k and the ranks above 2^(k-1). In the words of
- * the bill, with s = 2^(k-3) young of age g - 1, and half = n_above / 2 + pause
- * exchanges that make two full ones each:
+/* Find the other numbers, for k and the ranks above 2^(k-1). In terms of the
+ * exchange counts, with s = 2^(k-3) young of age g - 1, and half = n_above / 2
+ * + pause exchanges that make two full ones each:
  *     with full meet      meet_full + a_full + b_full = half + b_grown + odd
  *     all of age g - 1    a_full + b_full + a_meet + b_meet + 2 pause = s
  *     become B(g)         2 a_meet + b_meet = b_last + b_grown + odd
@@ -174,16 +177,17 @@ static bool find_counts(uint32_t k, uint32_t n_above, counts_t *counts)
 }
 
 /* The young of one age below g. */
-static void add_young(fs_steady_counts_t *bill, uint32_t k, uint32_t age,
+static void add_young(fs_steady_counts_t *exchanges, uint32_t k, uint32_t age,
                       const uint32_t full[2], const uint32_t meet[2])
 {
-    add(bill, full[0], side(age, k + 1, k), side(k, k + 1, age));
-    add(bill, full[1], side(age, k, k + 1), side(k, k + 1, age));
-    add(bill, meet[0], side(age, k + 1, k - 1), side(k - 1, k + 1, age));
-    add(bill, meet[1], side(age, k, k + 1), side(k - 1, k + 1, age));
+    add(exchanges, full[0], side(age, k + 1, k), side(k, k + 1, age));
+    add(exchanges, full[1], side(age, k, k + 1), side(k, k + 1, age));
+    add(exchanges, meet[0], side(age, k + 1, k - 1), side(k - 1, k + 1, age));
+    add(exchanges, meet[1], side(age, k, k + 1), side(k - 1, k + 1, age));
 }
 
-static void bill_double(uint32_t k, uint32_t n_above, fs_steady_counts_t *bill)
+static void count_double(uint32_t k, uint32_t n_above,
+                         fs_steady_counts_t *exchanges)
 {
     uint32_t g = k - 1;
     counts_t counts;
@@ -191,36 +195,37 @@ static void bill_double(uint32_t k, uint32_t n_above, fs_steady_counts_t *bill)
 
     fs_assert(found);
     (void)found;
-    bill->oldest = k + 1;
-    bill->n_more = k - 2; /* then an A(g) that is to get a young chunk has it */
-    add_alone(bill, side(g, k + 1, FS_WHEEL_BORN));
+    exchanges->oldest = k + 1;
+    exchanges->n_more =
+        k - 2; /* then an A(g) that is to get a young chunk has it */
+    add_alone(exchanges, side(g, k + 1, FS_STEADY_BORN));
     for (uint32_t age = 1; age + 1 < g; ++age) {
         uint32_t some[2], none[2] = {0, 0};
         bool     full = counts.meet_full >> (age - 1) & 1;
 
         grow(counts.meet_full, age, &some[0], &some[1]);
-        add_young(bill, k, age, full ? some : none, full ? none : some);
+        add_young(exchanges, k, age, full ? some : none, full ? none : some);
     }
-    add_young(bill, k, g - 1, (uint32_t[]){counts.a_full, counts.b_full},
+    add_young(exchanges, k, g - 1, (uint32_t[]){counts.a_full, counts.b_full},
               (uint32_t[]){counts.a_meet, counts.b_meet});
-    add(bill, counts.pause, side(g - 1, k + 1, k), side(g - 1, k, k + 1));
-    add(bill, counts.a_last, side(g, k + 1, k), side(k, k + 1, g));
-    add(bill, counts.b_last, side(g, k, k + 1), side(k, k + 1, g));
-    add(bill, counts.b_grown, side(g, k, k + 1), side(g, k + 1, k));
+    add(exchanges, counts.pause, side(g - 1, k + 1, k), side(g - 1, k, k + 1));
+    add(exchanges, counts.a_last, side(g, k + 1, k), side(k, k + 1, g));
+    add(exchanges, counts.b_last, side(g, k, k + 1), side(k, k + 1, g));
+    add(exchanges, counts.b_grown, side(g, k, k + 1), side(g, k + 1, k));
     if (n_above % 2 == 1) {
-        add_alone(bill, side(g, k, FS_WHEEL_NOTHING));
+        add_alone(exchanges, side(g, k, FS_STEADY_NOTHING));
     }
 }
 
-void fs_steady_counts(uint32_t n_ranks, fs_steady_counts_t *bill)
+void fs_steady_counts(uint32_t n_ranks, fs_steady_counts_t *exchanges)
 {
     uint32_t k = fs_log2_up(n_ranks), idle;
 
-    bill->n_places = n_ranks - 1;
-    bill->n_rules  = 0;
+    exchanges->n_places = n_ranks - 1;
+    exchanges->n_rules  = 0;
     if (idle_age(n_ranks, k, &idle)) {
-        bill_single(k, idle, bill);
+        count_single(k, idle, exchanges);
     } else {
-        bill_double(k, n_ranks - (1u << (k - 1)), bill);
+        count_double(k, n_ranks - (1u << (k - 1)), exchanges);
     }
 }

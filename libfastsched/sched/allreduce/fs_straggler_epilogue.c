@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Few rounds are left, and who lacks as many chunks as there are rounds must
- * receive one in each: call such a rank pressed. So each round is a matching
- * that leaves no pressed rank without a gift. Two ranks that lack equally many,
- * but not the same, always have something for each other, so matchings are
- * plenty, and the art is in what is sent. Rare chunks first: those who have the
- * rarest look for a partner that lacks it, best one that has a rare chunk for
- * them in return. Pressed ranks that are left over take a partner away from
- * another pair that can do without it. Whether that works out to the end is
- * seen in the end; if not, another try starts the search elsewhere.
+ * Few rounds are left, and a rank that lacks as many chunks as there are rounds
+ * must receive one in each: such a rank is called pressed. So each round is a
+ * matching in which every pressed rank receives a chunk. Two ranks that lack
+ * equally many chunks, but not the same ones, always have a chunk for each
+ * other, so there are many matchings; the choice of the chunks matters. Rare
+ * chunks come first: a rank that has the rarest one looks for a partner that
+ * lacks it, preferably one that has a rare chunk in return. Pressed ranks that
+ * are left over take a partner from another pair that is not pressed. If chunks
+ * are lacking in the end, another try starts the search elsewhere.
  *
- * Limits: a heuristic. For even n it has always found the fewest rounds there
- * can be (tests/unit/test_straggler.c); it promises only to come to an end.
+ * Limits: a heuristic. For even n it has always found the smallest possible
+ * number of rounds (tests/unit/sched/test_straggler.c); only termination is
+ * guaranteed.
  */
 #include "sched/allreduce/fs_straggler_epilogue.h"
 #include "sched/model/fs_rng.h"
@@ -24,20 +25,20 @@ enum { MAX_LIVE = 32, TRIES = 16 };
 typedef struct round {
     uint32_t        n;
     uint32_t        left;            /* rounds, this one included */
-    uint32_t        n_live;          /* bits that somebody lacks */
+    uint32_t        n_live;          /* bits that some rank lacks */
     uint32_t        order[MAX_LIVE]; /* [n_live] bits, the rarest first */
     const uint32_t *live;
     const uint32_t *old;
-    uint32_t       *partner; /* [n] index, or FS_REST_NONE */
+    uint32_t       *partner; /* [n] index, or FS_EPILOGUE_NONE */
     uint32_t        start;   /* where searches begin */
 } round_t;
 
-/* ---- who can do what ---- */
+/* ---- possible partners ---- */
 
 static uint32_t n_lacked(const round_t *round, uint32_t u)
 {
     return (uint32_t)__builtin_popcount(round->live[u]) +
-           (round->old[u] != FS_REST_NONE);
+           (round->old[u] != FS_EPILOGUE_NONE);
 }
 
 static bool is_pressed(const round_t *round, uint32_t u)
@@ -49,7 +50,7 @@ static bool is_pressed(const round_t *round, uint32_t u)
 static bool has_for(const round_t *round, uint32_t u, uint32_t v)
 {
     return (round->live[v] & ~round->live[u]) != 0 ||
-           round->old[v] != FS_REST_NONE;
+           round->old[v] != FS_EPILOGUE_NONE;
 }
 
 static bool suits(const round_t *round, uint32_t u, uint32_t v)
@@ -80,16 +81,16 @@ static void match(round_t *round, uint32_t u, uint32_t v)
     round->partner[v] = u;
 }
 
-/* A free partner for u, who has a chunk (bit) that the partner must lack. */
+/* A free partner for u, which has a chunk (bit) that the partner must lack. */
 static uint32_t find_taker(const round_t *round, uint32_t u, uint32_t bit)
 {
-    uint32_t best = FS_REST_NONE, best_cost = UINT32_MAX;
+    uint32_t best = FS_EPILOGUE_NONE, best_cost = UINT32_MAX;
 
     for (uint32_t k = 0; k < round->n && best_cost > 0; ++k) {
         uint32_t v = (round->start + k) % round->n, cost;
 
-        if (round->partner[v] != FS_REST_NONE || !(round->live[v] >> bit & 1) ||
-            !suits(round, u, v)) {
+        if (round->partner[v] != FS_EPILOGUE_NONE ||
+            !(round->live[v] >> bit & 1) || !suits(round, u, v)) {
             continue;
         }
         cost = 2 * rarest_for(round, v, u) + !is_pressed(round, v);
@@ -106,7 +107,8 @@ static uint32_t n_takers(const round_t *round, uint32_t bit)
     uint32_t n = 0;
 
     for (uint32_t v = 0; v < round->n; ++v) {
-        n += round->partner[v] == FS_REST_NONE && (round->live[v] >> bit & 1);
+        n += round->partner[v] == FS_EPILOGUE_NONE &&
+             (round->live[v] >> bit & 1);
     }
     return n;
 }
@@ -118,11 +120,12 @@ static void offer(round_t *round, uint32_t bit)
     for (uint32_t k = 0; k < round->n && takers > 0; ++k) {
         uint32_t u = (round->start + k) % round->n, v;
 
-        if (round->partner[u] != FS_REST_NONE || (round->live[u] >> bit & 1)) {
+        if (round->partner[u] != FS_EPILOGUE_NONE ||
+            (round->live[u] >> bit & 1)) {
             continue;
         }
         v = find_taker(round, u, bit);
-        if (v != FS_REST_NONE) {
+        if (v != FS_EPILOGUE_NONE) {
             takers -= 1 + (round->live[u] >> bit & 1);
             match(round, u, v);
         }
@@ -133,12 +136,12 @@ static void offer(round_t *round, uint32_t bit)
 static uint32_t find_any(const round_t *round, uint32_t u, uint32_t but)
 {
     for (uint32_t v = 0; v < round->n; ++v) {
-        if (v != but && round->partner[v] == FS_REST_NONE &&
+        if (v != but && round->partner[v] == FS_EPILOGUE_NONE &&
             suits(round, u, v)) {
             return v;
         }
     }
-    return FS_REST_NONE;
+    return FS_EPILOGUE_NONE;
 }
 
 /* u takes x from y, if y finds another or needs none. */
@@ -147,16 +150,16 @@ static bool take_from_pair(round_t *round, uint32_t u)
     for (uint32_t x = 0; x < round->n; ++x) {
         uint32_t y = round->partner[x], z;
 
-        if (y == FS_REST_NONE || !suits(round, u, x)) {
+        if (y == FS_EPILOGUE_NONE || !suits(round, u, x)) {
             continue;
         }
         z = find_any(round, y, u);
-        if (z == FS_REST_NONE && is_pressed(round, y)) {
+        if (z == FS_EPILOGUE_NONE && is_pressed(round, y)) {
             continue;
         }
-        round->partner[y] = FS_REST_NONE;
+        round->partner[y] = FS_EPILOGUE_NONE;
         match(round, u, x);
-        if (z != FS_REST_NONE) {
+        if (z != FS_EPILOGUE_NONE) {
             match(round, y, z);
         }
         return true;
@@ -171,16 +174,16 @@ static bool match_all(round_t *round)
         offer(round, round->order[k]);
     }
     for (uint32_t u = 0; u < round->n; ++u) {
-        if (round->partner[u] == FS_REST_NONE) {
-            uint32_t v = find_any(round, u, FS_REST_NONE);
+        if (round->partner[u] == FS_EPILOGUE_NONE) {
+            uint32_t v = find_any(round, u, FS_EPILOGUE_NONE);
 
-            if (v != FS_REST_NONE) {
+            if (v != FS_EPILOGUE_NONE) {
                 match(round, u, v);
             }
         }
     }
     for (uint32_t u = 0; u < round->n; ++u) {
-        if (round->partner[u] == FS_REST_NONE && is_pressed(round, u) &&
+        if (round->partner[u] == FS_EPILOGUE_NONE && is_pressed(round, u) &&
             !take_from_pair(round, u)) {
             return false;
         }
@@ -225,107 +228,111 @@ static bool survey(round_t *round)
 }
 
 /* What u sends to its partner. */
-static fs_epilogue_send_t send_of(const fs_epilogue_t *rest,
+static fs_epilogue_send_t send_of(const fs_epilogue_t *epilogue,
                                   const round_t *round, uint32_t u)
 {
     uint32_t           v    = round->partner[u], k;
-    fs_epilogue_send_t send = {FS_REST_NONE, FS_REST_NONE};
+    fs_epilogue_send_t send = {FS_EPILOGUE_NONE, FS_EPILOGUE_NONE};
 
-    if (v == FS_REST_NONE || !has_for(round, u, v)) {
+    if (v == FS_EPILOGUE_NONE || !has_for(round, u, v)) {
         return send;
     }
     k          = rarest_for(round, u, v);
     send.dst   = v;
-    send.chunk = k < round->n_live ? rest->youngest - round->order[k]
+    send.chunk = k < round->n_live ? epilogue->youngest - round->order[k]
                                    : round->old[v];
     return send;
 }
 
-static void deliver(fs_epilogue_t *rest, const fs_epilogue_send_t *send)
+static void deliver(fs_epilogue_t *epilogue, const fs_epilogue_send_t *send)
 {
-    for (uint32_t u = 0; u < rest->n; ++u) {
+    for (uint32_t u = 0; u < epilogue->n; ++u) {
         uint32_t v = send[u].dst;
 
-        if (v == FS_REST_NONE) {
+        if (v == FS_EPILOGUE_NONE) {
             continue;
         }
-        if (send[u].chunk == rest->old_now[v]) {
-            rest->old_now[v] = FS_REST_NONE;
+        if (send[u].chunk == epilogue->old_now[v]) {
+            epilogue->old_now[v] = FS_EPILOGUE_NONE;
         } else {
-            rest->live_now[v] &= ~(1u << (rest->youngest - send[u].chunk));
+            epilogue->live_now[v] &=
+                ~(1u << (epilogue->youngest - send[u].chunk));
         }
     }
 }
 
-static bool make_round(fs_epilogue_t *rest, uint32_t left, uint32_t start,
+static bool make_round(fs_epilogue_t *epilogue, uint32_t left, uint32_t start,
                        fs_epilogue_send_t *send)
 {
-    round_t round = {.n       = rest->n,
+    round_t round = {.n       = epilogue->n,
                      .left    = left,
-                     .live    = rest->live_now,
-                     .old     = rest->old_now,
-                     .partner = rest->partner,
+                     .live    = epilogue->live_now,
+                     .old     = epilogue->old_now,
+                     .partner = epilogue->partner,
                      .start   = start};
 
-    for (uint32_t u = 0; u < rest->n; ++u) {
-        rest->partner[u] = FS_REST_NONE;
+    for (uint32_t u = 0; u < epilogue->n; ++u) {
+        epilogue->partner[u] = FS_EPILOGUE_NONE;
     }
     if (!survey(&round) || !match_all(&round)) {
         return false;
     }
-    for (uint32_t u = 0; u < rest->n; ++u) {
-        send[u] = send_of(rest, &round, u);
+    for (uint32_t u = 0; u < epilogue->n; ++u) {
+        send[u] = send_of(epilogue, &round, u);
     }
-    deliver(rest, send);
+    deliver(epilogue, send);
     return true;
 }
 
 /* ---- tries ---- */
 
-static bool try_once(fs_epilogue_t *rest, uint32_t n_rounds, fs_rng_t *rng)
+static bool try_once(fs_epilogue_t *epilogue, uint32_t n_rounds, fs_rng_t *rng)
 {
-    memcpy(rest->live_now, rest->live, rest->n * sizeof(rest->live[0]));
-    memcpy(rest->old_now, rest->old, rest->n * sizeof(rest->old[0]));
+    memcpy(epilogue->live_now, epilogue->live,
+           epilogue->n * sizeof(epilogue->live[0]));
+    memcpy(epilogue->old_now, epilogue->old,
+           epilogue->n * sizeof(epilogue->old[0]));
     for (uint32_t k = 0; k < n_rounds; ++k) {
-        uint32_t start = (uint32_t)fs_rng_below(rng, rest->n);
+        uint32_t start = (uint32_t)fs_rng_below(rng, epilogue->n);
 
-        if (!make_round(rest, n_rounds - k, start,
-                        rest->send + (size_t)k * rest->n)) {
+        if (!make_round(epilogue, n_rounds - k, start,
+                        epilogue->send + (size_t)k * epilogue->n)) {
             return false;
         }
     }
-    for (uint32_t u = 0; u < rest->n; ++u) {
-        if (rest->live_now[u] != 0 || rest->old_now[u] != FS_REST_NONE) {
+    for (uint32_t u = 0; u < epilogue->n; ++u) {
+        if (epilogue->live_now[u] != 0 ||
+            epilogue->old_now[u] != FS_EPILOGUE_NONE) {
             return false;
         }
     }
     return true;
 }
 
-bool fs_epilogue_find(fs_epilogue_t *rest, uint32_t n_rounds)
+bool fs_epilogue_find(fs_epilogue_t *epilogue, uint32_t n_rounds)
 {
     fs_rng_t rng;
 
     fs_rng_init(&rng, n_rounds);
     for (uint32_t try = 0; try < TRIES; ++try) {
-        if (try_once(rest, n_rounds, &rng)) {
+        if (try_once(epilogue, n_rounds, &rng)) {
             return true;
         }
     }
     return false;
 }
 
-fs_status_t fs_epilogue_init(fs_epilogue_t *rest, uint32_t n_ranks,
+fs_status_t fs_epilogue_init(fs_epilogue_t *epilogue, uint32_t n_ranks,
                              uint32_t max_rounds, fs_arena_t *arena)
 {
-    uint32_t **arrays[] = {&rest->live, &rest->old, &rest->live_now,
-                           &rest->old_now, &rest->partner};
+    uint32_t **arrays[] = {&epilogue->live, &epilogue->old, &epilogue->live_now,
+                           &epilogue->old_now, &epilogue->partner};
 
-    rest->n        = n_ranks;
-    rest->youngest = n_ranks - 2;
-    rest->send     = fs_arena_calloc(arena, (size_t)max_rounds * n_ranks,
-                                     sizeof(rest->send[0]));
-    if (rest->send == NULL) {
+    epilogue->n        = n_ranks;
+    epilogue->youngest = n_ranks - 2;
+    epilogue->send     = fs_arena_calloc(arena, (size_t)max_rounds * n_ranks,
+                                         sizeof(epilogue->send[0]));
+    if (epilogue->send == NULL) {
         return FS_ERR_NOMEM;
     }
     for (size_t k = 0; k < sizeof(arrays) / sizeof(arrays[0]); ++k) {

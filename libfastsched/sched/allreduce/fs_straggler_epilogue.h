@@ -7,11 +7,11 @@
 #include "base/fs_arena.h"
 #include "sched/allreduce/fs_straggler.h"
 
-enum { FS_REST_NONE = UINT32_MAX };
+enum { FS_EPILOGUE_NONE = UINT32_MAX };
 
 /* What a rank does in one round. */
 typedef struct fs_epilogue_send {
-    uint32_t dst; /* index, or FS_REST_NONE: sends nothing */
+    uint32_t dst; /* index, or FS_EPILOGUE_NONE: sends nothing */
     uint32_t chunk;
 } fs_epilogue_send_t;
 
@@ -19,7 +19,7 @@ typedef struct fs_epilogue_send {
  * The last of n indexes is the straggler. Chunks are numbered so that youngest
  * is the one fully reduced last; index i lacks
  *   - chunk youngest - b for every bit b of live[i],
- *   - chunk old[i], which nobody else lacks, unless that is FS_REST_NONE.
+ *   - chunk old[i], which nobody else lacks, unless that is FS_EPILOGUE_NONE.
  */
 typedef struct fs_epilogue {
     uint32_t            n;
@@ -33,11 +33,11 @@ typedef struct fs_epilogue {
 } fs_epilogue_t;
 
 /* For n_ranks ranks, and chunks one fewer. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_epilogue_init(fs_epilogue_t *rest, uint32_t n_ranks,
+fs_status_t fs_epilogue_init(fs_epilogue_t *epilogue, uint32_t n_ranks,
                              uint32_t max_rounds, fs_arena_t *arena);
 
 /* Let everybody have everything after n_rounds rounds of pairs that exchange.
  * False: no way was found, there may be none. O(n_rounds * n^2) at worst. */
-bool fs_epilogue_find(fs_epilogue_t *rest, uint32_t n_rounds);
+bool fs_epilogue_find(fs_epilogue_t *epilogue, uint32_t n_rounds);
 
 #endif

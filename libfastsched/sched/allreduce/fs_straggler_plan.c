@@ -2,23 +2,25 @@
 /*
  * An allreduce schedule as the program of one rank.
  *
- * Chunks are cut into pieces, a message each: at elements, as evenly as can be,
- * on all ranks alike. There is no barrier between rounds. What is left of them
- * is the order of messages, and edges between operations on one piece, so that
- * the pieces of a chunk follow each other from round to round as in a pipeline.
+ * Chunks are cut into fragments, a message each: at elements, as evenly as can
+ * be, on all ranks alike. There is no barrier between rounds. What is left of
+ * them is the order of messages, and edges between operations on one fragment,
+ * so that the fragments of a chunk follow each other from round to round as in
+ * a pipeline.
  *
- * When two ranks exchange what they have of a piece, both must end with the same
- * bits. The straggler then adds in the way that copies nothing (fs_vector.h),
- * because all others wait for it: its operand is on the left, in place on the
- * right. In place the punctual rank would have to copy. So it leaves the one
- * chunk that it will exchange with the straggler in staging, if there is room.
+ * When two ranks exchange what they have of a fragment, both must end with the
+ * same bits. The straggler then adds in the way that copies nothing
+ * (fs_vector.h), because all others wait for it: its operand is on the left, in
+ * place on the right. In place the punctual rank would have to copy. So it
+ * leaves the one chunk that it will exchange with the straggler in staging, if
+ * there is room.
  *
- * Why nobody waits for ever: all ranks emit messages in one order, by round,
- * source, destination, piece. The first of those that are not over waits for
+ * Why no rank waits forever: all ranks emit messages in one order, by round,
+ * source, destination, fragment. The first of those that are not over waits for
  * nothing but messages before it.
  *
- * Limits: a message has one piece even if the schedule sends several chunks at
- * once (RHD, BROADCAST). ALLPAIRS goes through that order one by one, and is
+ * Limits: a message has one fragment even if the schedule sends several chunks
+ * at once (RHD, BROADCAST). ALLPAIRS goes through that order one by one, and is
  * slow. Servers decide on the channel only: two tiers need another schedule.
  */
 #include "sched/allreduce/fs_straggler_plan.h"
@@ -31,10 +33,11 @@
 
 enum { ALIGN = 64, MORE_SLOTS = 2, NO_CHUNK = UINT32_MAX };
 
-/* Pieces of a chunk, if they are not too short: the first is passed on while the
- * last is on its way, and the next sender is asked one piece before the end, so
- * that its start-up is hidden, and no two senders share a lane for longer. */
-enum { PIECES = 4, SHORTEST_BYTES = 8192 };
+/* Fragments of a chunk, if they are not too short: the first is passed on while
+ * the last is on its way, and the next sender is asked one fragment before the
+ * end, so that its start-up is hidden, and no two senders share a lane for
+ * longer. */
+enum { FRAGMENTS = 4, SHORTEST_BYTES = 8192 };
 
 typedef struct lowering {
     const fs_straggler_t   *schedule;
@@ -43,12 +46,12 @@ typedef struct lowering {
     fs_arena_t              arena;
     fs_program_t            program;
     fs_vector_t             vec;
-    size_t                 *first; /* [n_chunks + 1] its pieces */
-    fs_vector_piece_t      *pieces;
+    size_t                 *first; /* [n_chunks + 1] its fragments */
+    fs_vector_fragment_t   *fragments;
     uint32_t staged_chunk; /* from staging's start; or NO_CHUNK */
 } lowering_t;
 
-/* ---- pieces ---- */
+/* ---- fragments ---- */
 
 /* Where part k of n begins if they differ by one at most. */
 static uint64_t part_begin(uint64_t total, uint64_t n, uint64_t k)
@@ -73,36 +76,36 @@ static uint64_t chunk_bytes(const lowering_t *lo)
     return chunk_elems(lo, 0) * lo->reduction->elem_bytes;
 }
 
-/* The longest that a piece may be. */
-static uint64_t piece_bytes(const lowering_t *lo)
+/* The longest that a fragment may be. */
+static uint64_t fragment_bytes(const lowering_t *lo)
 {
-    uint64_t part  = fs_u64_div_up(chunk_bytes(lo), PIECES);
+    uint64_t part  = fs_u64_div_up(chunk_bytes(lo), FRAGMENTS);
     uint64_t least = fs_u64_max(SHORTEST_BYTES, lo->reduction->elem_bytes);
 
     return fs_u64_min(lo->params->chunk, fs_u64_max(part, least));
 }
 
-static uint64_t count_pieces(const lowering_t *lo, uint32_t chunk)
+static uint64_t count_fragments(const lowering_t *lo, uint32_t chunk)
 {
     return fs_u64_div_up(chunk_elems(lo, chunk),
-                         piece_bytes(lo) / lo->reduction->elem_bytes);
+                         fragment_bytes(lo) / lo->reduction->elem_bytes);
 }
 
 static void cut_chunk(lowering_t *lo, uint32_t chunk)
 {
-    fs_vector_piece_t *pieces = &lo->pieces[lo->first[chunk]];
-    uint64_t           n      = lo->first[chunk + 1] - lo->first[chunk];
-    uint64_t           elem   = lo->reduction->elem_bytes;
+    fs_vector_fragment_t *fragments = &lo->fragments[lo->first[chunk]];
+    uint64_t              n         = lo->first[chunk + 1] - lo->first[chunk];
+    uint64_t              elem      = lo->reduction->elem_bytes;
 
     for (uint64_t k = 0; k < n; ++k) {
         uint64_t begin = part_begin(chunk_elems(lo, chunk), n, k);
         uint64_t end   = part_begin(chunk_elems(lo, chunk), n, k + 1);
 
-        pieces[k] = fs_vector_piece((chunk_begin(lo, chunk) + begin) * elem,
-                                    (end - begin) * elem,
-                                    lo->reduction->in_place);
+        fragments[k] =
+            fs_vector_fragment((chunk_begin(lo, chunk) + begin) * elem,
+                               (end - begin) * elem, lo->reduction->in_place);
         if (chunk == lo->staged_chunk) {
-            pieces[k].staged = begin * elem;
+            fragments[k].staged = begin * elem;
         }
     }
 }
@@ -119,11 +122,11 @@ static fs_status_t cut(lowering_t *lo)
     }
     for (uint32_t c = 0; c < n_chunks; ++c) {
         lo->first[c] = n;
-        n += count_pieces(lo, c);
+        n += count_fragments(lo, c);
     }
     lo->first[n_chunks] = n;
-    lo->pieces          = fs_arena_alloc(&lo->arena, n, sizeof(*lo->pieces));
-    if (lo->pieces == NULL) {
+    lo->fragments       = fs_arena_alloc(&lo->arena, n, sizeof(*lo->fragments));
+    if (lo->fragments == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t c = 0; c < n_chunks; ++c) {
@@ -170,7 +173,7 @@ static void emit_send(lowering_t *lo, const fs_straggler_msg_t *msg)
 {
     for (size_t k = lo->first[msg->chunk];
          k < lo->first[msg->chunk + msg->n_chunks]; ++k) {
-        fs_vector_send(&lo->vec, msg->dst, &lo->pieces[k]);
+        fs_vector_send(&lo->vec, msg->dst, &lo->fragments[k]);
     }
 }
 
@@ -182,9 +185,9 @@ static void emit_recv(lowering_t *lo, uint32_t round,
     for (size_t k = lo->first[msg->chunk];
          k < lo->first[msg->chunk + msg->n_chunks]; ++k) {
         if (msg->reduce) {
-            fs_vector_add(&lo->vec, msg->src, &lo->pieces[k], own);
+            fs_vector_add(&lo->vec, msg->src, &lo->fragments[k], own);
         } else {
-            fs_vector_replace(&lo->vec, msg->src, &lo->pieces[k]);
+            fs_vector_replace(&lo->vec, msg->src, &lo->fragments[k]);
         }
     }
 }
@@ -212,7 +215,7 @@ static void emit_all(lowering_t *lo)
         emit_round(lo, round);
     }
     for (size_t k = 0; k < lo->first[lo->schedule->n_chunks]; ++k) {
-        fs_vector_finish(&lo->vec, &lo->pieces[k]);
+        fs_vector_finish(&lo->vec, &lo->fragments[k]);
     }
 }
 
@@ -229,7 +232,7 @@ static fs_status_t share_staging(lowering_t *lo)
     const fs_straggler_t *s     = lo->schedule;
     uint64_t              limit = lo->params->staging_limit, base = 0;
     uint64_t              chunk = aligned(chunk_bytes(lo));
-    uint64_t              slot  = fs_u64_min(chunk, aligned(piece_bytes(lo)));
+    uint64_t              slot = fs_u64_min(chunk, aligned(fragment_bytes(lo)));
     uint64_t n = fs_u64_min((uint64_t)lo->params->window + MORE_SLOTS,
                             FS_RING_MAX_SLOTS);
 
@@ -261,11 +264,12 @@ static uint64_t digest_of(const lowering_t *lo)
     return digest;
 }
 
-/* One piece, or a part of the chunk as long. */
+/* One fragment, or a part of the chunk as long. */
 static uint64_t look_ahead(const lowering_t *lo)
 {
-    return fs_u64_min(fs_look_ahead(lo->params->chunk),
-                      fs_u64_max(piece_bytes(lo), chunk_bytes(lo) / PIECES));
+    return fs_u64_min(
+        fs_look_ahead(lo->params->chunk),
+        fs_u64_max(fragment_bytes(lo), chunk_bytes(lo) / FRAGMENTS));
 }
 
 static fs_status_t seal(lowering_t *lo, fs_plan_t **plan_p)

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the bill to the wheel: a closed walk, then partners. */
+/* From the exchange counts to the steady state: a closed walk, then
+ * partners. */
 #include "sched/allreduce/fs_straggler_steady.h"
 
 #include "base/fs_assert.h"
 
 /* A side as a number: ages fit in four bits each. */
-enum { N_HAVINGS = FS_WHEEL_AGES * FS_WHEEL_AGES, N_SIDES = N_HAVINGS * 16 };
+enum { N_HAVINGS = FS_STEADY_AGES * FS_STEADY_AGES, N_SIDES = N_HAVINGS * 16 };
 
 static uint32_t having_of(fs_steady_side_t side)
 {
-    return side.has[0] * FS_WHEEL_AGES + side.has[1];
+    return side.has[0] * FS_STEADY_AGES + side.has[1];
 }
 
 static uint32_t number_of(fs_steady_side_t side)
 {
-    return having_of(side) * FS_WHEEL_AGES + side.gets;
+    return having_of(side) * FS_STEADY_AGES + side.gets;
 }
 
 static fs_steady_side_t side_of(uint32_t number)
 {
     return (fs_steady_side_t){
-        {number / N_HAVINGS, number / FS_WHEEL_AGES % FS_WHEEL_AGES},
-        number % FS_WHEEL_AGES};
+        {number / N_HAVINGS, number / FS_STEADY_AGES % FS_STEADY_AGES},
+        number % FS_STEADY_AGES};
 }
 
 /* Everything is a round older, and the oldest no longer alive. */
@@ -60,16 +61,16 @@ typedef struct walk {
 /* A side that starts with a having and is still to be walked; N_SIDES: none. */
 static uint32_t way_out(const walk_t *walk, uint32_t having)
 {
-    for (uint32_t gets = 0; gets < FS_WHEEL_AGES; ++gets) {
-        if (walk->left[having * FS_WHEEL_AGES + gets] > 0) {
-            return having * FS_WHEEL_AGES + gets;
+    for (uint32_t gets = 0; gets < FS_STEADY_AGES; ++gets) {
+        if (walk->left[having * FS_STEADY_AGES + gets] > 0) {
+            return having * FS_STEADY_AGES + gets;
         }
     }
     return N_SIDES;
 }
 
-/* Hierholzer's algorithm: go on while there is a way; who is stuck is at the
- * end of the path, and steps back. */
+/* Hierholzer's algorithm: go on while there is a way; at a dead end the path
+ * is complete, and the walk steps back. */
 static void walk_all(walk_t *walk, uint32_t first)
 {
     uint32_t having = having_of(a_round_later(side_of(first), walk->oldest));
@@ -86,17 +87,17 @@ static void walk_all(walk_t *walk, uint32_t first)
         } else if (depth > 0) {
             side                       = walk->stack[--depth];
             walk->path[walk->n_path++] = side;
-            having                     = side / FS_WHEEL_AGES;
+            having                     = side / FS_STEADY_AGES;
         } else {
             return;
         }
     }
 }
 
-static void count_sides(walk_t *walk, const fs_steady_counts_t *bill)
+static void count_sides(walk_t *walk, const fs_steady_counts_t *exchanges)
 {
-    for (uint32_t k = 0; k < bill->n_rules; ++k) {
-        const fs_steady_rule_t *rule = &bill->rules[k];
+    for (uint32_t k = 0; k < exchanges->n_rules; ++k) {
+        const fs_steady_rule_t *rule = &exchanges->rules[k];
 
         walk->left[number_of(rule->a)] += rule->count;
         if (!rule->alone) {
@@ -107,26 +108,27 @@ static void count_sides(walk_t *walk, const fs_steady_counts_t *bill)
 
 /* A rank comes from place p + 1 to place p, so the path, whose last step comes
  * first, has the places in order; place 0 is where it starts. */
-static fs_status_t lay_out(fs_steady_t *wheel, const fs_steady_counts_t *bill,
-                           fs_arena_t *arena)
+static fs_status_t lay_out(fs_steady_t              *steady,
+                           const fs_steady_counts_t *exchanges,
+                           fs_arena_t               *arena)
 {
     walk_t *walk = fs_arena_calloc(arena, 1, sizeof(*walk));
 
     if (walk == NULL) {
         return FS_ERR_NOMEM;
     }
-    walk->oldest = bill->oldest;
-    walk->stack  = fs_arena_calloc(arena, bill->n_places, sizeof(uint32_t));
-    walk->path   = fs_arena_calloc(arena, bill->n_places, sizeof(uint32_t));
+    walk->oldest = exchanges->oldest;
+    walk->stack = fs_arena_calloc(arena, exchanges->n_places, sizeof(uint32_t));
+    walk->path  = fs_arena_calloc(arena, exchanges->n_places, sizeof(uint32_t));
     if (walk->stack == NULL || walk->path == NULL) {
         return FS_ERR_NOMEM;
     }
-    count_sides(walk, bill);
-    walk_all(walk, number_of(bill->rules[0].a));
-    fs_assert(walk->n_path + 1 == bill->n_places);
-    wheel->side[0] = bill->rules[0].a;
+    count_sides(walk, exchanges);
+    walk_all(walk, number_of(exchanges->rules[0].a));
+    fs_assert(walk->n_path + 1 == exchanges->n_places);
+    steady->side[0] = exchanges->rules[0].a;
     for (uint32_t place = 1; place <= walk->n_path; ++place) {
-        wheel->side[place] = side_of(walk->path[place - 1]);
+        steady->side[place] = side_of(walk->path[place - 1]);
     }
     return FS_OK;
 }
@@ -149,53 +151,55 @@ static uint32_t take(lists_t *lists, fs_steady_side_t side)
     return place;
 }
 
-static fs_status_t pair_up(fs_steady_t *wheel, const fs_steady_counts_t *bill,
-                           fs_arena_t *arena)
+static fs_status_t pair_up(fs_steady_t              *steady,
+                           const fs_steady_counts_t *exchanges,
+                           fs_arena_t               *arena)
 {
     lists_t *lists = fs_arena_calloc(arena, 1, sizeof(*lists));
 
     if (lists == NULL) {
         return FS_ERR_NOMEM;
     }
-    lists->next = fs_arena_calloc(arena, wheel->n_places, sizeof(uint32_t));
+    lists->next = fs_arena_calloc(arena, steady->n_places, sizeof(uint32_t));
     if (lists->next == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t place = wheel->n_places; place-- > 0;) {
-        uint32_t *head = &lists->head[number_of(wheel->side[place])];
+    for (uint32_t place = steady->n_places; place-- > 0;) {
+        uint32_t *head = &lists->head[number_of(steady->side[place])];
 
-        lists->next[place]    = *head;
-        *head                 = place + 1;
-        wheel->partner[place] = place;
+        lists->next[place]     = *head;
+        *head                  = place + 1;
+        steady->partner[place] = place;
     }
-    for (uint32_t k = 0; k < bill->n_rules; ++k) {
-        const fs_steady_rule_t *rule = &bill->rules[k];
+    for (uint32_t k = 0; k < exchanges->n_rules; ++k) {
+        const fs_steady_rule_t *rule = &exchanges->rules[k];
 
         for (uint32_t i = 0; i < rule->count && !rule->alone; ++i) {
             uint32_t a = take(lists, rule->a), b = take(lists, rule->b);
 
-            wheel->partner[a] = b;
-            wheel->partner[b] = a;
+            steady->partner[a] = b;
+            steady->partner[b] = a;
         }
     }
     return FS_OK;
 }
 
-fs_status_t fs_steady_init(fs_steady_t *wheel, const fs_steady_counts_t *bill,
-                           fs_arena_t *arena)
+fs_status_t fs_steady_init(fs_steady_t              *steady,
+                           const fs_steady_counts_t *exchanges,
+                           fs_arena_t               *arena)
 {
     fs_status_t status;
 
-    wheel->n_places = bill->n_places;
-    wheel->oldest   = bill->oldest;
-    wheel->n_more   = bill->n_more;
-    wheel->side =
-        fs_arena_calloc(arena, bill->n_places, sizeof(wheel->side[0]));
-    wheel->partner =
-        fs_arena_calloc(arena, bill->n_places, sizeof(wheel->partner[0]));
-    if (wheel->side == NULL || wheel->partner == NULL) {
+    steady->n_places = exchanges->n_places;
+    steady->oldest   = exchanges->oldest;
+    steady->n_more   = exchanges->n_more;
+    steady->side =
+        fs_arena_calloc(arena, exchanges->n_places, sizeof(steady->side[0]));
+    steady->partner =
+        fs_arena_calloc(arena, exchanges->n_places, sizeof(steady->partner[0]));
+    if (steady->side == NULL || steady->partner == NULL) {
         return FS_ERR_NOMEM;
     }
-    status = lay_out(wheel, bill, arena);
-    return status == FS_OK ? pair_up(wheel, bill, arena) : status;
+    status = lay_out(steady, exchanges, arena);
+    return status == FS_OK ? pair_up(steady, exchanges, arena) : status;
 }

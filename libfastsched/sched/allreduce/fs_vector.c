@@ -4,66 +4,66 @@
 #include "base/fs_arith.h"
 #include "sched/model/fs_topo.h"
 
-typedef fs_vector_piece_t piece_t;
+typedef fs_vector_fragment_t fragment_t;
 
 struct fs_vector_user {
     uint32_t               op;
     struct fs_vector_user *next;
 };
 
-static fs_place_t home_of(const piece_t *piece)
+static fs_place_t home_of(const fragment_t *fragment)
 {
-    return fs_in_recv(0, piece->offset);
+    return fs_in_recv(0, fragment->offset);
 }
 
-static bool is_home(const piece_t *piece)
+static bool is_home(const fragment_t *fragment)
 {
-    return piece->value.buffer == FS_BUF_RECV;
+    return fragment->value.buffer == FS_BUF_RECV;
 }
 
-fs_vector_piece_t fs_vector_piece(uint64_t offset, uint64_t len_bytes,
-                                  bool in_place)
+fs_vector_fragment_t fs_vector_fragment(uint64_t offset, uint64_t len_bytes,
+                                        bool in_place)
 {
-    return (piece_t){.offset    = offset,
-                     .len_bytes = len_bytes,
-                     .staged    = FS_NOT_STAGED,
-                     .value     = in_place ? fs_in_recv(0, offset)
-                                           : fs_in_send(0, offset),
-                     .made      = FS_NO_OP};
+    return (fragment_t){.offset    = offset,
+                        .len_bytes = len_bytes,
+                        .staged    = FS_NOT_STAGED,
+                        .value     = in_place ? fs_in_recv(0, offset)
+                                              : fs_in_send(0, offset),
+                        .made      = FS_NO_OP};
 }
 
 /* ---- who waits for whom ---- */
 
 /* op reads the value. */
-static void use_value(fs_vector_t *vec, piece_t *piece, uint32_t op)
+static void use_value(fs_vector_t *vec, fragment_t *fragment, uint32_t op)
 {
     struct fs_vector_user *user;
 
-    fs_program_after(vec->program, op, piece->made);
-    if (is_home(piece)) {
+    fs_program_after(vec->program, op, fragment->made);
+    if (is_home(fragment)) {
         user = fs_arena_alloc(vec->arena, 1, sizeof(*user));
         if (user == NULL) {
             vec->program->status = FS_ERR_NOMEM;
             return;
         }
-        *user        = (struct fs_vector_user){op, piece->users};
-        piece->users = user;
+        *user           = (struct fs_vector_user){op, fragment->users};
+        fragment->users = user;
     }
 }
 
 /* op is the first to write home, `made` the last: then the value is there. */
-static void bring_value(fs_vector_t *vec, piece_t *piece, uint32_t op,
+static void bring_value(fs_vector_t *vec, fragment_t *fragment, uint32_t op,
                         uint32_t made)
 {
-    if (is_home(piece) && piece->users == NULL) {
-        fs_program_after(vec->program, op, piece->made);
+    if (is_home(fragment) && fragment->users == NULL) {
+        fs_program_after(vec->program, op, fragment->made);
     }
-    for (struct fs_vector_user *u = piece->users; u != NULL; u = u->next) {
+    for (struct fs_vector_user *u = fragment->users; u != NULL; u = u->next) {
         fs_program_after(vec->program, op, u->op);
     }
-    piece->value = home_of(piece);
-    piece->made  = made;
-    piece->users = NULL;
+    fragment->value = home_of(fragment);
+    fragment->made  = made;
+    fragment->users = NULL;
 }
 
 /* ---- messages ---- */
@@ -76,24 +76,25 @@ static fs_channel_t channel_to(const fs_vector_t *vec, uint32_t peer)
                : FS_CH_WIRE;
 }
 
-void fs_vector_send(fs_vector_t *vec, uint32_t peer, fs_vector_piece_t *piece)
+void fs_vector_send(fs_vector_t *vec, uint32_t peer,
+                    fs_vector_fragment_t *fragment)
 {
     fs_channel_t channel = channel_to(vec, peer);
-    uint32_t send = fs_program_send(vec->program, channel, peer, piece->value,
-                                    piece->len_bytes);
+    uint32_t     send    = fs_program_send(vec->program, channel, peer,
+                                           fragment->value, fragment->len_bytes);
 
-    use_value(vec, piece, send);
+    use_value(vec, fragment, send);
     if (channel == FS_CH_INTRA) {
         fs_window_add(&vec->near_sends, FS_MAX_WINDOW, vec->program, send);
     }
 }
 
-static uint32_t receive(fs_vector_t *vec, uint32_t peer, const piece_t *piece,
-                        fs_place_t dst)
+static uint32_t receive(fs_vector_t *vec, uint32_t peer,
+                        const fragment_t *fragment, fs_place_t dst)
 {
     fs_channel_t channel = channel_to(vec, peer);
     uint32_t     recv =
-        fs_program_recv(vec->program, channel, peer, dst, piece->len_bytes);
+        fs_program_recv(vec->program, channel, peer, dst, fragment->len_bytes);
 
     if (channel == FS_CH_INTRA) {
         fs_window_add(&vec->near_recvs, FS_MAX_WINDOW, vec->program, recv);
@@ -118,94 +119,94 @@ static void leave_slot(fs_vector_t *vec, uint32_t op)
 }
 
 void fs_vector_replace(fs_vector_t *vec, uint32_t peer,
-                       fs_vector_piece_t *piece)
+                       fs_vector_fragment_t *fragment)
 {
-    uint32_t recv = receive(vec, peer, piece, home_of(piece));
+    uint32_t recv = receive(vec, peer, fragment, home_of(fragment));
 
-    bring_value(vec, piece, recv, recv);
+    bring_value(vec, fragment, recv, recv);
 }
 
-static void copy_home(fs_vector_t *vec, piece_t *piece)
+static void copy_home(fs_vector_t *vec, fragment_t *fragment)
 {
-    uint32_t copy = fs_program_copy(vec->program, piece->value, home_of(piece),
-                                    piece->len_bytes);
+    uint32_t copy = fs_program_copy(vec->program, fragment->value,
+                                    home_of(fragment), fragment->len_bytes);
 
-    use_value(vec, piece, copy);
-    bring_value(vec, piece, copy, copy);
+    use_value(vec, fragment, copy);
+    bring_value(vec, fragment, copy, copy);
 }
 
 /* The value is elsewhere; home = value op home. */
-static void add_own_left(fs_vector_t *vec, uint32_t peer, piece_t *piece)
+static void add_own_left(fs_vector_t *vec, uint32_t peer, fragment_t *fragment)
 {
-    uint32_t recv = receive(vec, peer, piece, home_of(piece));
-    uint32_t sum = fs_program_reduce(vec->program, piece->value, home_of(piece),
-                                     piece->len_bytes);
+    uint32_t recv = receive(vec, peer, fragment, home_of(fragment));
+    uint32_t sum  = fs_program_reduce(vec->program, fragment->value,
+                                      home_of(fragment), fragment->len_bytes);
 
     fs_program_after(vec->program, sum, recv);
-    use_value(vec, piece, sum);
-    bring_value(vec, piece, recv, sum);
+    use_value(vec, fragment, sum);
+    bring_value(vec, fragment, recv, sum);
 }
 
 /* The value is home; home = slot op home. */
-static void add_own_right(fs_vector_t *vec, uint32_t peer, piece_t *piece)
+static void add_own_right(fs_vector_t *vec, uint32_t peer, fragment_t *fragment)
 {
     fs_place_t slot = next_slot(vec);
-    uint32_t   recv = receive(vec, peer, piece, slot);
-    uint32_t   sum =
-        fs_program_reduce(vec->program, slot, home_of(piece), piece->len_bytes);
+    uint32_t   recv = receive(vec, peer, fragment, slot);
+    uint32_t   sum  = fs_program_reduce(vec->program, slot, home_of(fragment),
+                                        fragment->len_bytes);
 
     fs_ring_wait(&vec->ring, vec->program, recv);
     fs_program_after(vec->program, sum, recv);
-    bring_value(vec, piece, sum, sum);
+    bring_value(vec, fragment, sum, sum);
     leave_slot(vec, sum);
 }
 
 /* The value is home; staged = home op staged, and that is the value. Returns the
  * receive. */
-static uint32_t add_in_staging(fs_vector_t *vec, uint32_t peer, piece_t *piece,
-                               fs_place_t staged)
+static uint32_t add_in_staging(fs_vector_t *vec, uint32_t peer,
+                               fragment_t *fragment, fs_place_t staged)
 {
-    uint32_t recv = receive(vec, peer, piece, staged);
-    uint32_t sum =
-        fs_program_reduce(vec->program, piece->value, staged, piece->len_bytes);
+    uint32_t recv = receive(vec, peer, fragment, staged);
+    uint32_t sum  = fs_program_reduce(vec->program, fragment->value, staged,
+                                      fragment->len_bytes);
 
     fs_program_after(vec->program, sum, recv);
-    use_value(vec, piece, sum);
-    piece->value = staged;
-    piece->made  = sum;
+    use_value(vec, fragment, sum);
+    fragment->value = staged;
+    fragment->made  = sum;
     return recv;
 }
 
-static void add_in_slot(fs_vector_t *vec, uint32_t peer, piece_t *piece)
+static void add_in_slot(fs_vector_t *vec, uint32_t peer, fragment_t *fragment)
 {
-    uint32_t recv = add_in_staging(vec, peer, piece, next_slot(vec));
+    uint32_t recv = add_in_staging(vec, peer, fragment, next_slot(vec));
 
     fs_ring_wait(&vec->ring, vec->program, recv);
-    copy_home(vec, piece);
-    leave_slot(vec, piece->made);
+    copy_home(vec, fragment);
+    leave_slot(vec, fragment->made);
 }
 
-void fs_vector_add(fs_vector_t *vec, uint32_t peer, fs_vector_piece_t *piece,
-                   fs_operand_t own)
+void fs_vector_add(fs_vector_t *vec, uint32_t peer,
+                   fs_vector_fragment_t *fragment, fs_operand_t own)
 {
-    if (!is_home(piece) && own == FS_RIGHT) {
-        copy_home(vec, piece);
+    if (!is_home(fragment) && own == FS_RIGHT) {
+        copy_home(vec, fragment);
     }
-    if (!is_home(piece)) {
-        add_own_left(vec, peer, piece);
-    } else if (own != FS_RIGHT && piece->staged != FS_NOT_STAGED) {
-        add_in_staging(vec, peer, piece, fs_in_staging(piece->staged));
-        piece->staged = FS_NOT_STAGED;
+    if (!is_home(fragment)) {
+        add_own_left(vec, peer, fragment);
+    } else if (own != FS_RIGHT && fragment->staged != FS_NOT_STAGED) {
+        add_in_staging(vec, peer, fragment, fs_in_staging(fragment->staged));
+        fragment->staged = FS_NOT_STAGED;
     } else if (own == FS_LEFT) {
-        add_in_slot(vec, peer, piece);
+        add_in_slot(vec, peer, fragment);
     } else {
-        add_own_right(vec, peer, piece);
+        add_own_right(vec, peer, fragment);
     }
 }
 
-void fs_vector_finish(fs_vector_t *vec, fs_vector_piece_t *piece)
+void fs_vector_finish(fs_vector_t *vec, fs_vector_fragment_t *fragment)
 {
-    if (!is_home(piece)) {
-        copy_home(vec, piece);
+    if (!is_home(fragment)) {
+        copy_home(vec, fragment);
     }
 }

@@ -110,9 +110,9 @@ fs_status_t fs_balance_view(fs_balance_t how, const fs_tile_t *tile,
                             const fs_viewer_t *viewer, fs_arena_t *arena,
                             fs_streams_t *streams_p);
 
-/* The tile from server u to server w of a matrix [n_ranks x n_ranks], bytes, with
- * the lanes that nodes give it. Memory comes from arena. FS_OK; FS_ERR_OVERFLOW
- * (its sum passes 2^62); FS_ERR_NOMEM. */
+/* The tile from server u to server w of a matrix [n_ranks x n_ranks], bytes,
+ * with the lanes that ports give it. Memory comes from arena. FS_OK;
+ * FS_ERR_OVERFLOW (its sum passes 2^62); FS_ERR_NOMEM. */
 fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_ports_t *ports,
                               const uint64_t *rank_bytes, uint32_t u,
                               uint32_t w, fs_arena_t *arena, fs_tile_t *tile);

@@ -10,15 +10,16 @@
  *      may overflow.
  *   2. Lanes that did pass bytes on: a block between the ranks of lanes a and b
  *      may go from a to b at no cost (fs_balance_flow.h).
- *   3. What overflows even then has to move twice. It goes to lanes with room;
- *      bytes whose ends share a lane stay to the last, they lose two moves.
+ *   3. What overflows even then has to move twice (a detour). It goes to lanes
+ *      with room; bytes whose ends share a lane are taken last, because they
+ *      cost two moves more.
  *
- * No deal at this capacity moves fewer bytes: a swap of two bytes between lanes
- * that saved a move would have been a path of step 2.
+ * No assignment at this capacity moves fewer bytes: a swap of two bytes between
+ * lanes that saved a move would have been a path of step 2.
  *
- * From both blocks between two ranks, there and back, only their sum matters to
- * a lane, so steps 1 and 2 work on pairs of lanes. Ranks that serve no lane are
- * guests: their blocks have one lane to go to, or none. Whole blocks in step 1
+ * Of the two blocks between two ranks, one in each direction, only the sum
+ * matters to a lane, so steps 1 and 2 work on pairs of lanes. The blocks of
+ * ranks without a lane can go to one lane, or to none. Whole blocks in step 1
  * and few passes in step 2 keep extents few: about one a block and one a lane.
  */
 #include "sched/balance/fs_balance_flow.h"
@@ -30,29 +31,29 @@
 #include <string.h>
 
 /* Bytes of a block that move twice. */
-typedef struct piece {
+typedef struct detour {
     uint32_t src_local;
     uint32_t dst_local;
     uint32_t lane;
     uint64_t offset;
     uint64_t len_bytes;
-} piece_t;
+} detour_t;
 
 /* A block is laid out as: bytes on the lane of its source, bytes on the lane of
- * its destination, pieces. */
+ * its destination, detours. */
 typedef struct minmove {
     const fs_tile_t   *tile;
     const fs_viewer_t *viewer; /* NULL: all extents are wanted */
     fs_lanes_t         lanes;
-    uint64_t *left; /* [n_src x n_dst] bytes of a block less its pieces */
+    uint64_t *left; /* [n_src x n_dst] bytes of a block less its detours */
     size_t   *row;  /* [n_lanes] where the row of a lane's sender begins */
-    uint32_t  n_src_guests;
-    uint32_t  n_dst_guests;
-    uint32_t *src_guest; /* [n_src_guests] */
-    uint32_t *dst_guest; /* [n_dst_guests] */
-    uint32_t  open;      /* no lane below it has room, in step 3 */
-    uint32_t  n_pieces;
-    piece_t  *pieces; /* by lane */
+    uint32_t  n_src_laneless;
+    uint32_t  n_dst_laneless;
+    uint32_t *src_laneless; /* [n_src_laneless] */
+    uint32_t *dst_laneless; /* [n_dst_laneless] */
+    uint32_t  open;         /* no lane below it has room, in step 3 */
+    uint32_t  n_detours;
+    detour_t *detours; /* by lane */
 } minmove_t;
 
 /* Bytes left of the block from the sender of lane a to the receiver of lane b. */
@@ -77,29 +78,29 @@ static inline uint64_t share_of_own(uint64_t len, uint64_t out, uint64_t back)
 
 /* ---- set-up ---- */
 
-/* Ranks that serve no lane. FS_OK, FS_ERR_NOMEM. */
-static fs_status_t find_guests(uint32_t n_lanes, const uint32_t *proxy,
-                               uint32_t n_local, fs_arena_t *arena,
-                               uint32_t *n_guests_p, uint32_t **guest_p)
+/* Find the ranks without a lane. FS_OK, FS_ERR_NOMEM. */
+static fs_status_t find_laneless(uint32_t n_lanes, const uint32_t *proxy,
+                                 uint32_t n_local, fs_arena_t *arena,
+                                 uint32_t *n_laneless_p, uint32_t **laneless_p)
 {
-    uint32_t *lane_of, *guest, n = 0;
+    uint32_t *lane_of, *laneless, n = 0;
 
     if (n_local == n_lanes) {
         return FS_OK;
     }
-    lane_of = fs_arena_calloc(arena, n_local, sizeof(*lane_of));
-    guest   = fs_arena_calloc(arena, n_local, sizeof(*guest));
-    if (lane_of == NULL || guest == NULL) {
+    lane_of  = fs_arena_calloc(arena, n_local, sizeof(*lane_of));
+    laneless = fs_arena_calloc(arena, n_local, sizeof(*laneless));
+    if (lane_of == NULL || laneless == NULL) {
         return FS_ERR_NOMEM;
     }
     fs_balance_lanes_of(n_lanes, proxy, n_local, lane_of);
     for (uint32_t i = 0; i < n_local; ++i) {
         if (lane_of[i] == FS_NO_LANE) {
-            guest[n++] = i;
+            laneless[n++] = i;
         }
     }
-    *n_guests_p = n;
-    *guest_p    = guest;
+    *n_laneless_p = n;
+    *laneless_p   = laneless;
     return FS_OK;
 }
 
@@ -121,12 +122,12 @@ static fs_status_t init(minmove_t *mm, fs_arena_t *arena)
     for (uint32_t l = 0; l < tile->n_lanes; ++l) {
         mm->row[l] = (uint64_t)tile->src_proxy[l] * tile->n_dst;
     }
-    status = find_guests(tile->n_lanes, tile->src_proxy, tile->n_src, arena,
-                         &mm->n_src_guests, &mm->src_guest);
+    status = find_laneless(tile->n_lanes, tile->src_proxy, tile->n_src, arena,
+                           &mm->n_src_laneless, &mm->src_laneless);
     return status != FS_OK
                ? status
-               : find_guests(tile->n_lanes, tile->dst_proxy, tile->n_dst, arena,
-                             &mm->n_dst_guests, &mm->dst_guest);
+               : find_laneless(tile->n_lanes, tile->dst_proxy, tile->n_dst,
+                               arena, &mm->n_dst_laneless, &mm->dst_laneless);
 }
 
 /* ---- step 1 ---- */
@@ -139,11 +140,11 @@ static void place_singles(minmove_t *mm)
     for (uint32_t l = 0; l < tile->n_lanes; ++l) {
         uint64_t fill = *between(mm, l, l);
 
-        for (uint32_t g = 0; g < mm->n_dst_guests; ++g) {
-            fill += mm->left[mm->row[l] + mm->dst_guest[g]];
+        for (uint32_t g = 0; g < mm->n_dst_laneless; ++g) {
+            fill += mm->left[mm->row[l] + mm->dst_laneless[g]];
         }
-        for (uint32_t g = 0; g < mm->n_src_guests; ++g) {
-            fill += mm->left[(size_t)mm->src_guest[g] * tile->n_dst +
+        for (uint32_t g = 0; g < mm->n_src_laneless; ++g) {
+            fill += mm->left[(size_t)mm->src_laneless[g] * tile->n_dst +
                              tile->dst_proxy[l]];
         }
         mm->lanes.fill[l] = fill;
@@ -208,7 +209,7 @@ static uint64_t move_twice(minmove_t *mm, uint32_t i, uint32_t j, uint64_t len,
             continue;
         }
         here = fs_u64_min(end - offset, mm->lanes.capacity - *fill);
-        mm->pieces[mm->n_pieces++] = (piece_t){i, j, mm->open, offset, here};
+        mm->detours[mm->n_detours++] = (detour_t){i, j, mm->open, offset, here};
         *fill += here;
         offset += here;
     }
@@ -239,11 +240,11 @@ static void empty_lane(minmove_t *mm, uint32_t a)
     for (uint32_t b = 0; b < mm->lanes.n && surplus != 0; ++b) {
         move_pair(mm, a, b, &surplus);
     }
-    for (uint32_t g = 0; g < mm->n_dst_guests && surplus != 0; ++g) {
-        move_twice(mm, i, mm->dst_guest[g], UINT64_MAX, &surplus);
+    for (uint32_t g = 0; g < mm->n_dst_laneless && surplus != 0; ++g) {
+        move_twice(mm, i, mm->dst_laneless[g], UINT64_MAX, &surplus);
     }
-    for (uint32_t g = 0; g < mm->n_src_guests && surplus != 0; ++g) {
-        move_twice(mm, mm->src_guest[g], j, UINT64_MAX, &surplus);
+    for (uint32_t g = 0; g < mm->n_src_laneless && surplus != 0; ++g) {
+        move_twice(mm, mm->src_laneless[g], j, UINT64_MAX, &surplus);
     }
     move_twice(mm, i, j, UINT64_MAX, &surplus);
     fs_assert(surplus == 0);
@@ -251,7 +252,7 @@ static void empty_lane(minmove_t *mm, uint32_t a)
 
 static bool is_too_much(const minmove_t *mm)
 {
-    bool too_much = mm->n_src_guests != 0 && mm->n_dst_guests != 0;
+    bool too_much = mm->n_src_laneless != 0 && mm->n_dst_laneless != 0;
 
     for (uint32_t a = 0; a < mm->lanes.n; ++a) {
         too_much |= mm->lanes.fill[a] > mm->lanes.capacity;
@@ -273,10 +274,10 @@ static fs_status_t move_surplus(minmove_t *mm, fs_arena_t *arena)
     if (!is_too_much(mm)) {
         return FS_OK;
     }
-    /* A piece ends an extent, a lane's surplus or a lane's room. */
-    mm->pieces = fs_arena_alloc(
-        arena, max_extents(mm) + 2 * (size_t)mm->lanes.n, sizeof(*mm->pieces));
-    if (mm->pieces == NULL) {
+    /* A detour ends an extent, a lane's surplus or a lane's room. */
+    mm->detours = fs_arena_alloc(
+        arena, max_extents(mm) + 2 * (size_t)mm->lanes.n, sizeof(*mm->detours));
+    if (mm->detours == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t a = 0; a < mm->lanes.n; ++a) {
@@ -284,11 +285,11 @@ static fs_status_t move_surplus(minmove_t *mm, fs_arena_t *arena)
             empty_lane(mm, a);
         }
     }
-    for (uint32_t g = 0; g < mm->n_src_guests; ++g) {
-        for (uint32_t h = 0; h < mm->n_dst_guests; ++h) {
+    for (uint32_t g = 0; g < mm->n_src_laneless; ++g) {
+        for (uint32_t h = 0; h < mm->n_dst_laneless; ++h) {
             uint64_t all = UINT64_MAX;
 
-            move_twice(mm, mm->src_guest[g], mm->dst_guest[h], all, &all);
+            move_twice(mm, mm->src_laneless[g], mm->dst_laneless[h], all, &all);
         }
     }
     return FS_OK;
@@ -332,10 +333,10 @@ static void split_pairs(minmove_t *mm, uint64_t *own)
     }
 }
 
-static inline bool has_piece(const minmove_t *mm, uint32_t lane,
-                             uint32_t next_piece)
+static inline bool has_detour(const minmove_t *mm, uint32_t lane,
+                              uint32_t next_detour)
 {
-    return next_piece < mm->n_pieces && mm->pieces[next_piece].lane == lane;
+    return next_detour < mm->n_detours && mm->detours[next_detour].lane == lane;
 }
 
 /* What the lane's own rank sends to receivers of lanes from .. to - 1. */
@@ -367,7 +368,7 @@ static inline void add_other(const minmove_t *mm, writer_t *w,
  * delays the first bytes and no redistribution follows the last. Lanes start at
  * different ranks. */
 static inline void write_lane(const minmove_t *mm, writer_t *w,
-                              const uint64_t *own, uint32_t *next_piece)
+                              const uint64_t *own, uint32_t *next_detour)
 {
     const fs_tile_t *tile = mm->tile;
     uint32_t         a = w->lane, lanes = tile->n_lanes;
@@ -376,22 +377,23 @@ static inline void write_lane(const minmove_t *mm, writer_t *w,
     w->pos = 0;
     add_own(mm, w, own, a + 1, lanes);
     add_own(mm, w, own, 0, a);
-    for (uint32_t g = 0; g < mm->n_dst_guests; ++g) {
-        add(w, i, mm->dst_guest[g], 0, mm->left[mm->row[a] + mm->dst_guest[g]]);
+    for (uint32_t g = 0; g < mm->n_dst_laneless; ++g) {
+        add(w, i, mm->dst_laneless[g], 0,
+            mm->left[mm->row[a] + mm->dst_laneless[g]]);
     }
-    for (; has_piece(mm, a, *next_piece); ++*next_piece) {
-        const piece_t *piece = &mm->pieces[*next_piece];
+    for (; has_detour(mm, a, *next_detour); ++*next_detour) {
+        const detour_t *detour = &mm->detours[*next_detour];
 
-        add(w, piece->src_local, piece->dst_local, piece->offset,
-            piece->len_bytes);
+        add(w, detour->src_local, detour->dst_local, detour->offset,
+            detour->len_bytes);
     }
     add(w, i, j, 0, *between(mm, a, a));
     add_other(mm, w, own, a + 1, lanes);
     add_other(mm, w, own, 0, a);
-    for (uint32_t g = 0; g < mm->n_src_guests; ++g) {
-        uint32_t guest = mm->src_guest[g];
+    for (uint32_t g = 0; g < mm->n_src_laneless; ++g) {
+        uint32_t src = mm->src_laneless[g];
 
-        add(w, guest, j, 0, mm->left[(size_t)guest * tile->n_dst + j]);
+        add(w, src, j, 0, mm->left[(size_t)src * tile->n_dst + j]);
     }
 }
 
@@ -431,30 +433,30 @@ static inline void write_sent(const minmove_t *mm, writer_t *w,
     const uint64_t  *len  = carried(mm, a, 0);
     uint64_t         rest = sum_around(len, n, viewer, a);
 
-    for (uint32_t g = 0; g < mm->n_src_guests; ++g) {
-        rest += mm->left[(size_t)mm->src_guest[g] * tile->n_dst + j];
+    for (uint32_t g = 0; g < mm->n_src_laneless; ++g) {
+        rest += mm->left[(size_t)mm->src_laneless[g] * tile->n_dst + j];
     }
     w->pos = mm->lanes.fill[a] - rest;
     add(w, tile->src_proxy[viewer], j, own[(size_t)viewer * n + a],
         len[viewer]);
 }
 
-/* and both their pieces. */
-static inline void write_pieces(const minmove_t *mm, writer_t *w,
-                                const uint64_t *own, uint32_t *next_piece)
+/* and both their detours. */
+static inline void write_detours(const minmove_t *mm, writer_t *w,
+                                 const uint64_t *own, uint32_t *next_detour)
 {
     const fs_viewer_t *viewer = mm->viewer;
     uint32_t           a = w->lane, n = mm->lanes.n;
 
-    if (!has_piece(mm, a, *next_piece)) {
+    if (!has_detour(mm, a, *next_detour)) {
         return;
     }
     w->pos = sum_around(own + (size_t)a * n, n, a + 1, a);
-    for (uint32_t g = 0; g < mm->n_dst_guests; ++g) {
-        w->pos += mm->left[mm->row[a] + mm->dst_guest[g]];
+    for (uint32_t g = 0; g < mm->n_dst_laneless; ++g) {
+        w->pos += mm->left[mm->row[a] + mm->dst_laneless[g]];
     }
-    for (; has_piece(mm, a, *next_piece); ++*next_piece) {
-        const piece_t *p = &mm->pieces[*next_piece];
+    for (; has_detour(mm, a, *next_detour); ++*next_detour) {
+        const detour_t *p = &mm->detours[*next_detour];
 
         if ((viewer->outgoing ? p->src_local : p->dst_local) == viewer->local) {
             add(w, p->src_local, p->dst_local, p->offset, p->len_bytes);
@@ -485,14 +487,14 @@ static uint32_t viewer_lane(const minmove_t *mm)
 static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
                                  fs_streams_t *streams)
 {
-    uint32_t     lanes      = mm->lanes.n;
-    size_t       max        = max_extents(mm) + mm->n_pieces + 1;
-    uint32_t    *first      = fs_arena_alloc(arena, (size_t)lanes + 1, 4);
-    fs_extent_t *out        = fs_arena_alloc(arena, max, sizeof(*out));
-    uint64_t    *own        = fs_arena_alloc(arena, (size_t)lanes * lanes, 8);
-    uint32_t     viewer     = viewer_lane(mm);
-    uint32_t     next_piece = 0;
-    writer_t     w          = {.next = out};
+    uint32_t     lanes       = mm->lanes.n;
+    size_t       max         = max_extents(mm) + mm->n_detours + 1;
+    uint32_t    *first       = fs_arena_alloc(arena, (size_t)lanes + 1, 4);
+    fs_extent_t *out         = fs_arena_alloc(arena, max, sizeof(*out));
+    uint64_t    *own         = fs_arena_alloc(arena, (size_t)lanes * lanes, 8);
+    uint32_t     viewer      = viewer_lane(mm);
+    uint32_t     next_detour = 0;
+    writer_t     w           = {.next = out};
 
     if (out == NULL || first == NULL || own == NULL) {
         return FS_ERR_NOMEM;
@@ -501,13 +503,13 @@ static fs_status_t write_streams(minmove_t *mm, fs_arena_t *arena,
     for (w.lane = 0; w.lane < lanes; ++w.lane) {
         first[w.lane] = (uint32_t)(w.next - out);
         if (viewer == FS_NO_LANE || w.lane == viewer) {
-            write_lane(mm, &w, own, &next_piece);
+            write_lane(mm, &w, own, &next_detour);
         } else if (mm->viewer->outgoing) {
-            write_pieces(mm, &w, own, &next_piece);
+            write_detours(mm, &w, own, &next_detour);
             write_sent(mm, &w, own, viewer);
         } else {
             write_received(mm, &w, own, viewer);
-            write_pieces(mm, &w, own, &next_piece);
+            write_detours(mm, &w, own, &next_detour);
         }
     }
     first[lanes] = (uint32_t)(w.next - out);

@@ -50,38 +50,38 @@ uint64_t fs_balance_split(uint64_t block_bytes, uint64_t begin, uint64_t room,
                           uint64_t *spare);
 
 /*
- * Blocks dealt to lanes, piece by piece: each piece is the next part of its
+ * Blocks assigned to lanes, part by part: each part is the next one of its
  * block. For modes with merged peer transfer.
  */
 typedef struct fs_fill {
     const fs_tile_t *tile;
-    uint64_t        *done;     /* [n_src x n_dst] bytes dealt, of each block */
-    uint64_t        *room;     /* [n_lanes] bytes a lane still takes */
-    uint64_t         spare;    /* room that is not needed */
+    uint64_t        *done;  /* [n_src x n_dst] bytes assigned, of each block */
+    uint64_t        *room;  /* [n_lanes] bytes a lane still takes */
+    uint64_t         spare; /* room that is not needed */
     uint32_t        *src_lane; /* [n_src] or FS_NO_LANE */
     uint32_t        *dst_lane; /* [n_dst] or FS_NO_LANE */
     uint32_t         n_extents;
-    fs_extent_t     *extents; /* in dealing order; pos is of no meaning yet */
+    fs_extent_t     *extents; /* in order of filling; pos is not set yet */
 } fs_fill_t;
 
 /* Lanes that may take longest bytes each. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_fill_init(fs_fill_t *deal, const fs_tile_t *tile, uint64_t total,
+fs_status_t fs_fill_init(fs_fill_t *fill, const fs_tile_t *tile, uint64_t total,
                          uint64_t longest, fs_arena_t *arena);
 
 /* Put on a lane what fits of the rest of a block. A split closes the lane. */
-void fs_fill_put(fs_fill_t *deal, uint32_t i, uint32_t j, uint32_t lane);
+void fs_fill_put(fs_fill_t *fill, uint32_t i, uint32_t j, uint32_t lane);
 
 /* Where in its lane's stream an extent travels: by turn, below n_turns; equal
- * turns in dealing order. */
+ * turns in order of filling. */
 typedef uint32_t fs_fill_turn_t(const fs_tile_t   *tile,
                                 const fs_extent_t *extent);
 
 /* What is only redistributed first, what is only gathered last. */
-enum { FS_DEAL_MOVES = 4 };
+enum { FS_FILL_MOVES = 4 };
 fs_fill_turn_t fs_fill_by_moves;
 
 /* FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_fill_finish(const fs_fill_t *deal, fs_fill_turn_t *turn,
+fs_status_t fs_fill_finish(const fs_fill_t *fill, fs_fill_turn_t *turn,
                            uint32_t n_turns, fs_arena_t *arena,
                            fs_streams_t *streams);
 

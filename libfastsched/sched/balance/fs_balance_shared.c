@@ -37,54 +37,54 @@ static fs_status_t list_lanes(uint32_t n_lanes, const uint32_t *proxy,
     return FS_OK;
 }
 
-static bool dealt(const fs_fill_t *deal, uint32_t i, uint32_t j)
+static bool is_put(const fs_fill_t *fill, uint32_t i, uint32_t j)
 {
-    size_t block = (size_t)i * deal->tile->n_dst + j;
+    size_t block = (size_t)i * fill->tile->n_dst + j;
 
-    return deal->done[block] == deal->tile->bytes[block];
+    return fill->done[block] == fill->tile->bytes[block];
 }
 
 /* What fits of a block on lanes of a rank. */
-static void put_on(fs_fill_t *deal, uint32_t i, uint32_t j,
+static void put_on(fs_fill_t *fill, uint32_t i, uint32_t j,
                    const lanes_of_t *of, uint32_t local)
 {
     for (uint32_t k = of->first[local];
-         k < of->first[local + 1] && !dealt(deal, i, j); ++k) {
-        fs_fill_put(deal, i, j, of->list[k]);
+         k < of->first[local + 1] && !is_put(fill, i, j); ++k) {
+        fs_fill_put(fill, i, j, of->list[k]);
     }
 }
 
-static void deal_rows(fs_fill_t *deal, const lanes_of_t *of_src)
+static void put_rows(fs_fill_t *fill, const lanes_of_t *of_src)
 {
-    for (uint32_t i = 0; i < deal->tile->n_src; ++i) {
-        for (uint32_t j = 0; j < deal->tile->n_dst; ++j) {
-            put_on(deal, i, j, of_src, i);
+    for (uint32_t i = 0; i < fill->tile->n_src; ++i) {
+        for (uint32_t j = 0; j < fill->tile->n_dst; ++j) {
+            put_on(fill, i, j, of_src, i);
         }
     }
 }
 
-static void deal_columns(fs_fill_t *deal, const lanes_of_t *of_dst)
+static void put_columns(fs_fill_t *fill, const lanes_of_t *of_dst)
 {
-    for (uint32_t j = 0; j < deal->tile->n_dst; ++j) {
-        for (uint32_t i = 0; i < deal->tile->n_src; ++i) {
-            put_on(deal, i, j, of_dst, j);
+    for (uint32_t j = 0; j < fill->tile->n_dst; ++j) {
+        for (uint32_t i = 0; i < fill->tile->n_src; ++i) {
+            put_on(fill, i, j, of_dst, j);
         }
     }
 }
 
 /* The rest to lanes with room; none below `open` has any. */
-static void deal_rest(fs_fill_t *deal)
+static void put_remainder(fs_fill_t *fill)
 {
-    const fs_tile_t *tile = deal->tile;
+    const fs_tile_t *tile = fill->tile;
     uint32_t         open = 0;
 
     for (uint32_t i = 0; i < tile->n_src; ++i) {
         for (uint32_t j = 0; j < tile->n_dst; ++j) {
-            while (!dealt(deal, i, j)) {
-                if (deal->room[open] == 0) {
+            while (!is_put(fill, i, j)) {
+                if (fill->room[open] == 0) {
                     ++open;
                 } else {
-                    fs_fill_put(deal, i, j, open);
+                    fs_fill_put(fill, i, j, open);
                 }
             }
         }
@@ -97,8 +97,8 @@ fs_status_t fs_balance_cut_shared(const fs_tile_t *tile, uint64_t total,
 {
     uint64_t    capacity = fs_balance_capacity(total, tile->n_lanes);
     lanes_of_t  of_src, of_dst;
-    fs_fill_t   deal;
-    fs_status_t status = fs_fill_init(&deal, tile, total, capacity, arena);
+    fs_fill_t   fill;
+    fs_status_t status = fs_fill_init(&fill, tile, total, capacity, arena);
 
     (void)viewer;
     if (status == FS_OK) {
@@ -113,11 +113,11 @@ fs_status_t fs_balance_cut_shared(const fs_tile_t *tile, uint64_t total,
         return status;
     }
     for (uint32_t l = 0; l < tile->n_lanes; ++l) {
-        fs_fill_put(&deal, tile->src_proxy[l], tile->dst_proxy[l], l);
+        fs_fill_put(&fill, tile->src_proxy[l], tile->dst_proxy[l], l);
     }
-    deal_rows(&deal, &of_src);
-    deal_columns(&deal, &of_dst);
-    deal_rest(&deal);
-    return fs_fill_finish(&deal, fs_fill_by_moves, FS_DEAL_MOVES, arena,
+    put_rows(&fill, &of_src);
+    put_columns(&fill, &of_dst);
+    put_remainder(&fill);
+    return fs_fill_finish(&fill, fs_fill_by_moves, FS_FILL_MOVES, arena,
                           streams);
 }

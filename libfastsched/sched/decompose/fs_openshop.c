@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Schedules without stages, named after the open-shop problem: whoever is free
- * goes on. A server gets an ordered list of whom to send to and one of whom to
- * receive from. Three rules; the first good one or the best one is taken.
+ * Schedules without stages, named after the open-shop problem: a free server
+ * starts its next transfer. A server gets an ordered list of receivers and one
+ * of senders. Three rules; the first good one or the best one is taken.
  *
  *   rotation  Server i sends to i + 1, i + 2, ..., fs_openshop_rotation.c.
  *             Good when pairs are nearly equal. From 40 servers on, other first
  *             distances get a try before pairs are cut.
  *   priority  List scheduling, fs_openshop_list.c. Good when pairs differ: a
  *             busy server hardly ever idles.
- *   slack     Pairs are cut so that nobody who has no time to lose must wait,
+ *   slack     Pairs are cut so that no server without slack has to wait,
  *             fs_openshop_slack.c. When there are few servers, as the other
  *             rules then end with gaps as long as a message, and before the
  *             priority list is tried where no server has much more than the

@@ -57,7 +57,7 @@ void fs_shop_rotate(fs_rotation_t *rotation, uint32_t distance, uint32_t part);
 /* List scheduling by priority. FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_shop_by_priority(fs_shop_t *shop, fs_arena_t *arena);
 
-/* Pairs in up to four pieces each, cut only for servers that would else not end
+/* Pairs in up to four parts each, cut only for servers that would else not end
  * by the limit, which is at least the bound. FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_shop_by_slack(fs_shop_t *shop, uint64_t limit,
                              fs_arena_t *arena);

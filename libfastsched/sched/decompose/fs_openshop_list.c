@@ -7,8 +7,9 @@
  * "free" are bit rows in that order.
  *
  * Ends of transfers wait in buckets of time, so their order is exact to a bucket
- * only. Of many servers, those of a bucket are all free before the first of them
- * goes on: that is quicker, and with as many there is somebody for each of them.
+ * only. With many servers, all transfers of a bucket end before the first of their
+ * servers starts the next one: that is quicker, and with so many free servers each
+ * finds a partner.
  * Start times are exact: a transfer starts when both are free.
  *
  * O(n / 64) for each pair with bytes. The total is about a row and a column

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rotation: in round d server i sends to server i + d. Good when pairs are
- * nearly equal: nobody waits long, and nothing is left over that does not fit.
+ * nearly equal: no server waits long, and no transfer is left over that does not
+ * fit.
  *
  * It is given up when a server has idled too long. With many servers that is
- * seen early: idle time grows evenly from round to round, and who has a part of
- * the rounds behind him should have used up no more than that part of it, and a
- * quarter.
+ * seen early: idle time grows evenly from round to round, so after a part of the
+ * rounds a server may have used up no more than that part of it, and a quarter.
  *
  * O(1) for each pair that is visited. Of a sparse matrix only pairs with bytes
  * are, sorted by distance once.

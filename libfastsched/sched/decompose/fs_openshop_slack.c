@@ -2,17 +2,17 @@
 /*
  * Open-shop scheduling by slack. A line, a sender or a receiver, has slack as
  * long as the time left is more than its bytes left take; without slack it is
- * tight and must be busy. Transfers go on to their end, and who is idle goes
- * on with the largest pair it can have: so most pairs are one message. Only
- * when a tight line is idle are others interrupted: along an alternating path
- * the line gets a partner, that one's partner another, until somebody is found
- * who was idle or has slack. Of the paths, the one whose smallest new pair is
- * the largest is taken, as what is started then goes on for long. Sizes are
- * compared by octaves below the bound; fewest interruptions come next.
+ * tight and must be busy. Transfers run to their end, and an idle line starts
+ * its largest available pair: so most pairs are one message. Others are
+ * interrupted only when a tight line is idle: along an alternating path the
+ * line gets a partner, that one's partner another, until a line is found that
+ * was idle or has slack. Of the paths, the one whose smallest new pair is the
+ * largest is taken, because its transfers last long. Sizes are compared by
+ * octaves below the bound; then the number of interruptions decides.
  *
- * Were there no limit of pieces, all would end in time, as a matrix whose lines
+ * Without a limit of parts all would end in time, because a matrix whose lines
  * all fit always has a matching of all its tight lines (Birkhoff). The last
- * piece that a pair may have is not interrupted, so a tight line may come late.
+ * part that a pair may have is not interrupted, so a tight line may come late.
  *
  * An event for each pair that ends or line that becomes tight, O(n / 16) for each
  * but for the search of a path: O(n^2 / 64) for each octave at most.
@@ -26,20 +26,20 @@
 #define NEVER UINT64_MAX
 
 enum {
-    NONE       = FS_NO_BIT,
-    MAX_PIECES = 4, /* of a pair */
-    OCTAVES    = 16 /* of size; the last one has all that is smaller */
+    NONE      = FS_NO_BIT,
+    MAX_PARTS = 4, /* of a pair */
+    OCTAVES   = 16 /* of size; the last one has all that is smaller */
 };
 
 /* All senders or all receivers. */
 typedef struct side {
-    uint64_t   *load;      /* [n] bytes left when its piece began */
+    uint64_t   *load;      /* [n] bytes left when its part began */
     uint32_t   *partner;   /* [n] or NONE */
     uint32_t   *came_from; /* [n] scratch: the line that reached this one */
-    uint32_t   *n_pieces;  /* [n] so far */
+    uint32_t   *n_parts;   /* [n] so far */
     uint64_t   *idle;      /* [n_words] has bytes left and no partner */
     uint64_t   *tight;     /* [n_words] has no slack, and never will again */
-    uint64_t   *last;      /* [n_words] in the last piece of a pair */
+    uint64_t   *last;      /* [n_words] in the last part of a pair */
     uint64_t   *changed;   /* [n_words] partner or load have changed */
     uint64_t   *any;   /* [n x n_words] lines of the other side with which it
                               has a pair */
@@ -57,13 +57,13 @@ typedef struct slack {
     uint32_t    top;    /* the octave of the largest pair */
     uint64_t    limit;  /* when all shall have ended */
     uint64_t    now;
-    uint64_t   *left;     /* [n x n] when the pair's piece began */
-    uint8_t    *n_pieces; /* [n x n] of a pair so far */
-    uint32_t   *running;  /* [n] the receiver of a sender's piece, or NONE */
-    uint64_t   *begin;    /* [n] of the piece */
-    fs_minima_t end;      /* [n] of the pair if it goes on, or NEVER */
-    uint32_t   *queue;    /* [n] scratch of a search */
-    uint64_t   *unseen;   /* [n_words] scratch of a search */
+    uint64_t   *left;    /* [n x n] when the pair's part began */
+    uint8_t    *n_parts; /* [n x n] of a pair so far */
+    uint32_t   *running; /* [n] the receiver of a sender's part, or NONE */
+    uint64_t   *begin;   /* [n] of the part */
+    fs_minima_t end;     /* [n] of the pair if it goes on, or NEVER */
+    uint32_t   *queue;   /* [n] scratch of a search */
+    uint64_t   *unseen;  /* [n_words] scratch of a search */
     side_t      senders;
     side_t      receivers;
 } slack_t;
@@ -98,7 +98,7 @@ static uint32_t octave_of(const slack_t *slack, uint64_t bytes)
         OCTAVES - 1);
 }
 
-/* ---- who is next ---- */
+/* ---- the next pair ---- */
 
 static void join(side_t *a, uint32_t i, side_t *b, uint32_t j)
 {
@@ -242,7 +242,7 @@ static void join_idle(slack_t *slack)
     }
 }
 
-/* ---- pieces ---- */
+/* ---- parts ---- */
 
 static void set_left(slack_t *slack, uint32_t src, uint32_t dst, uint64_t bytes)
 {
@@ -262,22 +262,22 @@ static void set_left(slack_t *slack, uint32_t src, uint32_t dst, uint64_t bytes)
     *left = bytes;
 }
 
-static void begin_piece(slack_t *slack, uint32_t src, uint32_t dst)
+static void begin_part(slack_t *slack, uint32_t src, uint32_t dst)
 {
     size_t at = pair_of(slack, src, dst);
 
     slack->running[src] = dst;
     slack->begin[src]   = slack->now;
     fs_minima_set(&slack->end, src, slack->now + slack->left[at]);
-    ++slack->senders.n_pieces[src];
-    ++slack->receivers.n_pieces[dst];
-    if (++slack->n_pieces[at] == MAX_PIECES) {
+    ++slack->senders.n_parts[src];
+    ++slack->receivers.n_parts[dst];
+    if (++slack->n_parts[at] == MAX_PARTS) {
         fs_bits_set(slack->senders.last, src);
         fs_bits_set(slack->receivers.last, dst);
     }
 }
 
-static void end_piece(slack_t *slack, uint32_t src)
+static void end_part(slack_t *slack, uint32_t src)
 {
     uint32_t dst   = slack->running[src];
     uint64_t bytes = slack->now - slack->begin[src];
@@ -304,15 +304,15 @@ static void end_pair(slack_t *slack, uint32_t src)
 {
     uint32_t dst = slack->running[src];
 
-    end_piece(slack, src);
+    end_part(slack, src);
     --slack->n_left;
     leave(&slack->senders, src);
     leave(&slack->receivers, dst);
 }
 
-/* Pieces whose sender has another partner end, then others begin. Who has none has
- * no end any more. */
-static void change_pieces(slack_t *slack)
+/* Parts whose sender has another partner end, then others begin. A sender without a
+ * partner has no end. */
+static void change_parts(slack_t *slack)
 {
     const uint32_t *partner = slack->senders.partner;
     const uint64_t *changed = slack->senders.changed;
@@ -322,7 +322,7 @@ static void change_pieces(slack_t *slack)
             uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits);
 
             if (slack->running[i] != partner[i] && slack->running[i] != NONE) {
-                end_piece(slack, i);
+                end_part(slack, i);
             }
         }
     }
@@ -333,7 +333,7 @@ static void change_pieces(slack_t *slack)
             if (partner[i] == NONE) {
                 fs_minima_set(&slack->end, i, NEVER);
             } else if (slack->running[i] != partner[i]) {
-                begin_piece(slack, i, partner[i]);
+                begin_part(slack, i, partner[i]);
             }
         }
     }
@@ -434,7 +434,7 @@ static bool side_init(slack_t *slack, side_t *side, const uint64_t *load,
         return false;
     }
     side->came_from = side->partner + n;
-    side->n_pieces  = side->came_from + n;
+    side->n_parts   = side->came_from + n;
     side->large     = side->any + (size_t)n * words;
     side->idle      = side->any + rows * words;
     side->tight     = side->idle + words;
@@ -456,9 +456,9 @@ static void fill_pair(slack_t *slack, uint32_t src, uint32_t dst)
     size_t   at     = pair_of(slack, src, dst);
     uint32_t octave = octave_of(slack, slack->shop->demand->bytes[at]);
 
-    slack->left[at]     = slack->shop->demand->bytes[at];
-    slack->n_pieces[at] = 0;
-    slack->top          = fs_u32_min(slack->top, octave);
+    slack->left[at]    = slack->shop->demand->bytes[at];
+    slack->n_parts[at] = 0;
+    slack->top         = fs_u32_min(slack->top, octave);
     fs_bits_set(any_row(slack, &slack->senders, src), dst);
     fs_bits_set(any_row(slack, &slack->receivers, dst), src);
     fs_bits_set(large_row(slack, &slack->senders, octave, src), dst);
@@ -506,21 +506,21 @@ static fs_status_t slack_init(slack_t *slack, fs_shop_t *shop, uint64_t limit,
     uint32_t words = shop->demand->n_words;
 
     *slack = (slack_t){
-        .shop     = shop,
-        .n        = shop->n,
-        .n_words  = words,
-        .n_left   = shop->demand->n_pairs,
-        .top      = OCTAVES - 1,
-        .limit    = limit,
-        .left     = fs_arena_alloc(arena, n * n, sizeof(uint64_t)),
-        .n_pieces = fs_arena_alloc(arena, n * n, sizeof(uint8_t)),
-        .begin    = fs_arena_alloc(arena, n, sizeof(uint64_t)),
-        .running  = fs_arena_alloc(arena, 2 * n, sizeof(uint32_t)),
-        .unseen   = fs_arena_alloc(arena, words, sizeof(uint64_t)),
+        .shop    = shop,
+        .n       = shop->n,
+        .n_words = words,
+        .n_left  = shop->demand->n_pairs,
+        .top     = OCTAVES - 1,
+        .limit   = limit,
+        .left    = fs_arena_alloc(arena, n * n, sizeof(uint64_t)),
+        .n_parts = fs_arena_alloc(arena, n * n, sizeof(uint8_t)),
+        .begin   = fs_arena_alloc(arena, n, sizeof(uint64_t)),
+        .running = fs_arena_alloc(arena, 2 * n, sizeof(uint32_t)),
+        .unseen  = fs_arena_alloc(arena, words, sizeof(uint64_t)),
     };
-    if (slack->left == NULL || slack->n_pieces == NULL ||
-        slack->begin == NULL || slack->running == NULL ||
-        slack->unseen == NULL || !fs_minima_init(&slack->end, shop->n, arena) ||
+    if (slack->left == NULL || slack->n_parts == NULL || slack->begin == NULL ||
+        slack->running == NULL || slack->unseen == NULL ||
+        !fs_minima_init(&slack->end, shop->n, arena) ||
         !side_init(slack, &slack->senders, shop->demand->row, arena) ||
         !side_init(slack, &slack->receivers, shop->demand->col, arena)) {
         return FS_ERR_NOMEM;
@@ -530,13 +530,13 @@ static fs_status_t slack_init(slack_t *slack, fs_shop_t *shop, uint64_t limit,
 }
 
 /* Of a sender or a receiver. */
-static uint32_t most_pieces(const slack_t *slack)
+static uint32_t most_parts(const slack_t *slack)
 {
     uint32_t most = 0;
 
     for (uint32_t i = 0; i < slack->n; ++i) {
-        most = fs_u32_max(most, fs_u32_max(slack->senders.n_pieces[i],
-                                           slack->receivers.n_pieces[i]));
+        most = fs_u32_max(most, fs_u32_max(slack->senders.n_parts[i],
+                                           slack->receivers.n_parts[i]));
     }
     return most;
 }
@@ -553,9 +553,9 @@ fs_status_t fs_shop_by_slack(fs_shop_t *shop, uint64_t limit, fs_arena_t *arena)
         rescue_tight(&slack, &slack.senders, &slack.receivers);
         rescue_tight(&slack, &slack.receivers, &slack.senders);
         join_idle(&slack);
-        change_pieces(&slack);
+        change_parts(&slack);
         go_on(&slack);
     }
-    fs_shop_close(shop, most_pieces(&slack));
+    fs_shop_close(shop, most_parts(&slack));
     return FS_OK;
 }

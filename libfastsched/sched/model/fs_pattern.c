@@ -8,7 +8,7 @@
  *
  * The order in which random numbers are drawn is part of the definition. Change
  * it, and every published number belongs to another matrix: the digests in
- * tests/unit/test_pattern.c are there to notice.
+ * tests/unit/sched/test_pattern.c are there to notice.
  *
  * Limits: dense matrices only, so memory is n_ranks^2 * 8 bytes; weights of
  * "zipf" below 2^-32 of the largest are zero. */
@@ -254,19 +254,19 @@ static uint32_t find_expert(const uint64_t *up_to, uint32_t n, uint64_t x)
 }
 
 /* Route one token to two experts. The second is drawn from the line without the
- * piece of the first, so that no draw is rejected. */
+ * part of the first, so that no draw is rejected. */
 static void route_token(fs_rng_t *rng, const uint64_t *up_to, uint32_t n,
                         uint64_t *row)
 {
     uint32_t first = find_expert(up_to, n, fs_rng_below(rng, up_to[n - 1]));
     uint64_t start = first == 0 ? 0 : up_to[first - 1];
-    uint64_t piece = up_to[first] - start;
+    uint64_t width = up_to[first] - start;
     uint64_t x;
 
     row[first]++;
     if (n > 1) {
-        x = fs_rng_below(rng, up_to[n - 1] - piece);
-        row[find_expert(up_to, n, x < start ? x : x + piece)]++;
+        x = fs_rng_below(rng, up_to[n - 1] - width);
+        row[find_expert(up_to, n, x < start ? x : x + width)]++;
     }
 }
 

@@ -14,7 +14,7 @@ static uint32_t gcd(uint32_t a, uint32_t b)
     return a;
 }
 
-/* The width of a node; 0 if there would be too many. */
+/* The width of a port; 0 if there would be too many. */
 static uint32_t common_width(const fs_topo_t *topo)
 {
     uint32_t width  = topo->n_lanes[0];
@@ -27,7 +27,7 @@ static uint32_t common_width(const fs_topo_t *topo)
                                            : gcd(width, topo->n_lanes[u]);
         lanes += topo->n_lanes[u];
     }
-    return uneven && lanes / width > FS_MAX_UNEVEN_NODES ? 0 : width;
+    return uneven && lanes / width > FS_MAX_UNEVEN_PORTS ? 0 : width;
 }
 
 fs_status_t fs_ports_init(fs_ports_t *ports, const fs_topo_t *topo,
@@ -49,7 +49,7 @@ fs_status_t fs_ports_init(fs_ports_t *ports, const fs_topo_t *topo,
         next += topo->n_lanes[u] / ports->width;
     }
     ports->first[n] = next;
-    ports->n_nodes  = next;
+    ports->n_ports  = next;
     return FS_OK;
 }
 

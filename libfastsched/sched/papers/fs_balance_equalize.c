@@ -21,15 +21,15 @@ static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
                        fs_streams_t *streams)
 {
     uint64_t    capacity = fs_balance_capacity(total, tile->n_lanes);
-    fs_fill_t   deal;
-    fs_status_t status = fs_fill_init(&deal, tile, total, capacity, arena);
+    fs_fill_t   fill;
+    fs_status_t status = fs_fill_init(&fill, tile, total, capacity, arena);
 
     (void)viewer;
     if (status != FS_OK) {
         return status;
     }
-    fs_fill_rows(&deal);
-    return fs_fill_finish(&deal, by_destination, tile->n_dst, arena, streams);
+    fs_fill_rows(&fill);
+    return fs_fill_finish(&fill, by_destination, tile->n_dst, arena, streams);
 }
 
 const fs_balance_mode_t fs_balance_equalize = {.cut = cut};

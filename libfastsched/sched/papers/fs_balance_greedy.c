@@ -32,28 +32,28 @@ static int larger_first(const void *a, const void *b)
     return x->j < y->j ? -1 : x->j > y->j;
 }
 
-static uint32_t emptiest_lane(const fs_fill_t *deal)
+static uint32_t emptiest_lane(const fs_fill_t *fill)
 {
     uint32_t best = 0;
 
-    for (uint32_t l = 1; l < deal->tile->n_lanes; ++l) {
-        if (deal->room[l] > deal->room[best]) {
+    for (uint32_t l = 1; l < fill->tile->n_lanes; ++l) {
+        if (fill->room[l] > fill->room[best]) {
             best = l;
         }
     }
     return best;
 }
 
-static void deal_block(fs_fill_t *deal, const block_t *b)
+static void put_block(fs_fill_t *fill, const block_t *b)
 {
-    uint64_t *done   = &deal->done[(size_t)b->i * deal->tile->n_dst + b->j];
-    uint32_t  prefer = deal->dst_lane[b->j];
+    uint64_t *done   = &fill->done[(size_t)b->i * fill->tile->n_dst + b->j];
+    uint32_t  prefer = fill->dst_lane[b->j];
 
     while (*done != b->bytes) {
-        if (prefer != FS_NO_LANE && deal->room[prefer] >= b->bytes - *done) {
-            fs_fill_put(deal, b->i, b->j, prefer);
+        if (prefer != FS_NO_LANE && fill->room[prefer] >= b->bytes - *done) {
+            fs_fill_put(fill, b->i, b->j, prefer);
         } else {
-            fs_fill_put(deal, b->i, b->j, emptiest_lane(deal));
+            fs_fill_put(fill, b->i, b->j, emptiest_lane(fill));
         }
     }
 }
@@ -66,8 +66,8 @@ static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
     uint64_t longest =
         fs_balance_longest(FS_BALANCE_GREEDY, total, tile->n_lanes);
     block_t    *blocks = fs_arena_calloc(arena, n, sizeof(*blocks));
-    fs_fill_t   deal;
-    fs_status_t status = fs_fill_init(&deal, tile, total, longest, arena);
+    fs_fill_t   fill;
+    fs_status_t status = fs_fill_init(&fill, tile, total, longest, arena);
 
     (void)viewer;
     if (status != FS_OK || blocks == NULL) {
@@ -80,9 +80,9 @@ static fs_status_t cut(const fs_tile_t *tile, uint64_t total,
     }
     qsort(blocks, n, sizeof(*blocks), larger_first);
     for (b = 0; b < n; ++b) {
-        deal_block(&deal, &blocks[b]);
+        put_block(&fill, &blocks[b]);
     }
-    return fs_fill_finish(&deal, fs_fill_by_moves, FS_DEAL_MOVES, arena,
+    return fs_fill_finish(&fill, fs_fill_by_moves, FS_FILL_MOVES, arena,
                           streams);
 }
 

@@ -11,10 +11,10 @@
  *       together (DHBvN Proposition 2): one after another they make the streams.
  *
  * The paper moves unit by unit; surplus and room are both known in advance, so
- * here they are merged like two sorted lists: O(blocks) for I and II. Bytes that
- * move are exactly those beyond the capacity of their row or column, which no
- * deal can avoid. The price are many short messages: lanes have a dozen partners
- * one after another where the other modes have one.
+ * here they are merged like two sorted lists: O(blocks) for I and II. Bytes
+ * that move are exactly those beyond the capacity of their row or column, which
+ * no assignment can avoid. The price is many short messages: lanes have a dozen
+ * partners one after another where the other modes have one.
  */
 #include "sched/papers/fs_papers.h"
 
@@ -22,75 +22,75 @@
 #include "base/fs_assert.h"
 
 /* Bytes of a block from one lane to another. */
-typedef struct piece {
+typedef struct part {
     uint32_t src_local;
     uint32_t dst_local;
     uint32_t src_lane;
     uint32_t dst_lane; /* FS_NO_LANE: surplus of its column */
     uint64_t offset;
     uint64_t len_bytes;
-} piece_t;
+} part_t;
 
 typedef struct rowcol {
     const fs_tile_t *tile;
     uint64_t        *room;  /* [n_lanes] bytes a column still takes */
     uint64_t         spare; /* room that is not needed */
-    uint32_t         n_pieces;
-    piece_t         *pieces; /* first in dealing order, then by pair of lanes */
-    uint32_t        *at;     /* [n_lanes x n_lanes] next piece of a pair */
-    uint64_t        *bytes;  /* [2 n_lanes x 2 n_lanes] from lane a to n_lanes +
+    uint32_t         n_parts;
+    part_t   *parts; /* first in order of filling, then by pair of lanes */
+    uint32_t *at;    /* [n_lanes x n_lanes] next part of a pair */
+    uint64_t *bytes; /* [2 n_lanes x 2 n_lanes] from lane a to n_lanes +
                                 b: it has no diagonal */
 } rowcol_t;
 
 /* ---- phase II ---- */
 
-/* Keep what the column has room for; the rest of the piece becomes a surplus
- * piece behind it. */
-static void keep(rowcol_t *rc, piece_t piece, uint32_t lane)
+/* Keep what the column has room for; the rest of the part becomes a surplus
+ * part behind it. */
+static void keep(rowcol_t *rc, part_t part, uint32_t lane)
 {
     uint64_t *room = &rc->room[lane];
-    uint64_t  rest = piece.len_bytes;
+    uint64_t  rest = part.len_bytes;
 
     if (rest > *room) {
-        piece.len_bytes = fs_balance_split(
-            rc->tile->bytes[(size_t)piece.src_local * rc->tile->n_dst +
-                            piece.dst_local],
-            piece.offset, *room, &rc->spare);
-        *room = piece.len_bytes;
+        part.len_bytes = fs_balance_split(
+            rc->tile->bytes[(size_t)part.src_local * rc->tile->n_dst +
+                            part.dst_local],
+            part.offset, *room, &rc->spare);
+        *room = part.len_bytes;
     }
-    *room -= piece.len_bytes;
-    piece.dst_lane = lane;
-    if (piece.len_bytes != 0) {
-        rc->pieces[rc->n_pieces++] = piece;
+    *room -= part.len_bytes;
+    part.dst_lane = lane;
+    if (part.len_bytes != 0) {
+        rc->parts[rc->n_parts++] = part;
     }
-    piece.offset += piece.len_bytes;
-    piece.len_bytes = rest - piece.len_bytes;
-    piece.dst_lane  = FS_NO_LANE;
-    if (piece.len_bytes != 0) {
-        rc->pieces[rc->n_pieces++] = piece;
+    part.offset += part.len_bytes;
+    part.len_bytes = rest - part.len_bytes;
+    part.dst_lane  = FS_NO_LANE;
+    if (part.len_bytes != 0) {
+        rc->parts[rc->n_parts++] = part;
     }
 }
 
-/* A surplus piece to columns with room; none below *open_p has any. */
-static void give(rowcol_t *rc, piece_t *piece, uint32_t *open_p)
+/* A surplus part to columns with room; none below *open_p has any. */
+static void give(rowcol_t *rc, part_t *part, uint32_t *open_p)
 {
-    while (rc->room[*open_p] < piece->len_bytes) {
+    while (rc->room[*open_p] < part->len_bytes) {
         uint64_t here = rc->room[*open_p];
 
         if (here != 0) {
-            piece_t head = *piece;
+            part_t head = *part;
 
             head.dst_lane  = *open_p;
             head.len_bytes = here;
-            piece->offset += here;
-            piece->len_bytes -= here;
-            rc->pieces[rc->n_pieces++] = head;
+            part->offset += here;
+            part->len_bytes -= here;
+            rc->parts[rc->n_parts++] = head;
         }
         rc->room[(*open_p)++] = 0;
         fs_assert(*open_p < rc->tile->n_lanes);
     }
-    piece->dst_lane = *open_p;
-    rc->room[*open_p] -= piece->len_bytes;
+    part->dst_lane = *open_p;
+    rc->room[*open_p] -= part->len_bytes;
 }
 
 static void balance_columns(rowcol_t *rc, const fs_fill_t *rows)
@@ -98,21 +98,21 @@ static void balance_columns(rowcol_t *rc, const fs_fill_t *rows)
     uint32_t open = 0, n;
 
     for (uint32_t k = 0; k < rows->n_extents; ++k) {
-        const fs_extent_t *s     = &rows->extents[k];
-        uint32_t           lane  = rows->dst_lane[s->dst_local];
-        piece_t            piece = {s->src_local, s->dst_local, s->dst_lane,
-                                    FS_NO_LANE,   s->offset,    s->len_bytes};
+        const fs_extent_t *s    = &rows->extents[k];
+        uint32_t           lane = rows->dst_lane[s->dst_local];
+        part_t             part = {s->src_local, s->dst_local, s->dst_lane,
+                                   FS_NO_LANE,   s->offset,    s->len_bytes};
 
         if (lane == FS_NO_LANE) {
-            rc->pieces[rc->n_pieces++] = piece;
+            rc->parts[rc->n_parts++] = part;
         } else {
-            keep(rc, piece, lane);
+            keep(rc, part, lane);
         }
     }
-    n = rc->n_pieces;
+    n = rc->n_parts;
     for (uint32_t k = 0; k < n; ++k) {
-        if (rc->pieces[k].dst_lane == FS_NO_LANE) {
-            give(rc, &rc->pieces[k], &open);
+        if (rc->parts[k].dst_lane == FS_NO_LANE) {
+            give(rc, &rc->parts[k], &open);
         }
     }
 }
@@ -120,18 +120,18 @@ static void balance_columns(rowcol_t *rc, const fs_fill_t *rows)
 /* ---- phase III ---- */
 
 /* Sums and a counting sort by pair of lanes. */
-static fs_status_t sort_pieces(rowcol_t *rc, fs_arena_t *arena)
+static fs_status_t sort_parts(rowcol_t *rc, fs_arena_t *arena)
 {
     uint32_t lanes = rc->tile->n_lanes, n = 0;
-    piece_t *sorted = fs_arena_calloc(arena, rc->n_pieces, sizeof(*sorted));
+    part_t  *sorted = fs_arena_calloc(arena, rc->n_parts, sizeof(*sorted));
 
     rc->at    = fs_arena_calloc(arena, (size_t)lanes * lanes, sizeof(*rc->at));
     rc->bytes = fs_arena_calloc(arena, (size_t)lanes * lanes * 4, 8);
     if (sorted == NULL || rc->at == NULL || rc->bytes == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t k = 0; k < rc->n_pieces; ++k) {
-        const piece_t *p = &rc->pieces[k];
+    for (uint32_t k = 0; k < rc->n_parts; ++k) {
+        const part_t *p = &rc->parts[k];
 
         ++rc->at[(size_t)p->src_lane * lanes + p->dst_lane];
         rc->bytes[(size_t)p->src_lane * lanes * 2 + lanes + p->dst_lane] +=
@@ -143,8 +143,8 @@ static fs_status_t sort_pieces(rowcol_t *rc, fs_arena_t *arena)
         rc->at[pair] = n;
         n += here;
     }
-    for (uint32_t k = 0; k < rc->n_pieces; ++k) {
-        const piece_t *p = &rc->pieces[k];
+    for (uint32_t k = 0; k < rc->n_parts; ++k) {
+        const part_t *p = &rc->parts[k];
 
         sorted[rc->at[(size_t)p->src_lane * lanes + p->dst_lane]++] = *p;
     }
@@ -152,7 +152,7 @@ static fs_status_t sort_pieces(rowcol_t *rc, fs_arena_t *arena)
     for (size_t pair = (size_t)lanes * lanes; pair-- > 0;) {
         rc->at[pair] = pair == 0 ? 0 : rc->at[pair - 1];
     }
-    rc->pieces = sorted;
+    rc->parts = sorted;
     return FS_OK;
 }
 
@@ -166,7 +166,7 @@ static uint32_t take(rowcol_t *rc, const fs_transfer_t *transfer,
     uint64_t  pos = transfer->start, end = pos + transfer->bytes;
 
     while (pos < end) {
-        piece_t *p   = &rc->pieces[*at];
+        part_t  *p   = &rc->parts[*at];
         uint64_t len = fs_u64_min(p->len_bytes, end - pos);
 
         out[n++] = (fs_extent_t){p->src_local, p->dst_local, dst_lane,
@@ -184,9 +184,9 @@ static fs_status_t write_streams(rowcol_t *rc, const fs_schedule_t *schedule,
 {
     uint32_t  lanes = rc->tile->n_lanes, n = 0;
     uint32_t *first = fs_arena_calloc(arena, (size_t)lanes + 1, sizeof(*first));
-    /* An extent ends a piece or a transfer. */
+    /* An extent ends a part or a transfer. */
     fs_extent_t *out = fs_arena_calloc(
-        arena, rc->n_pieces + schedule->n_transfers, sizeof(*out));
+        arena, rc->n_parts + schedule->n_transfers, sizeof(*out));
 
     if (first == NULL || out == NULL) {
         return FS_ERR_NOMEM;
@@ -210,17 +210,17 @@ static fs_status_t balance(rowcol_t *rc, const fs_fill_t *rows,
     uint32_t lanes = rc->tile->n_lanes;
 
     rc->room = fs_arena_calloc(arena, lanes, sizeof(*rc->room));
-    /* Beyond the first of each extent, a piece comes with a full column. */
-    rc->pieces = fs_arena_calloc(arena, (size_t)rows->n_extents * 2 + lanes,
-                                 sizeof(*rc->pieces));
-    if (rc->room == NULL || rc->pieces == NULL) {
+    /* Beyond the first of each extent, a part comes with a full column. */
+    rc->parts = fs_arena_calloc(arena, (size_t)rows->n_extents * 2 + lanes,
+                                sizeof(*rc->parts));
+    if (rc->room == NULL || rc->parts == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t l = 0; l < lanes; ++l) {
         rc->room[l] = capacity;
     }
     balance_columns(rc, rows);
-    return sort_pieces(rc, arena);
+    return sort_parts(rc, arena);
 }
 
 static fs_status_t cut(const fs_tile_t *tile, uint64_t total,

@@ -25,10 +25,10 @@ FS_PAPERS_BALANCE_MAP(X)
 FS_PAPERS_DECOMPOSE_MAP(X)
 #undef X
 
-/* Deal everything so that rows become equal: each rank keeps its own bytes up to
- * what its lane takes, from the block of its peer on; the rest goes to lanes
+/* Assign everything so that rows become equal: each rank keeps its own bytes up
+ * to what its lane takes, from the block of its peer on; the rest goes to lanes
  * whose own rank has too little, in order. A rank that serves no lane keeps
  * nothing. */
-void fs_fill_rows(fs_fill_t *deal);
+void fs_fill_rows(fs_fill_t *fill);
 
 #endif

@@ -9,7 +9,8 @@
  * large server serves several small ones at once, each from another lane.
  *
  *   phase 1  Each rail carries the bytes that already are where it starts,
- *            while that rank gathers from its mates what else the rail carries.
+ *            while that rank gathers the other bytes of the rail from its local
+ *            peers.
  *   phase 2  Each rail carries what was gathered, while the ranks exchange what
  *            stays inside the server.
  *

@@ -3,7 +3,7 @@
  * The staged program of one rank (FAST §4).
  *
  *   1. The matrix of bytes per lane becomes a schedule of transfers between
- *      nodes (fs_ports.h; most often servers): stages, or list scheduling
+ *      ports (fs_ports.h; most often servers): stages, or list scheduling
  *      without them.
  *   2. A transfer carries the next slice of all lanes of its two ports.
  *   3. The slices this server sends and receives are cut into chunks and
@@ -47,13 +47,13 @@ typedef struct cut_tile {
     fs_stream_t stream; /* all lanes, not read */
 } cut_tile_t;
 
-/* The lanes of a pair of nodes, in one direction, and how much of them has its
+/* The lanes of a pair of ports, in one direction, and how much of them has its
  * transfer. */
 typedef struct route {
     fs_stream_t stream; /* first: a slice finds its route by it */
     bool        ready;
     uint32_t    other;  /* server */
-    uint32_t    pair;   /* of nodes, in the tile */
+    uint32_t    pair;   /* of ports, in the tile */
     uint64_t    sliced; /* bytes per lane */
 } route_t;
 
@@ -66,12 +66,12 @@ typedef struct staged {
     fs_balance_t             balance;
     uint32_t                 server;
     fs_ports_t               ports;
-    uint32_t                 n_own;    /* nodes of this server */
-    uint32_t                *home;     /* [n_nodes] server of a node */
-    uint64_t                *per_lane; /* [n_nodes x n_nodes] */
+    uint32_t                 n_own;    /* ports of this server */
+    uint32_t                *home;     /* [n_ports] server of a port */
+    uint64_t                *per_lane; /* [n_ports x n_ports] */
     fs_schedule_t           *schedule;
     cut_tile_t              *cut;    /* [n_servers] out, then [n_servers] in */
-    route_t                 *routes; /* [n_own x n_nodes] out, then in */
+    route_t                 *routes; /* [n_own x n_ports] out, then in */
     fs_timeline_t           *timelines; /* [n_own] out, then [n_own] in */
 } staged_t;
 
@@ -83,7 +83,7 @@ static uint64_t div_up(uint64_t bytes, uint32_t n_lanes)
                : fs_u64_div_up(bytes, n_lanes);
 }
 
-/* Most often a server is a node: then the matrix is that of the servers. */
+/* Most often a server is a port: then the matrix is that of the servers. */
 static void fill_plain(staged_t *st)
 {
     const uint64_t *bytes = st->request->traffic->bytes;
@@ -103,11 +103,11 @@ static void fill_plain(staged_t *st)
     }
 }
 
-/* All pairs of nodes of a tile carry as much. */
+/* All pairs of ports of a tile carry as much. */
 static void fill_tile(staged_t *st, uint32_t u, uint32_t w)
 {
     const fs_ports_t *ports = &st->ports;
-    size_t            n     = ports->n_nodes;
+    size_t            n     = ports->n_ports;
     uint64_t bytes = st->request->traffic->bytes[u * st->topo->n_servers + w];
     uint32_t pairs = fs_ports_pairs(ports, u, w);
     uint64_t share = div_up(bytes, fs_ports_lanes(ports, st->topo, u, w).n);
@@ -122,7 +122,7 @@ static void fill_tile(staged_t *st, uint32_t u, uint32_t w)
 
 static void fill_uneven(staged_t *st)
 {
-    size_t n = st->ports.n_nodes;
+    size_t n = st->ports.n_ports;
 
     memset(st->per_lane, 0, n * n * sizeof(*st->per_lane));
     for (uint32_t u = 0; u < st->topo->n_servers; ++u) {
@@ -134,11 +134,11 @@ static void fill_uneven(staged_t *st)
     }
 }
 
-/* Bytes per lane between nodes, then transfers. */
+/* Bytes per lane between ports, then transfers. */
 static fs_status_t make_schedule(staged_t *st)
 {
     const fs_plan_params_t *params = st->request->params;
-    size_t                  n      = st->ports.n_nodes;
+    size_t                  n      = st->ports.n_ports;
 
     /* Every cell is written: nothing has to be zeroed. */
     st->per_lane = malloc(n * n * sizeof(*st->per_lane));
@@ -179,7 +179,7 @@ static fs_status_t cut(staged_t *st, uint32_t other, const fs_viewer_t *viewer,
     return status;
 }
 
-/* The lanes of a pair of nodes, out of all lanes of the tile. */
+/* The lanes of a pair of ports, out of all lanes of the tile. */
 static fs_stream_t lanes_of_pair(const fs_stream_t *tile, uint32_t pair,
                                  uint32_t n_pairs)
 {
@@ -228,13 +228,13 @@ static fs_status_t open_route(void *ctx, const fs_slice_t *slice, bool outgoing)
     return fs_stream_rewind(&route->stream, &viewer, arena);
 }
 
-/* The route of a transfer from or to node `own` of this server. */
+/* The route of a transfer from or to port `own` of this server. */
 static route_t *find_route(staged_t *st, bool outgoing, uint32_t own,
                            uint32_t other)
 {
     uint32_t w        = st->home[other];
     uint32_t timeline = outgoing ? own : st->n_own + own;
-    route_t *route = &st->routes[(size_t)timeline * st->ports.n_nodes + other];
+    route_t *route = &st->routes[(size_t)timeline * st->ports.n_ports + other];
 
     route->other = w;
     other -= fs_ports_first(&st->ports, w);
@@ -248,8 +248,8 @@ static route_t *find_route(staged_t *st, bool outgoing, uint32_t own,
 static fs_timeline_t *timeline_of(const staged_t      *st,
                                   const fs_transfer_t *transfer, bool outgoing)
 {
-    uint32_t node = outgoing ? transfer->src : transfer->dst;
-    uint32_t own  = node - fs_ports_first(&st->ports, st->server);
+    uint32_t port = outgoing ? transfer->src : transfer->dst;
+    uint32_t own  = port - fs_ports_first(&st->ports, st->server);
 
     return own >= st->n_own ? NULL
                             : &st->timelines[outgoing ? own : st->n_own + own];
@@ -259,11 +259,11 @@ static fs_timeline_t *timeline_of(const staged_t      *st,
 static void add_slice(staged_t *st, const fs_transfer_t *transfer,
                       bool outgoing, fs_slice_t *slice)
 {
-    size_t   n     = st->ports.n_nodes;
-    uint32_t node  = outgoing ? transfer->src : transfer->dst;
+    size_t   n     = st->ports.n_ports;
+    uint32_t port  = outgoing ? transfer->src : transfer->dst;
     uint64_t all   = st->per_lane[transfer->src * n + transfer->dst];
     route_t *route = find_route(st, outgoing,
-                                node - fs_ports_first(&st->ports, st->server),
+                                port - fs_ports_first(&st->ports, st->server),
                                 outgoing ? transfer->dst : transfer->src);
 
     route->sliced += transfer->bytes;
@@ -308,7 +308,7 @@ static fs_status_t make_timelines(staged_t *st)
 
 static fs_status_t make_slices(staged_t *st)
 {
-    size_t      n_routes = 2 * (size_t)st->n_own * st->ports.n_nodes;
+    size_t      n_routes = 2 * (size_t)st->n_own * st->ports.n_ports;
     fs_status_t status   = make_timelines(st);
 
     st->cut    = fs_arena_calloc(&st->arena, 2 * (size_t)st->topo->n_servers,
@@ -365,7 +365,7 @@ static bool permutes_lanes(const fs_plan_params_t *params)
     return mode != NULL && mode->permutes_lanes;
 }
 
-static fs_status_t find_nodes(staged_t *st)
+static fs_status_t find_ports(staged_t *st)
 {
     uint32_t u = 0;
 
@@ -375,15 +375,15 @@ static fs_status_t find_nodes(staged_t *st)
         return FS_ERR_NOMEM;
     }
     st->n_own = fs_ports_of(&st->ports, st->server);
-    st->home = fs_arena_alloc(&st->arena, st->ports.n_nodes, sizeof(*st->home));
-    for (uint32_t k = 0; st->home != NULL && k < st->ports.n_nodes; ++k) {
+    st->home = fs_arena_alloc(&st->arena, st->ports.n_ports, sizeof(*st->home));
+    for (uint32_t k = 0; st->home != NULL && k < st->ports.n_ports; ++k) {
         u += k == fs_ports_first(&st->ports, u + 1);
         st->home[k] = u;
     }
     return st->home == NULL ? FS_ERR_NOMEM : FS_OK;
 }
 
-/* Each lane to its like in the nodes of its pair, unless any lane may talk to
+/* Each lane to its like in the ports of its pair, unless any lane may talk to
  * any. */
 static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                   uint32_t src, uint32_t dst)
@@ -412,7 +412,7 @@ static fs_status_t build(const fs_plan_request_t *request,
     if (fs_arena_reserve(&st.arena, workspace_bytes(st.topo)) != 0) {
         return FS_ERR_NOMEM;
     }
-    status = find_nodes(&st);
+    status = find_ports(&st);
     if (status == FS_OK) {
         status = make_schedule(&st);
     }
@@ -430,8 +430,8 @@ static fs_status_t build(const fs_plan_request_t *request,
     return status;
 }
 
-/* Only what node `own` sends and receives, told by servers. */
-static void keep_node(const staged_t *st, uint32_t own, fs_schedule_t *schedule)
+/* Keep only what port `own` sends and receives, with servers for ports. */
+static void keep_port(const staged_t *st, uint32_t own, fs_schedule_t *schedule)
 {
     size_t n = 0;
 
@@ -447,22 +447,22 @@ static void keep_node(const staged_t *st, uint32_t own, fs_schedule_t *schedule)
     schedule->n_transfers = n;
 }
 
-fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
-                               fs_schedule_t          **schedule_p)
+static fs_status_t lane(const fs_plan_request_t *request,
+                        fs_schedule_t          **schedule_p)
 {
     staged_t    st     = {.request = request,
                           .topo    = request->topo,
                           .server  = fs_topo_server(request->topo, request->rank)};
-    uint32_t    lane   = fs_topo_lane(request->topo, request->rank), own;
-    fs_status_t status = find_nodes(&st);
+    uint32_t    index  = fs_topo_lane(request->topo, request->rank), own;
+    fs_status_t status = find_ports(&st);
 
     if (status == FS_OK) {
         status = make_schedule(&st);
     }
     if (status == FS_OK) {
         own = fs_ports_first(&st.ports, st.server) +
-              (st.ports.width == 0 ? 0 : lane / st.ports.width);
-        keep_node(&st, lane == FS_NO_LANE ? UINT32_MAX : own, st.schedule);
+              (st.ports.width == 0 ? 0 : index / st.ports.width);
+        keep_port(&st, index == FS_NO_LANE ? UINT32_MAX : own, st.schedule);
         *schedule_p = st.schedule;
     }
     free(st.per_lane);
@@ -470,4 +470,5 @@ fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
     return status;
 }
 
-const fs_algorithm_t fs_alg_staged = {.build = build, .talks = talks};
+const fs_algorithm_t fs_alg_staged = {
+    .build = build, .talks = talks, .lane = lane};

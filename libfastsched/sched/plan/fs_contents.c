@@ -25,10 +25,10 @@ fs_status_t fs_contents_init(fs_contents_t *mem, fs_check_t *check)
     uint32_t n = check->topo->n_ranks;
 
     *mem          = (fs_contents_t){.check = check};
-    mem->pieces   = fs_arena_calloc(&check->arena, n, sizeof(*mem->pieces));
+    mem->ranges   = fs_arena_calloc(&check->arena, n, sizeof(*mem->ranges));
     mem->landings = fs_arena_calloc(&check->arena, check->n_nodes + 1,
                                     sizeof(*mem->landings));
-    if (mem->pieces == NULL || mem->landings == NULL) {
+    if (mem->ranges == NULL || mem->landings == NULL) {
         return FS_ERR_NOMEM;
     }
     return check->reduction == NULL ? FS_OK : fs_sums_init(&mem->sums, n);
@@ -36,9 +36,9 @@ fs_status_t fs_contents_init(fs_contents_t *mem, fs_check_t *check)
 
 void fs_contents_fini(fs_contents_t *mem)
 {
-    for (uint32_t r = 0; mem->pieces != NULL && r < mem->check->topo->n_ranks;
+    for (uint32_t r = 0; mem->ranges != NULL && r < mem->check->topo->n_ranks;
          ++r) {
-        fs_pieces_fini(&mem->pieces[r]);
+        fs_ranges_fini(&mem->ranges[r]);
     }
     free(mem->runs.run);
     free(mem->right.run);
@@ -58,7 +58,7 @@ static fs_status_t put_own_vector(fs_contents_t *mem, uint32_t rank)
     if (fs_runs_add(&mem->runs, (fs_run_t){rank, 0, 0, len}) != FS_OK) {
         return FS_ERR_NOMEM;
     }
-    return fs_pieces_write(&mem->pieces[rank],
+    return fs_ranges_write(&mem->ranges[rank],
                            mem->check->plans[rank]->staging_bytes, &mem->runs,
                            FS_NOBODY);
 }
@@ -66,7 +66,7 @@ static fs_status_t put_own_vector(fs_contents_t *mem, uint32_t rank)
 fs_status_t fs_contents_add_rank(fs_contents_t *mem, uint32_t rank,
                                  fs_before_fn_t *before, void *ctx)
 {
-    fs_pieces_init(&mem->pieces[rank], before, ctx);
+    fs_ranges_init(&mem->ranges[rank], before, ctx);
     return mem->check->reduction != NULL && mem->check->reduction->in_place
                ? put_own_vector(mem, rank)
                : FS_OK;
@@ -91,7 +91,7 @@ static fs_status_t access_failed(fs_contents_t *mem, size_t node,
     return status == FS_ERR_INVAL
                ? fs_check_fail(
                      mem->check, node,
-                     mem->pieces[mem->check->nodes[node].rank].problem)
+                     mem->ranges[mem->check->nodes[node].rank].problem)
                : status;
 }
 
@@ -109,7 +109,7 @@ static fs_status_t take(fs_contents_t *mem, size_t node)
     }
     return access_failed(
         mem, node,
-        fs_pieces_read(&mem->pieces[rank], address_of(mem, node, &op->src),
+        fs_ranges_read(&mem->ranges[rank], address_of(mem, node, &op->src),
                        op->len_bytes, fs_check_index(mem->check, node),
                        &mem->runs));
 }
@@ -125,7 +125,7 @@ static fs_status_t land(fs_contents_t *mem, size_t node)
     if (mem->runs.n != 1 || run->src != op->dst.block || run->dst != rank ||
         run->offset != op->dst.offset) {
         return fs_check_fail(mem->check, node,
-                             "delivers bytes that belong elsewhere");
+                             "delivers bytes of another block or offset");
     }
     mem->landings[mem->n_landings++] =
         (struct fs_landing){rank, op->dst.block, op->dst.offset, op->len_bytes};
@@ -143,7 +143,7 @@ static fs_status_t put(fs_contents_t *mem, size_t node)
     }
     return access_failed(
         mem, node,
-        fs_pieces_write(&mem->pieces[rank], address_of(mem, node, &op->dst),
+        fs_ranges_write(&mem->ranges[rank], address_of(mem, node, &op->dst),
                         &mem->runs, fs_check_index(mem->check, node)));
 }
 
@@ -163,7 +163,7 @@ static fs_status_t add_to(fs_contents_t *mem, size_t node)
     }
     status = access_failed(
         mem, node,
-        fs_pieces_read(&mem->pieces[rank], address_of(mem, node, &op->dst),
+        fs_ranges_read(&mem->ranges[rank], address_of(mem, node, &op->dst),
                        op->len_bytes, FS_NOBODY, &mem->right));
     if (status != FS_OK) {
         return status;
@@ -240,7 +240,7 @@ static fs_status_t check_result(fs_contents_t *mem, uint32_t rank)
     fs_status_t       status;
 
     mem->runs.n = 0;
-    status      = fs_pieces_read(&mem->pieces[rank],
+    status      = fs_ranges_read(&mem->ranges[rank],
                                  check->plans[rank]->staging_bytes,
                                  check->vector_bytes, FS_NOBODY, &mem->runs);
     if (status == FS_ERR_INVAL) {

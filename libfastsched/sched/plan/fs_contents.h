@@ -9,7 +9,7 @@
 
 typedef struct fs_contents {
     fs_check_t        *check;
-    fs_pieces_t       *pieces;   /* [n_ranks] */
+    fs_ranges_t       *ranges;   /* [n_ranks] */
     struct fs_landing *landings; /* [n_nodes] what landed in receive buffers */
     size_t             n_landings;
     fs_runs_t          runs;  /* that the operation moves */

@@ -47,7 +47,7 @@ fs_status_t fs_emit_init(fs_emit_t *em, const fs_plan_request_t *request,
     em->program        = program;
     em->plan           = plan;
     em->arena          = arena;
-    em->mates          = fs_topo_ranks(topo, server);
+    em->local_ranks    = fs_topo_ranks(topo, server);
     em->local          = fs_topo_local(topo, request->rank);
     em->n_local        = fs_topo_n_local(topo, server);
     em->chunk          = request->params->chunk;
@@ -132,7 +132,8 @@ static uint32_t gather_part(fs_emit_t *em, const fs_part_t *part,
                                part->len_bytes);
     }
     return fs_program_recv(em->program, FS_CH_GATHER,
-                           em->mates[part->src_local], place, part->len_bytes);
+                           em->local_ranks[part->src_local], place,
+                           part->len_bytes);
 }
 
 /* This rank is the proxy of the chunk: get it together and send it. */
@@ -177,7 +178,7 @@ static void give_chunk(fs_emit_t *em, const fs_stream_t *stream,
 
     while (fs_chunk_take_from(chunk, em->local, &part)) {
         uint32_t send = fs_emit_send_user(
-            em, &em->gather_ring, FS_CH_GATHER, em->mates[proxy],
+            em, &em->gather_ring, FS_CH_GATHER, em->local_ranks[proxy],
             fs_in_send(stream->remote[part.dst_local], part.block_offset),
             part.len_bytes);
 
@@ -212,7 +213,7 @@ static void redist_part(fs_emit_t *em, const fs_part_t *part, uint32_t src_rank,
                              part->len_bytes);
     } else {
         op = fs_program_send(em->program, FS_CH_REDIST,
-                             em->mates[part->dst_local], place,
+                             em->local_ranks[part->dst_local], place,
                              part->len_bytes);
         em->plan->moved_redist += part->len_bytes;
     }
@@ -263,7 +264,7 @@ static void take_chunk(fs_emit_t *em, const fs_stream_t *stream,
 
     while (fs_chunk_take_for(chunk, em->local, &part)) {
         uint32_t recv = fs_emit_recv_user(
-            em, &em->redist_ring, FS_CH_REDIST, em->mates[proxy],
+            em, &em->redist_ring, FS_CH_REDIST, em->local_ranks[proxy],
             fs_in_recv(stream->remote[part.src_local], part.block_offset),
             part.len_bytes);
 

@@ -24,8 +24,8 @@ typedef struct fs_emit {
     fs_program_t            *program;
     fs_plan_t               *plan;
     fs_arena_t              *arena;
-    const uint32_t          *mates; /* ranks of this server */
-    uint32_t                 local; /* this rank among them */
+    const uint32_t          *local_ranks; /* ranks of this server */
+    uint32_t                 local;       /* this rank among them */
     uint32_t                 n_local;
     uint64_t                 chunk;
     bool                     send_packed;

@@ -81,7 +81,7 @@ void fs_emit_intra(fs_emit_t *em, uint32_t after)
     for (uint32_t d = 1; d < em->n_local; ++d) {
         uint32_t to   = (em->local + d) % em->n_local;
         uint32_t from = (em->local + em->n_local - d) % em->n_local;
-        uint32_t dst = em->mates[to], src = em->mates[from];
+        uint32_t dst = em->local_ranks[to], src = em->local_ranks[from];
 
         recv_block(em, src, recv[src], &em->intra_recvs[from]);
         send_block(em, dst, send[dst], after);

@@ -33,6 +33,20 @@ static const fs_algorithm_t *find(fs_alg_t alg)
     return (uint32_t)alg < FS_N_ALGS ? rows[alg].algorithm : NULL;
 }
 
+bool fs_plan_has_schedule(fs_alg_t alg)
+{
+    const fs_algorithm_t *row = find(alg);
+
+    return row != NULL && row->lane != NULL;
+}
+
+fs_status_t fs_plan_lane(const fs_plan_request_t *request, fs_alg_t alg,
+                         fs_schedule_t **schedule_p)
+{
+    return fs_plan_has_schedule(alg) ? find(alg)->lane(request, schedule_p)
+                                     : FS_ERR_INVAL;
+}
+
 bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
                    uint32_t src, uint32_t dst)
 {

@@ -103,6 +103,12 @@ typedef struct fs_algorithm {
     /* May src send to dst, on another server, in any plan of it? */
     bool (*talks)(const fs_topo_t *topo, const fs_plan_params_t *params,
                   uint32_t src, uint32_t dst);
+    /* The schedule that the plan of request->rank is made from. Its transfers
+     * are those of the rank's lane only; its other fields are those of all
+     * servers. request->local is not read. NULL: the algorithm has no
+     * schedule. */
+    fs_status_t (*lane)(const fs_plan_request_t *request,
+                        fs_schedule_t          **schedule_p);
 } fs_algorithm_t;
 
 /* Those of FS_ALG_MAP: fs_alg_staged and so on. */
@@ -110,11 +116,13 @@ typedef struct fs_algorithm {
 FS_ALG_MAP(X)
 #undef X
 
-/* What the staged plan of request->rank is made from: the transfers of its lane,
- * all servers' schedule else. request->local is not read. As fs_plan_create();
- * on FS_OK *schedule_p is the caller's. */
-fs_status_t fs_alg_staged_lane(const fs_plan_request_t *request,
-                               fs_schedule_t          **schedule_p);
+/* Does the algorithm use a schedule, in which servers take turns? */
+bool fs_plan_has_schedule(fs_alg_t alg);
+
+/* lane() of this algorithm. As fs_plan_create(); on FS_OK *schedule_p is
+ * the caller's. FS_ERR_INVAL: it has no schedule. */
+fs_status_t fs_plan_lane(const fs_plan_request_t *request, fs_alg_t alg,
+                         fs_schedule_t **schedule_p);
 
 /* Can fs_select() choose this algorithm for any traffic? If not, it never does. */
 bool fs_select_can(const fs_topo_t *topo, const fs_plan_params_t *params,

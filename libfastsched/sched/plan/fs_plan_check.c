@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proves the programs of all ranks from the traffic alone, or from the vector of
- * a reduction, sharing no code with those who made them.
+ * Proves the programs of all ranks from the traffic alone, or from the vector
+ * of a reduction, sharing no code with the planner.
  *
  *   1. Every operation, taken by itself, makes sense: peers, channels, places
  *      within buffers, edges within the program.
  *   2. Ranks agree on totals, and totals agree with operations.
- *   3. Every message has one sender and one receiver, who say the same length
- *      and count alike.
+ *   3. Every message has one sender and one receiver, with equal lengths and
+ *      numbers.
  *   4. Replayed (fs_plan_replay.c), the programs end and deliver.
  *
- * O(n log n) for n operations of all ranks, as long as who overwrites staging
- * has an edge from who read it; otherwise a path is searched.
+ * O(n log n) for n operations of all ranks, as long as each writer of staging
+ * memory has an edge from the reader before it; otherwise a path is searched.
  */
 #include "sched/plan/fs_plan_check.h"
 
@@ -83,12 +83,12 @@ static const char *place_problem(const fs_check_t *check, uint32_t rank,
     if (place->buffer == FS_BUF_STAGING) {
         size = place->block == 0 ? check->plans[rank]->staging_bytes : 0;
     } else if (place->block >= check->topo->n_ranks) {
-        return "names the block of a rank that is not there";
+        return "refers to the block of a rank that does not exist";
     } else if (may_touch(check, place->buffer, written)) {
         size = user_bytes(check, rank, place);
     } else {
-        return written ? "writes to a buffer that is not to be written"
-                       : "reads from a buffer that is not to be read";
+        return written ? "writes to a buffer that is read only"
+                       : "reads from a buffer that is write only";
     }
     if (!fs_u64_add(place->offset, len_bytes, &end) || end > size) {
         return written ? "writes beyond the end" : "reads beyond the end";
@@ -100,14 +100,15 @@ static const char *message_problem(const fs_check_t *check, uint32_t rank,
                                    const fs_op_t *op)
 {
     if (op->peer >= check->topo->n_ranks || op->peer == rank) {
-        return "exchanges a message with nobody";
+        return "has no valid peer";
     }
     if (op->channel >= FS_CH_LAST || op->seq >= MAX_SEQ) {
         return "has a channel or a number that does not exist";
     }
     if ((op->channel == FS_CH_WIRE) !=
         (check->topo->server[rank] != check->topo->server[op->peer])) {
-        return "uses the wire inside a server, or something else outside";
+        return "uses a wire channel inside a server, or a local channel "
+               "between servers";
     }
     return op->len_bytes > check->params->chunk ? "is longer than a chunk"
                                                 : NULL;
@@ -120,8 +121,8 @@ static const char *op_problem(const fs_check_t      *check,
     uint32_t       rank    = node->rank;
     const char    *problem = NULL;
 
-    if (op->kind > FS_OP_REDUCE || op->unused != 0) {
-        return "is of no known kind";
+    if (op->kind >= FS_N_OP_KINDS || op->unused != 0) {
+        return "is of an unknown kind";
     }
     if (op->kind == FS_OP_REDUCE && check->reduction == NULL) {
         return "reduces, in an alltoallv";
@@ -141,7 +142,7 @@ static const char *op_problem(const fs_check_t      *check,
     return problem;
 }
 
-/* Successors are operations, and each is told how many it waits for. */
+/* Successors exist, and each has the right number of predecessors. */
 static fs_status_t check_edges(fs_check_t *check, uint32_t rank)
 {
     const fs_plan_t *plan = check->plans[rank];
@@ -171,13 +172,12 @@ static fs_status_t check_edges(fs_check_t *check, uint32_t rank)
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
         if (n_before[k] != plan->ops[k].n_after) {
             return fs_check_fail(check, check->first[rank] + k,
-                                 "waits for another number of operations than "
-                                 "lead to it");
+                                 "has a wrong number of predecessors");
         }
     }
     return n_edges == plan->n_next
                ? FS_OK
-               : fail_plan(check, rank, "has edges that start nowhere");
+               : fail_plan(check, rank, "has edges without a source");
 }
 
 static fs_status_t check_ops(fs_check_t *check)
@@ -207,18 +207,21 @@ static fs_status_t check_totals(const fs_check_t *check, uint32_t rank)
     }
     if (plan->moved_gather != moved[FS_CH_GATHER] ||
         plan->moved_redist != moved[FS_CH_REDIST]) {
-        return fail_plan(check, rank,
-                         "moved bytes are not those of its operations");
+        return fail_plan(
+            check, rank,
+            "has a count of moved bytes that differs from its operations");
     }
     if (plan->staging_bytes > check->params->staging_limit) {
-        return fail_plan(check, rank, "needs more staging than it may");
+        return fail_plan(check, rank, "needs more staging memory than allowed");
     }
     if (plan->window == 0 || plan->window != check->params->window) {
-        return fail_plan(check, rank, "has not the window it was given");
+        return fail_plan(check, rank,
+                         "has a window that differs from the parameter");
     }
     if (plan->digest != zero->digest || plan->n_stages != zero->n_stages ||
         plan->total_per_lane != zero->total_per_lane) {
-        return fail_plan(check, rank, "has other stages than rank 0");
+        return fail_plan(check, rank,
+                         "has stages that differ from those of rank 0");
     }
     return FS_OK;
 }
@@ -246,7 +249,7 @@ static fs_status_t check_wire(const fs_check_t *check)
     }
     if (wire != 0) {
         snprintf(check->why, check->why_len,
-                 "the wire carries other bytes than those between servers");
+                 "sends bytes between servers that differ from the traffic");
         return FS_ERR_INVAL;
     }
     return FS_OK;
@@ -329,25 +332,23 @@ static fs_status_t pair_up(fs_check_t *check, const end_t *sends,
                              (sends[k].ranks == recvs[k].ranks &&
                               sends[k].number < recvs[k].number);
 
-            return lone_send ? fs_check_fail(check, sends[k].node,
-                                             "is received by nobody")
-                             : fs_check_fail(check, recvs[k].node,
-                                             "is sent by nobody");
+            return lone_send
+                       ? fs_check_fail(check, sends[k].node, "has no receive")
+                       : fs_check_fail(check, recvs[k].node, "has no send");
         }
         if (send->op->len_bytes != recv->op->len_bytes) {
             return fs_check_fail(check, recvs[k].node,
-                                 "has another length than what is sent");
+                                 "differs in length from its send");
         }
         send->partner = recvs[k].node;
         recv->partner = sends[k].node;
     }
     if (n_sends > n_recvs) {
-        return fs_check_fail(check, sends[n_recvs].node,
-                             "is received by nobody");
+        return fs_check_fail(check, sends[n_recvs].node, "has no receive");
     }
     return n_sends == n_recvs
                ? FS_OK
-               : fs_check_fail(check, recvs[n_sends].node, "is sent by nobody");
+               : fs_check_fail(check, recvs[n_sends].node, "has no send");
 }
 
 static fs_status_t check_messages(fs_check_t *check)

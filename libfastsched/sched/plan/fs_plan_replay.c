@@ -276,7 +276,7 @@ static fs_status_t check_all_ended(const replay_t *rp)
 {
     for (size_t k = 0; rp->n_ready < rp->check->n_nodes; ++k) {
         if (rp->waits[k] > 0) {
-            return fs_check_fail(rp->check, k, "waits for ever");
+            return fs_check_fail(rp->check, k, "waits forever");
         }
     }
     return FS_OK;

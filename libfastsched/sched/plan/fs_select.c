@@ -43,7 +43,7 @@ typedef enum answer { NO, PERHAPS, YES } answer_t;
 
 typedef struct row {
     answer_t (*applies)(const call_t *call);
-    fs_alg_t    alg; /* not of told() */
+    fs_alg_t    alg; /* not of forced() */
     const char *reason;
 } row_t;
 
@@ -63,7 +63,7 @@ static answer_t nothing_between_servers(const call_t *call)
                                  : yes_if(call->traffic->inter_bytes == 0);
 }
 
-static answer_t told(const call_t *call)
+static answer_t forced(const call_t *call)
 {
     return yes_if(call->params->force_algorithm);
 }
@@ -135,7 +135,7 @@ static answer_t always(const call_t *call)
 static const row_t rows[] = {
     {one_server, FS_ALG_NATIVE, "one server"},
     {nothing_between_servers, FS_ALG_NATIVE, "no bytes between servers"},
-    {told, FS_ALG_NATIVE, "forced by parameter"},
+    {forced, FS_ALG_NATIVE, "forced by parameter"},
     {small, FS_ALG_NATIVE, "below min_bytes"},
     {skewed, FS_ALG_STAGED, "skewed"},
     {staged_is_cheaper, FS_ALG_STAGED, "lightly skewed, staged is cheaper"},
@@ -144,7 +144,7 @@ static const row_t rows[] = {
 
 static fs_alg_t alg_of(const row_t *row, const fs_plan_params_t *params)
 {
-    return row->applies == told ? params->algorithm : row->alg;
+    return row->applies == forced ? params->algorithm : row->alg;
 }
 
 fs_choice_t fs_select(const fs_topo_t *topo, const fs_traffic_t *traffic,

@@ -3,11 +3,10 @@
  * Lane streams read chunk by chunk, in step on both servers of a tile.
  *
  * A chunk is one message: bytes of one sending lane for one receiving lane,
- * without gaps. A slice of the streams is cut in passes: a pass takes the chunks
- * of all lanes that begin at the same pos, lower lanes first. Lanes do not care
- * for each other, so a rank reads only those that concern it. Whoever cuts the
- * same streams at the same ends finds the same chunks, and in the same order
- * those that both find.
+ * without gaps. A slice of the streams is cut in passes: a pass takes the
+ * chunks of all lanes that begin at the same pos, lower lanes first. Lanes are
+ * independent, so a rank reads only its own. Ranks that cut the same streams at
+ * the same ends find the same chunks, in the same order.
  */
 #ifndef FS_STREAM_H
 #define FS_STREAM_H

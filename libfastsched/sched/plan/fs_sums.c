@@ -111,7 +111,7 @@ static fs_status_t add(fs_sums_t *sums, uint32_t left, uint32_t right,
         const uint64_t *a = row_of(sums, left), *b = row_of(sums, right);
 
         if (fs_bits_first_common(a, b, sums->n_words) != FS_NO_BIT) {
-            sums->problem = "adds what is in the sum already";
+            sums->problem = "adds a contribution that the sum has already";
             return FS_ERR_INVAL;
         }
         *place            = sums->n++;
@@ -136,7 +136,7 @@ fs_status_t fs_sums_add(fs_sums_t *sums, const fs_runs_t *left,
         fs_run_t        run = {.dst = a->dst, .offset = a->offset + at_left};
 
         if (run.offset != b->offset + at_right) {
-            sums->problem = "adds bytes that belong to different places";
+            sums->problem = "adds bytes of different offsets";
             return FS_ERR_INVAL;
         }
         run.len_bytes =

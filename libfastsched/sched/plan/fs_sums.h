@@ -5,7 +5,7 @@
 #ifndef FS_SUMS_H
 #define FS_SUMS_H
 
-#include "sched/plan/fs_pieces.h"
+#include "sched/plan/fs_ranges.h"
 
 typedef struct fs_sums {
     uint32_t n_ranks;

@@ -19,7 +19,7 @@ fs_status_t fs_tiles_init(fs_tiles_t *tiles, const fs_plan_request_t *request,
                           fs_arena_t *arena);
 
 /* The tile from (outgoing) or to this server, with the lanes of all pairs of
- * nodes, pair by pair. Its bytes are valid until the next call, its proxies as
+ * ports, pair by pair. Its bytes are valid until the next call, its proxies as
  * long as arena. FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_tiles_get(fs_tiles_t *tiles, const fs_ports_t *ports,
                          uint32_t other, bool outgoing, fs_arena_t *arena,

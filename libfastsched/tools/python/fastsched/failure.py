@@ -15,12 +15,12 @@ class Failure(Exception):
 
 
 def bad(text):
-    """The user is told what is wrong with options or input."""
+    """An error of options or input, for the user."""
     return Failure(BAD, text)
 
 
 def failed(text):
-    """The user is told what could not be done."""
+    """An action that failed, for the user."""
     return Failure(FAILED, text)
 
 

@@ -79,7 +79,7 @@ class Picture:
 def read(file):
     """The chart of a simulation. What comes before the spans is there when they begin."""
     about, picture = {}, None
-    for name, value in Document(file, "standard input").pieces("spans"):
+    for name, value in Document(file, "standard input").members("spans"):
         if name != "spans":
             about[name] = value
             continue
@@ -88,7 +88,7 @@ def read(file):
             add = picture.add_of_server if picture.by_server else picture.add_of_rank
         add(*value)
     if "optimal_ns" not in about:
-        raise failed("the simulation has not come to its end")
+        raise failed("the simulation has not ended")
     picture = picture or Picture(about)
     picture.finish(about)
     return picture.chart

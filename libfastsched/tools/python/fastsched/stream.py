@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A large JSON object, read piece by piece.
+"""A large JSON object, read value by value.
 
 The object's members come one after the other; of one member, a long list, so do the items. So no more of
-the file is in memory than one piece, whatever the file's blanks and the order of its members.
+the file is in memory than one value, whatever the file's blanks and the order of its members.
 """
 import json
 import re
@@ -25,7 +25,7 @@ class Decimal(str):
 _decode = json.JSONDecoder(parse_float=Decimal, parse_constant=str).raw_decode
 
 _reasons = {
-    "Expecting value": "a value is missing, or is none that is known here",
+    "Expecting value": "a value is missing or unknown",
     "Expecting property name enclosed in double quotes": "the name of a member is missing",
     "Illegal trailing comma before end of object": "the name of a member is missing",
     "Expecting ':' delimiter": 'no ":" after the name of a member',
@@ -41,16 +41,16 @@ class Document:
         self._file = file
         self._text = ""  # what has been read, without what is long past
         self._first_line = 1  # of that
-        self._begin = 0  # of the piece in hand
+        self._begin = 0  # of the current value
         self._at = 0  # the next character
         self.has_list = False  # the long list has begun
 
-    # ---- for who reads ----
+    # ---- interface ----
 
-    def pieces(self, listed):
+    def members(self, listed):
         """Yield (name, value) of each member of the object, and (listed, item) of each item of that one."""
         if self._peek() != "{":
-            raise self._failure(0, "no object" if self._peek() else "the file is empty")
+            raise self._failure(0, "not an object" if self._peek() else "the file is empty")
         self._at += 1
         more = self._peek() != "}"
         while more:
@@ -66,11 +66,11 @@ class Document:
             raise self._wrong("something follows the object")
 
     def text(self):
-        """The piece in hand, as it is in the file."""
+        """The current value, as it is in the file."""
         return self._text[self._begin : self._at]
 
     def wrong(self, why):
-        """A failure that names the line where the piece in hand begins."""
+        """A failure that names the line where the current value begins."""
         return self._failure(self._begin, why)
 
     # ---- errors ----
@@ -97,7 +97,7 @@ class Document:
             return self._cut_off()
         why = _reasons.get(error.msg, error.msg)
         if error.msg.startswith("Invalid control character"):
-            why = "a zero byte" if self._text[error.pos] == "\0" else "a text does not end"
+            why = "a zero byte" if self._text[error.pos] == "\0" else "a string does not end"
         return self._failure(len(self._text[: error.pos].rstrip(" \t\r\n")), why)
 
     # ---- characters ----
@@ -125,7 +125,7 @@ class Document:
     # ---- parts of the object ----
 
     def _value(self):
-        """The value that begins here: the piece in hand."""
+        """The value that begins here: the current value."""
         self._begin = self._at
         while True:
             try:
@@ -140,7 +140,7 @@ class Document:
                 return value
 
     def _is_cut(self, error):
-        """May the rest of the piece be missing only because it has not been read?"""
+        """May the rest of the value be missing only because it has not been read?"""
         far = getattr(error, "pos", len(self._text)) + NEAR < len(self._text)
         return not far or str(error).startswith("Unterminated")
 
@@ -164,13 +164,13 @@ class Document:
 
     def _items(self, listed):
         if self._peek() != "[":
-            raise self._wrong("no list of events")
+            raise self._wrong("not a list of events")
         self.has_list = True
         self._at += 1
         more = self._peek() != "]"
         while more:
             if self._peek() not in ("{", "["):
-                raise self._wrong("no object")
+                raise self._wrong("not an object")
             yield listed, self._value()
             ahead = _to_next.match(self._text, self._at)
             while ahead:  # the usual case, at once

@@ -25,5 +25,5 @@ class Call:
         self.messages, self.unmatched = trace.messages.get(number, (0, 0))
 
     def beats(self, other):
-        """One that we have served beats one of the host's; then the slower one."""
+        """A call served by fast beats one of the native algorithm; then the slower one."""
         return self.ran > other.ran or (self.ran == other.ran and self.slowest_ns > other.slowest_ns)

@@ -18,12 +18,12 @@ def open_text(path):
     return open(path, encoding="utf-8", errors="surrogateescape", newline="")
 
 
-def pieces(document):
+def members(document):
     """Yield ("otherData", the head) and ("traceEvents", an event): objects."""
-    for name, value in document.pieces("traceEvents"):
+    for name, value in document.members("traceEvents"):
         if name in ("otherData", "traceEvents"):
             if not isinstance(value, dict):
-                raise document.wrong("no object")
+                raise document.wrong("not an object")
             yield name, value
 
 
@@ -66,7 +66,7 @@ def _read_head(head, path, traces):
     traces[id_] = trace
     rank = number(head, "rank", trace.n_ranks - 1)
     if rank in trace.ranks:
-        raise Wrong("another file has this rank of this communicator")
+        raise Wrong("another file has the same rank of this communicator")
     lane = number_or(head, "lane", NONE)
     trace.ranks[rank] = Rank(
         world_rank=number(head, "world_rank", (1 << 31) - 1),
@@ -87,10 +87,10 @@ def _read_head(head, path, traces):
 def _find_head(file, path, traces):
     """It may come behind the events, which have to wait for it."""
     document = Document(file, path)
-    for name, value in pieces(document):
+    for name, value in members(document):
         if name == "otherData":
             return _checked(document, _read_head, value, path, traces)
-    raise bad(f"{path}:1: this is no trace of coll_fast")
+    raise bad(f"{path}:1: not a trace of coll_fast")
 
 
 def _read_file(path, traces):
@@ -100,11 +100,11 @@ def _read_file(path, traces):
             file.seek(0)
             document = Document(file, path)
             events = Events(trace, rank)
-            for name, value in pieces(document):
+            for name, value in members(document):
                 if name == "traceEvents":
                     _checked(document, events.add, value)
             if not document.has_list:
-                raise bad(f"{path}:1: this is no trace of coll_fast")
+                raise bad(f"{path}:1: not a trace of coll_fast")
     except OSError as error:
         raise bad(f"{path}: {error.strerror}") from None
 
@@ -137,7 +137,7 @@ def read(directory):
     except OSError as error:
         raise bad(f"{directory}: {error.strerror}") from None
     if not names:
-        raise bad(f"{directory}: no traces in it; they are called {NAMES}")
+        raise bad(f"{directory}: no traces; their names are {NAMES}")
     traces = {}
     for name in names:
         _read_file(f"{directory}/{name}", traces)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Order in the tables of a trace; which messages have both ends; one clock."""
 from . import clocks
-from .model import WIRE, SEND, mates
+from .model import WIRE, SEND, message_ends
 
 
 def _look_at_messages(trace, call, delays):
@@ -10,7 +10,7 @@ def _look_at_messages(trace, call, delays):
     ranks = {part.rank for part in trace.parts.get(call, ())}
     wire = [op for op in ops if op.channel == WIRE and op.rank in ranks]
     matched = 0
-    for send, recv in mates(ops):
+    for send, recv in message_ends(ops):
         delays.note(send.rank, send.post, recv.rank, recv.end)
         matched += (send.channel == WIRE) * ((send.rank in ranks) + (recv.rank in ranks))
     trace.messages[call] = (sum(op.kind == SEND for op in wire), len(wire) - matched)

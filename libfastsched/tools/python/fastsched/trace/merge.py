@@ -5,7 +5,7 @@ import re
 
 from ..failure import Failure, failed
 from ..stream import Document
-from .directory import open_text, pieces
+from .directory import members, open_text
 from .events import nanoseconds
 from .model import SEND
 
@@ -23,13 +23,13 @@ def _events(path):
     try:
         with open_text(path) as file:
             document = Document(file, path)
-            for name, _ in pieces(document):
+            for name, _ in members(document):
                 if name == "traceEvents":
                     yield document.text()
     except OSError as error:
         raise failed(f"{path}: {error.strerror}") from None
     except Failure:
-        raise failed(f"{path}: it has changed meanwhile") from None
+        raise failed(f"{path}: the file has changed while it was read") from None
 
 
 class Merger:
@@ -78,10 +78,10 @@ class Merger:
         """"s" leaves the span that it is in, "f" enters one; the end of a span is outside of it."""
         for call in sorted(trace.packed):
             for op in trace.ops_of(call):
-                if op.kind == SEND and op.mate is not None:
+                if op.kind == SEND and op.other_end is not None:
                     self.arrow += 1
                     self.put_end(trace, op, "s", op.post)
-                    self.put_end(trace, op.mate, "f", max(op.mate.end - 1, op.mate.post))
+                    self.put_end(trace, op.other_end, "f", max(op.other_end.end - 1, op.other_end.post))
 
     def put_traces(self, traces):
         """All of all communicators."""

@@ -70,13 +70,13 @@ class Op:
     """An operation of a program.
 
     count is the number of a message among those of its kind; a wire message needs as large a grant. by is the
-    operation that made it ready, peer that of a message; NONE: there is none. mate is the peer's operation,
+    operation that made it ready, peer that of a message; NONE: there is none. other_end is the peer's operation,
     step that of the schedule, before the wire operation of its kind and rank before it, by plan; or None.
     """
 
     __slots__ = (
         "rank", "at", "ready", "post", "end", "bytes", "count", "op", "by", "peer", "row", "kind", "channel",
-        "mate", "step", "before",
+        "other_end", "step", "before",
     )
 
     def __init__(self, rank, fields):
@@ -85,7 +85,7 @@ class Op:
             self.ready, self.post, self.end, self.bytes, self.count,
             self.op, self.by, self.peer, self.row, self.kind, self.channel,
         ) = fields
-        self.mate = self.step = self.before = None
+        self.other_end = self.step = self.before = None
 
     def ends(self):
         """The two ends of a message and its number: equal for the send and the receive."""
@@ -157,17 +157,17 @@ class Trace:
         return [Op(rank, fields) for rank in packed for fields in packed_op.iter_unpack(packed[rank])]
 
     def ops_of(self, call):
-        """The same by rank, then by plan, on the common clock; each message with its mate."""
+        """The same by rank, then by plan, on the common clock; each message with its other end."""
         ops = sorted(self.raw_ops(call), key=lambda op: (op.rank, op.op))
         for at, op in enumerate(ops):
             op.at = at
             op.ready, op.post, op.end = (self.time(op.rank, time) for time in (op.ready, op.post, op.end))
-        for send, recv in mates(ops):
-            send.mate, recv.mate = recv, send
+        for send, recv in message_ends(ops):
+            send.other_end, recv.other_end = recv, send
         return ops
 
 
-def mates(ops):
+def message_ends(ops):
     """Yield the two ends of each message of a call that has both."""
     sends = {op.ends(): op for op in ops if op.kind == SEND}
     for op in ops:

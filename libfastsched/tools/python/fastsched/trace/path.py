@@ -70,8 +70,8 @@ def _walk_entry(walk):
     walk.hop("entry", None, walk.call.first_entry, 0, "the last rank to enter")
 
 
-def _last_word(walk, ops):
-    """The last word of a receiver that all has arrived: (count, time, peer), or None."""
+def _last_confirmation(walk, ops):
+    """The last confirmation of a receiver: (count, time, peer), or None."""
     last = None
     for op in ops:
         if op.channel == WIRE and op.kind == SEND:
@@ -82,7 +82,7 @@ def _last_word(walk, ops):
 
 
 def _to_arrival(walk, count, peer):
-    """The receive after which that word was given, or None."""
+    """The receive after which that confirmation was sent, or None."""
     given = walk.trace.grant_of(True, peer, walk.rank, count)
     if given is None:
         return None
@@ -93,13 +93,13 @@ def _to_arrival(walk, count, peer):
 
 
 def _walk_exit(walk, ops):
-    """The last thing of the rank's run: an operation, or the word of a receiver that all has arrived."""
+    """The last thing of the rank's run: an operation, or the confirmation of a receiver."""
     mine = [op for op in ops if op.rank == walk.rank]
     last = max(mine, key=lambda op: op.end, default=None)
-    word = _last_word(walk, mine)
-    if word is not None and (last is None or word[1] > last.end):
-        count, time, peer = word
-        walk.idle(time, "the word that all has arrived")
+    confirmation = _last_confirmation(walk, mine)
+    if confirmation is not None and (last is None or confirmation[1] > last.end):
+        count, time, peer = confirmation
+        walk.idle(time, "the receiver's confirmation")
         last = _to_arrival(walk, count, peer)
     if last is not None:
         walk.idle(last.end, "the last operation")

@@ -41,10 +41,10 @@ class Picture:
             if op.channel != WIRE or op.kind != kind:
                 continue
             start, stop = op.post, op.end
-            if op.mate is not None and kind == RECV:
-                start = max(start, op.mate.post)
-            elif op.mate is not None:
-                stop = max(stop, op.mate.end)
+            if op.other_end is not None and kind == RECV:
+                start = max(start, op.other_end.post)
+            elif op.other_end is not None:
+                stop = max(stop, op.other_end.end)
             start = max(start, busy)
             busy = max(busy, stop)
             peer = self.report.trace.ranks.get(op.peer)

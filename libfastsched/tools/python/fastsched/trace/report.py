@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is told of traces: all calls of all communicators, and one call in detail."""
+"""A report on traces: all calls of all communicators, and one call in detail."""
 from . import path, steps
 from .call import Call
 

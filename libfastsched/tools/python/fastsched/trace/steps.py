@@ -66,8 +66,8 @@ class Lane:
             self.next += 1
         if self.end > 0:
             op.step = self.transfers[self.next - 1].step
-            if op.mate is not None:
-                op.mate.step = op.step
+            if op.other_end is not None:
+                op.other_end.step = op.step
         self.sent += op.bytes
 
 
@@ -96,7 +96,7 @@ class Received:
 
     def add(self, op):
         """A message that the lane received of the step."""
-        sent = op.mate.post
+        sent = op.other_end.post
         self.first = sent if self.bytes == 0 else min(self.first, sent)
         self.last = max(self.last or 0, op.end)
         self.bytes += op.bytes
@@ -123,7 +123,7 @@ def _add_received(steps, received):
 
 
 def find(trace, call, ops):
-    """The steps of a call in the order of time; ops are told theirs."""
+    """The steps of a call in the order of time; each operation gets its own."""
     planned = trace.planned.get(call, [])
     steps = _planned(trace, planned)
     _place(trace, planned, ops)

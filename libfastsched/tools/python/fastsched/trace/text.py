@@ -21,7 +21,7 @@ def _warnings(trace):
     missing = trace.n_ranks - len(trace.ranks)
     dropped = sum(rank.dropped for rank in trace.ranks.values())
     if missing:
-        yield f"  of {missing} ranks there are no files: what follows is not all"
+        yield f"  the files of {missing} ranks are missing: the report is incomplete"
     if dropped:
         yield f"  {dropped} events were dropped: the traces were full"
     if len(trace.clocks) > 1:
@@ -63,7 +63,7 @@ def _head(report):
     yield f"lower bound      {call.bound} bytes per lane{bound}"
     yield f"time             {_ms(call.slowest_ns):.3f} ms, slowest rank {call.slowest}{times}"
     if call.unmatched:
-        yield f"unmatched        {call.unmatched} messages: their other ends are not in the traces"
+        yield f"unmatched        {call.unmatched} messages: the other end is not in the traces"
 
 
 def _rate_of(step):
@@ -103,7 +103,7 @@ def _shares(report):
     shares = report.path.share_ns
     total = sum(shares.values())
     yield ""
-    yield f"What the end waited for, {_ms(total):.3f} ms in all"
+    yield f"Critical path by activity, {_ms(total):.3f} ms in all"
     for kind, share in shares.items():
         if share:
             yield f"{kind:8} {_ms(share):10.3f} ms {_percent(8, share, total)}  {KINDS[kind]}"

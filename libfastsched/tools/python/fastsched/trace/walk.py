@@ -12,8 +12,8 @@ At every point the walk stands at the end of something and asks which of the thi
   ready
   the first ones       after the agreement, the plan, the summary, and these after the last rank has entered
 
-The time between a cause and what follows it is nobody's work: a rank had not looked, or was not given the
-processor. It is called idle.
+The time between a cause and its effect is called idle: a rank had not progressed its network, or did not have
+the processor.
 """
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -22,12 +22,12 @@ from .model import COPY, PACKS, RECV, SEND, WIRE
 
 
 class Hop:
-    """A piece of the path: nothing before it could have ended the call sooner."""
+    """A section of the path: nothing before it could have ended the call sooner."""
 
     def __init__(self, what, rank, peer, begin, end, bytes_, after):
         self.what, self.rank, self.peer = what, rank, peer  # peer: or None
         self.begin, self.end = begin, end
-        self.bytes, self.messages = bytes_, 1  # in a row, told together
+        self.bytes, self.messages = bytes_, 1  # consecutive ones, as one
         self.after = after  # what it waited for
 
 
@@ -195,7 +195,7 @@ class Walk:
     # ---- before an operation ended ----
 
     def _before_arrival(self, op):
-        sent, busy = op.mate, self.tables.arrival_before(op)
+        sent, busy = op.other_end, self.tables.arrival_before(op)
         late = sent is None or op.post > sent.post
         begin = op.post if late else sent.post
         if busy is not None and busy.end > begin:
@@ -215,7 +215,7 @@ class Walk:
             self.stand(op, True)
 
     def _before_end_inside(self, op):
-        sent = op.mate
+        sent = op.other_end
         if op.kind == RECV and sent is not None and sent.post > op.post:
             self.hop("inside", op.peer, sent.post, op.bytes, "the sender")
             self.stand(sent, True)

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: several in one queue, and on two communicators at once; who waits for
+ * one of them serves all. A thread per rank, every byte checked. */
+#include "coll/fs_request.h"
+#include "fs_test_native.h"
+#include "fs_test_util.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_RANKS = 6, N_REQUESTS = 5, MOST = 3000 };
+
+/* Servers of three, two and one ranks. */
+static const uint32_t server_of[N_RANKS] = {5, 5, 5, 7, 7, 1};
+
+/* The buffers of one operation. */
+typedef struct op {
+    uint32_t       seed;
+    fs_counts_t    counts;
+    unsigned char *send[N_RANKS], *recv[N_RANKS];
+    fs_call_t      call;
+    fs_request_t   request;
+} op_t;
+
+typedef struct rank {
+    fs_test_place_t place;
+    fs_comm_t      *a, *b; /* two communicators of all */
+    op_t            ops[N_REQUESTS];
+} rank_t;
+
+static fs_test_world_t world;
+static rank_t          ranks[N_RANKS];
+static void (*scene)(rank_t *me);
+
+static void set_up(void)
+{
+    memset(ranks, 0, sizeof(ranks));
+    fs_test_world_init(&world, N_RANKS, 29);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].place = (fs_test_place_t){.world = &world, .rank = r};
+    }
+}
+
+static void tear_down(void)
+{
+    fs_test_world_fini(&world);
+}
+
+static uint64_t length(uint32_t seed, uint32_t src, uint32_t dst)
+{
+    return (seed * 977 + src * 131 + dst * 37) % MOST;
+}
+
+static unsigned char byte_of(uint32_t seed, uint32_t src, uint32_t dst,
+                             uint64_t k)
+{
+    return (unsigned char)(seed * 101 + src * 61 + dst * 17 + k * 7 + (k >> 8));
+}
+
+static op_t *make_op(rank_t *me, uint32_t number, uint32_t seed)
+{
+    op_t    *op   = &me->ops[number];
+    uint32_t rank = me->place.rank;
+    uint64_t send_bytes[N_RANKS], recv_bytes[N_RANKS];
+
+    op->seed = seed;
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        send_bytes[r] = length(seed, rank, r);
+        recv_bytes[r] = length(seed, r, rank);
+        op->send[r]   = fs_test_alloc(MOST, 1);
+        op->recv[r]   = fs_test_alloc(MOST, 1);
+        for (uint64_t k = 0; k < send_bytes[r]; ++k) {
+            op->send[r][k] = byte_of(seed, rank, r, k);
+        }
+    }
+    op->counts = fs_test_call_counts(me->a->topo, rank, send_bytes, recv_bytes);
+    op->call   = (fs_call_t){.counts     = &op->counts,
+                             .send_block = (const void *const *)op->send,
+                             .recv_block = (void *const *)op->recv};
+    return op;
+}
+
+static void free_op(op_t *op)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        free(op->send[r]);
+        free(op->recv[r]);
+    }
+    fs_counts_fini(&op->counts);
+}
+
+static op_t *post(rank_t *me, fs_comm_t *comm, uint32_t number, uint32_t seed)
+{
+    op_t *op = make_op(me, number, seed);
+
+    fs_request_init(&op->request, comm, &fs_alltoallv, &op->call);
+    fs_request_post(&op->request, FS_STEP_BEGIN);
+    return op;
+}
+
+static void wait_for(rank_t *me, op_t *op)
+{
+    ck_assert_int_eq(fs_request_wait(&op->request), FS_OK);
+    ck_assert(op->request.ran);
+    for (uint32_t s = 0; s < N_RANKS; ++s) {
+        for (uint64_t k = 0; k < op->counts.recv_bytes[s]; ++k) {
+            ck_assert_msg(op->recv[s][k] ==
+                              byte_of(op->seed, s, me->place.rank, k),
+                          "operation %u, rank %u, byte %llu from %u", op->seed,
+                          me->place.rank, (unsigned long long)k, s);
+        }
+    }
+    fs_request_fini(&op->request);
+    free_op(op);
+}
+
+static fs_comm_t *make_comm(rank_t *me)
+{
+    fs_native_t native = fs_test_native(&me->place);
+    fs_member_t member = {.n_ranks      = N_RANKS,
+                          .rank         = me->place.rank,
+                          .server_label = server_of[me->place.rank]};
+    fs_params_t params;
+    fs_comm_t  *comm;
+    char        why[256];
+
+    fs_params_init(&params);
+    params.algorithm = FS_ALG_STAGED;
+    params.min_bytes = 0;
+    params.chunk     = 1000;
+    ck_assert_int_eq(
+        fs_comm_create(&native, &params, &member, &comm, why, sizeof(why)),
+        FS_OK);
+    return comm;
+}
+
+static void *live(void *arg)
+{
+    rank_t *me = arg;
+
+    me->a = make_comm(me);
+    me->b = make_comm(me);
+    scene(me);
+    fs_test_barrier(&me->place);
+    fs_comm_destroy(me->a);
+    fs_comm_destroy(me->b);
+    return NULL;
+}
+
+static void play(void (*what)(rank_t *me))
+{
+    scene = what;
+    fs_test_live_all(&world, live, ranks, sizeof(ranks[0]));
+}
+
+/* ---- one queue ---- */
+
+static void wait_in_order(rank_t *me)
+{
+    op_t *ops[N_REQUESTS];
+
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        ops[k] = post(me, me->a, k, k);
+    }
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        wait_for(me, ops[k]);
+    }
+}
+
+/* The last is waited for first: by then all others are done. */
+static void wait_backwards(rank_t *me)
+{
+    op_t *ops[N_REQUESTS];
+
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        ops[k] = post(me, me->a, k, 7 * k);
+    }
+    for (uint32_t k = N_REQUESTS; k-- > 0;) {
+        wait_for(me, ops[k]);
+    }
+}
+
+/* Every second rank waits for each before it posts the next. */
+static void wait_at_odds(rank_t *me)
+{
+    op_t *ops[N_REQUESTS];
+
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        ops[k] = post(me, me->a, k, k);
+        if (me->place.rank % 2 == 0) {
+            wait_for(me, ops[k]);
+        }
+    }
+    for (uint32_t k = 0; k < N_REQUESTS && me->place.rank % 2 == 1; ++k) {
+        wait_for(me, ops[k]);
+    }
+}
+
+/* The same counts again and again: a plan has several users. */
+static void repeat(rank_t *me)
+{
+    op_t *ops[N_REQUESTS];
+
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        ops[k] = post(me, me->a, k, 3);
+    }
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        wait_for(me, ops[k]);
+    }
+    ck_assert_uint_eq(me->a->stats.cache_hits, N_REQUESTS - 1);
+}
+
+static void (*const one_queue[])(rank_t *me) = {wait_in_order, wait_backwards,
+                                                wait_at_odds, repeat};
+
+START_TEST(several_in_one_queue)
+{
+    play(one_queue[_i]);
+}
+END_TEST
+
+/* ---- two communicators ---- */
+
+/* Half of the ranks wait for b while the others wait for a: without each other's part
+ * in the other one neither ends. */
+static void cross(rank_t *me)
+{
+    bool  even = me->place.rank % 2 == 0;
+    op_t *on_a = post(me, me->a, 0, 1);
+    op_t *on_b = post(me, me->b, 1, 2);
+
+    wait_for(me, even ? on_a : on_b);
+    wait_for(me, even ? on_b : on_a);
+}
+
+/* A rank is in a blocking call on b and owes the others their part of a. */
+static void owe(rank_t *me)
+{
+    op_t *on_a = post(me, me->a, 0, 4);
+    op_t *on_b;
+
+    if (me->place.rank != 2) {
+        wait_for(me, on_a);
+    }
+    on_b = post(me, me->b, 1, 5);
+    wait_for(me, on_b);
+    if (me->place.rank == 2) {
+        ck_assert_int_eq(on_a->request.step, FS_STEP_DONE);
+        wait_for(me, on_a);
+    }
+}
+
+static void (*const two_queues[])(rank_t *me) = {cross, owe};
+
+START_TEST(two_communicators)
+{
+    play(two_queues[_i]);
+}
+END_TEST
+
+/* Nobody waits, but the MPI's progress turns the net. */
+static void let_it_run(rank_t *me)
+{
+    fs_net_t *net  = fs_loop_net(world.loop, me->place.rank);
+    op_t     *on_a = post(me, me->a, 0, 8);
+    op_t     *on_b = post(me, me->b, 1, 9);
+
+    while (on_a->request.step != FS_STEP_DONE ||
+           on_b->request.step != FS_STEP_DONE) {
+        (void)fs_net_progress(net);
+    }
+    ck_assert_ptr_null(net->tasks);
+    wait_for(me, on_a);
+    wait_for(me, on_b);
+}
+
+START_TEST(progress_is_enough)
+{
+    play(let_it_run);
+}
+END_TEST
+
+/* ---- errors ---- */
+
+static void fail_all(rank_t *me)
+{
+    op_t *ops[N_REQUESTS];
+
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        ops[k] = post(me, me->a, k, k);
+    }
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        ck_assert_int_ne(fs_request_wait(&ops[k]->request), FS_OK);
+        fs_request_fini(&ops[k]->request);
+    }
+    ck_assert(me->a->dead);
+    ck_assert_str_ne(fs_comm_error(me->a), "");
+}
+
+/* Who stands in the queue of a lost communicator ends with an error as well. */
+START_TEST(the_queue_fails_as_a_whole)
+{
+    fs_loop_faults_t faults = {.fail_send = 1, .fail_rank = 3};
+
+    fs_loop_set_faults(world.loop, &faults);
+    play(fail_all);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite  = suite_create("request");
+    TCase *queues = tcase_create("queues"), *errors = tcase_create("errors");
+
+    tcase_add_checked_fixture(queues, set_up, tear_down);
+    tcase_add_loop_test(queues, several_in_one_queue, 0, 4);
+    tcase_add_loop_test(queues, two_communicators, 0, 2);
+    tcase_add_test(queues, progress_is_enough);
+    suite_add_tcase(suite, queues);
+    tcase_add_unchecked_fixture(errors, set_up, NULL);
+    tcase_add_test(errors, the_queue_fails_as_a_whole);
+    suite_add_tcase(suite, errors);
+    return fs_test_run(suite);
+}

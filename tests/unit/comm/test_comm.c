@@ -1,0 +1,1069 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fs_comm_*: a thread per rank, whole calls from the top, and every way in
+ * which the ranks must decline, or fail, together. */
+#include "comm/fs_comm.h"
+#include "fs_test_device.h"
+#include "fs_test_util.h"
+#include "fs_transport_loop.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { N_RANKS = 6, WHY = 256, MAX_CALLS = 200 };
+
+/* The MPI: a barrier and memory to which all write. */
+typedef struct world {
+    pthread_barrier_t barrier;
+    char             *gathered;
+    fs_loop_t        *loop;
+} world_t;
+
+typedef struct rank {
+    world_t     *world;
+    uint32_t     rank;
+    bool         no_net;
+    fs_params_t  params;
+    uint32_t     server_label;
+    uint64_t     counts[N_RANKS][N_RANKS]; /* as this rank sees them */
+    bool         prepares;
+    bool         prepare_fails;
+    bool         packs; /* blocks are not contiguous */
+    fs_consent_t consent;
+    int          n_calls;
+    void (*before)(struct rank *me, int k); /* call k; may be NULL */
+    bool           on_device;               /* blocks are */
+    unsigned char *send[N_RANKS];           /* their bytes */
+    unsigned char *recv[N_RANKS];
+    void          *send_device[N_RANKS]; /* where they are, or NULL */
+    void          *recv_device[N_RANKS];
+    fs_comm_t     *comm;
+    /* What came out. */
+    fs_status_t     created;
+    fs_status_t     called;
+    bool            ran;
+    char            why[WHY];
+    char            line[WHY];
+    char            warning[WHY];
+    int             n_warnings;
+    fs_alg_t        alg;
+    fs_alg_t        algs[MAX_CALLS]; /* of each call */
+    fs_comm_stats_t stats;
+} rank_t;
+
+static fs_status_t allgather(void *ctx, const void *in, size_t len, void *out)
+{
+    rank_t *me = ctx;
+
+    if (pthread_barrier_wait(&me->world->barrier) ==
+        PTHREAD_BARRIER_SERIAL_THREAD) {
+        free(me->world->gathered);
+        me->world->gathered = malloc(len * N_RANKS + 1);
+    }
+    pthread_barrier_wait(&me->world->barrier);
+    memcpy(me->world->gathered + len * me->rank, in, len);
+    pthread_barrier_wait(&me->world->barrier);
+    memcpy(out, me->world->gathered, len * N_RANKS);
+    return FS_OK;
+}
+
+static fs_status_t agree(void *ctx, fs_status_t mine)
+{
+    fs_status_t all[N_RANKS], worst = mine;
+
+    (void)allgather(ctx, &mine, sizeof(mine), all);
+    for (int r = 0; r < N_RANKS; ++r) {
+        worst = all[r] < worst ? all[r] : worst;
+    }
+    return worst;
+}
+
+static void progress(void *ctx)
+{
+    (void)ctx;
+    sched_yield();
+}
+
+static fs_net_t *net(void *ctx)
+{
+    rank_t *me = ctx;
+
+    return me->no_net ? NULL : fs_loop_net(me->world->loop, me->rank);
+}
+
+static fs_status_t prepare(void *ctx)
+{
+    return ((rank_t *)ctx)->prepare_fails ? FS_ERR_NOMEM : FS_OK;
+}
+
+static unsigned char byte_of(uint32_t src, uint32_t dst, uint64_t k)
+{
+    return (unsigned char)(src * 61 + dst * 17 + k * 7 + (k >> 8));
+}
+
+static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset,
+                        uint64_t len_bytes, void *dst)
+{
+    memcpy(dst, ((rank_t *)ctx)->send[block] + offset, len_bytes);
+    return FS_OK;
+}
+
+static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset,
+                          uint64_t len_bytes, const void *src)
+{
+    memcpy(((rank_t *)ctx)->recv[block] + offset, src, len_bytes);
+    return FS_OK;
+}
+
+static unsigned char *make_block(const rank_t *me, uint64_t len_bytes,
+                                 void **device_p)
+{
+    unsigned char *block;
+
+    *device_p = me->on_device ? fs_test_device_alloc(len_bytes + 1, 0) : NULL;
+    block     = me->on_device ? fs_test_device_alias(*device_p)
+                              : malloc(len_bytes + 1);
+    memset(block, 0, len_bytes + 1);
+    return block;
+}
+
+static void make_blocks(rank_t *me)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        uint64_t n = me->counts[me->rank][r];
+
+        me->send[r] = make_block(me, n, &me->send_device[r]);
+        me->recv[r] =
+            make_block(me, me->counts[r][me->rank], &me->recv_device[r]);
+        for (uint64_t k = 0; k < n; ++k) {
+            me->send[r][k] = byte_of(me->rank, r, k);
+        }
+    }
+}
+
+static void free_block(unsigned char **block, void **device)
+{
+    if (*device != NULL) {
+        fs_test_device_free(*device);
+    } else {
+        free(*block);
+    }
+    *block  = NULL;
+    *device = NULL;
+}
+
+static void free_blocks(rank_t *me)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        free_block(&me->send[r], &me->send_device[r]);
+        free_block(&me->recv[r], &me->recv_device[r]);
+    }
+}
+
+static void check_arrival_at(const rank_t *me)
+{
+    for (uint32_t s = 0; s < N_RANKS; ++s) {
+        for (uint64_t k = 0; k < me->counts[s][me->rank]; ++k) {
+            if (me->recv[s][k] != byte_of(s, me->rank, k)) {
+                ck_abort_msg("rank %u, byte %llu from %u", me->rank,
+                             (unsigned long long)k, s);
+            }
+        }
+    }
+}
+
+static fs_accel_t *accel; /* of the one rank that is on a device */
+
+static void put_on_device(rank_t *me, fs_call_t *call)
+{
+    call->send_block = (const void *const *)me->send_device;
+    call->recv_block = me->recv_device;
+    call->device     = (fs_call_device_t){
+            .send_mem = fs_accel_query(accel, me->send_device[0]),
+            .recv_mem = fs_accel_query(accel, me->recv_device[0]),
+            .accel    = accel,
+            .staged   = true};
+}
+
+/* Every rank can see every other's blocks. */
+static void host_alltoallv(rank_t *me);
+
+static void call_once(rank_t *me)
+{
+    uint64_t    recv_bytes[N_RANKS];
+    fs_counts_t counts;
+    fs_call_t   call = {.counts  = &counts,
+                        .device  = {.consent = me->consent},
+                        .ctx     = me,
+                        .pack    = pack,
+                        .unpack  = unpack,
+                        .prepare = me->prepares ? prepare : NULL,
+                        .owner   = me};
+
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        recv_bytes[r] = me->counts[r][me->rank];
+    }
+    counts = fs_test_call_counts(fs_comm_topo(me->comm), me->rank,
+                                 me->counts[me->rank], recv_bytes);
+    if (!me->packs) {
+        call.send_block = (const void *const *)me->send;
+        call.recv_block = (void *const *)me->recv;
+    }
+    if (me->on_device) {
+        put_on_device(me, &call);
+    }
+    me->ran = false;
+    if (fs_comm_skip(me->comm, &counts)) {
+        me->called = FS_OK;
+    } else {
+        me->called = fs_comm_alltoallv(me->comm, &call, &me->ran);
+    }
+    if (me->called == FS_OK && !me->ran) {
+        host_alltoallv(me);
+        me->called = fs_comm_native_done(me->comm);
+    }
+    fs_counts_fini(&counts);
+    me->alg = fs_comm_last_alg(me->comm);
+    fs_comm_describe(me->comm, "COMM", me->line, sizeof(me->line));
+    fs_comm_get_stats(me->comm, &me->stats);
+    if (me->called != FS_OK) {
+        snprintf(me->why, sizeof(me->why), "%s", fs_comm_error(me->comm));
+    }
+}
+
+static void warn(void *ctx, const char *line)
+{
+    rank_t *me = ctx;
+
+    ++me->n_warnings;
+    snprintf(me->warning, sizeof(me->warning), "%s", line);
+}
+
+static void *live(void *arg)
+{
+    rank_t     *me     = arg;
+    fs_native_t native = {.ctx       = me,
+                          .process   = me,
+                          .allgather = allgather,
+                          .agree     = agree,
+                          .progress  = progress,
+                          .net       = net,
+                          .warn      = warn};
+    fs_member_t member = {
+        .n_ranks = N_RANKS, .rank = me->rank, .server_label = me->server_label};
+
+    me->created = fs_comm_create(&native, &me->params, &member, &me->comm,
+                                 me->why, sizeof(me->why));
+    for (int k = 0; me->created == FS_OK && k < me->n_calls; ++k) {
+        if (me->before != NULL) {
+            me->before(me, k);
+        }
+        free_blocks(me);
+        make_blocks(me);
+        call_once(me);
+        me->algs[k] = me->alg;
+        if (me->called == FS_OK) {
+            check_arrival_at(me);
+        }
+        pthread_barrier_wait(&me->world->barrier);
+    }
+    if (me->created == FS_OK) {
+        fs_comm_destroy(me->comm);
+    }
+    return NULL;
+}
+
+/* ---- a world of six ranks on three servers ---- */
+
+static world_t world;
+static rank_t  ranks[N_RANKS];
+
+/* As counts say, also where they disagree. */
+static void host_alltoallv(rank_t *me)
+{
+    pthread_barrier_wait(&me->world->barrier);
+    for (uint32_t s = 0; s < N_RANKS; ++s) {
+        memcpy(me->recv[s], ranks[s].send[me->rank], me->counts[s][me->rank]);
+    }
+    pthread_barrier_wait(&me->world->barrier);
+}
+
+static void set_up(void)
+{
+    memset(&world, 0, sizeof(world));
+    memset(ranks, 0, sizeof(ranks));
+    pthread_barrier_init(&world.barrier, NULL, N_RANKS);
+    world.loop = fs_loop_create(N_RANKS, 7);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        rank_t *me = &ranks[r];
+
+        me->world        = &world;
+        me->rank         = r;
+        me->server_label = r % 3;
+        me->n_calls      = 1;
+        fs_params_init(&me->params);
+        me->params.chunk     = 4096;
+        me->params.min_bytes = 1000;
+        for (uint32_t s = 0; s < N_RANKS; ++s) {
+            for (uint32_t d = 0; d < N_RANKS; ++d) {
+                me->counts[s][d] = (s * 7919 + d * 104729) % 20000;
+            }
+        }
+    }
+}
+
+static void tear_down(void)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        free_blocks(&ranks[r]);
+    }
+    free(world.gathered);
+    fs_loop_destroy(world.loop);
+    pthread_barrier_destroy(&world.barrier);
+}
+
+static void live_all(void)
+{
+    pthread_t threads[N_RANKS];
+
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_int_eq(pthread_create(&threads[r], NULL, live, &ranks[r]), 0);
+    }
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        pthread_join(threads[r], NULL);
+    }
+}
+
+static void all_came_out(fs_status_t created, fs_status_t called, bool ran)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_int_eq(ranks[r].created, created);
+        ck_assert_int_eq(ranks[r].called, called);
+        ck_assert_int_eq(ranks[r].ran, ran);
+    }
+    ck_assert_uint_eq(fs_loop_n_groups(world.loop), 0);
+}
+
+static void all_said(const char *text)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_msg(strstr(ranks[r].why, text) != NULL ||
+                          strstr(ranks[r].line, text) != NULL,
+                      "rank %u says \"%s\" and \"%s\", not \"%s\"", r,
+                      ranks[r].why, ranks[r].line, text);
+    }
+}
+
+/* The counters say who did it. */
+static void check_counters(fs_alg_t alg)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_uint_eq(ranks[r].stats.calls, 1);
+        ck_assert_uint_eq(ranks[r].stats.calls_by[alg], 1);
+        ck_assert_uint_le(ranks[r].stats.peak_staging,
+                          ranks[r].params.staging_limit);
+    }
+}
+
+START_TEST(data_arrive)
+{
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_int_ne(ranks[0].alg, FS_ALG_NATIVE);
+    check_counters(ranks[0].alg);
+}
+END_TEST
+
+/* One rank's network needs it: all of them wait for the words of their server. */
+START_TEST(one_rank_needs_confirmation)
+{
+    fs_loop_net(world.loop, _i)->local_arrives = false;
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+}
+END_TEST
+
+static const struct {
+    fs_alg_t       alg;
+    fs_decompose_t decompose;
+    const char    *line;
+} told[] = {
+    {FS_ALG_STAGED, FS_DECOMPOSE_AUTO, "staged (forced by parameter)"},
+    {FS_ALG_STAGED, FS_DECOMPOSE_COMPACT, ", compact, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_OPENSHOP,
+     "openshop, 0."}, /* no stages to count */
+    {FS_ALG_STAGED, FS_DECOMPOSE_BIRKHOFF, " stages, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_HIERARCHICAL, ", hierarchical, "},
+    {FS_ALG_STAGED, FS_DECOMPOSE_SPREADOUT, ", spreadout, "},
+    {FS_ALG_PIPE2D, FS_DECOMPOSE_AUTO, "pipe2d (forced by parameter)"},
+    {FS_ALG_DIRECT, FS_DECOMPOSE_AUTO, "direct (forced by parameter)"},
+};
+#define N_TOLD ((int)(sizeof(told) / sizeof(told[0])))
+
+START_TEST(each_does_as_told)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].params.algorithm = told[_i].alg;
+        ranks[r].params.decompose = told[_i].decompose;
+        ranks[r].params.verbose   = 1;
+    }
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    all_said(told[_i].line);
+    check_counters(told[_i].alg);
+}
+END_TEST
+
+START_TEST(small_calls_go_to_the_host)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].params.min_bytes = 1 << 20;
+    }
+    live_all();
+    all_came_out(FS_OK, FS_OK, false);
+    all_said("below min_bytes");
+}
+END_TEST
+
+START_TEST(one_server_goes_to_the_host)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].server_label = 9;
+        ranks[r].no_net       = true; /* nobody asks for it */
+    }
+    live_all();
+    all_came_out(FS_OK, FS_OK, false);
+    all_said("one server");
+}
+END_TEST
+
+START_TEST(switched_off)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].params.algorithm = FS_ALGORITHM_OFF;
+    }
+    live_all();
+    all_came_out(FS_OK, FS_OK, false);
+}
+END_TEST
+
+/* One rank alone cannot; then nobody does. */
+START_TEST(one_rank_cannot_prepare)
+{
+    ranks[4].prepares      = true;
+    ranks[4].prepare_fails = true;
+    live_all();
+    all_came_out(FS_OK, FS_OK, false);
+    all_said("a rank could not plan");
+}
+END_TEST
+
+START_TEST(one_rank_has_no_network)
+{
+    ranks[2].no_net = true;
+    live_all();
+    all_came_out(FS_ERR_UNREACHABLE, FS_OK, false);
+    all_said("rank 2 has no network");
+}
+END_TEST
+
+START_TEST(one_rank_cannot_reach_a_peer)
+{
+    fs_loop_faults_t faults = {.unreachable = true, .lost_rank = 1};
+
+    fs_loop_set_faults(world.loop, &faults);
+    live_all();
+    all_came_out(FS_ERR_UNREACHABLE, FS_OK, false);
+    all_said("rank 1 cannot reach rank");
+}
+END_TEST
+
+START_TEST(parameters_differ)
+{
+    ranks[3].params.chunk = 8192;
+    live_all();
+    all_came_out(FS_ERR_MISMATCH, FS_OK, false);
+    all_said("chunk is \"4k\" on rank 0 and \"8k\" on rank 3");
+}
+END_TEST
+
+/* Rank 5 expects less of rank 1 than it is sent. */
+START_TEST(counts_differ)
+{
+    --ranks[5].counts[1][5];
+    live_all();
+    all_came_out(FS_OK, FS_OK, false);
+    all_said("send and receive counts differ");
+}
+END_TEST
+
+START_TEST(check_names_the_pair)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].params.check = 1;
+    }
+    ranks[5].counts[1][5] = 12;
+    live_all();
+    all_came_out(FS_OK, FS_ERR_MISMATCH, false);
+    all_said("rank 1 sends 11564 bytes to rank 5, which expects 12");
+}
+END_TEST
+
+START_TEST(one_rank_has_what_only_the_mpi_can_read)
+{
+    ranks[2].consent = FS_CONSENT_NATIVE;
+    live_all();
+    all_came_out(FS_OK, FS_OK, false);
+    all_said("a rank's buffer is accessible only to the MPI");
+}
+END_TEST
+
+/* Its calls are not lent to the host, and fail where that has to serve them. */
+START_TEST(one_rank_has_what_the_host_cannot_read)
+{
+    ranks[2].consent = FS_CONSENT_OURS;
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    ranks[3].consent = FS_CONSENT_NATIVE;
+    live_all();
+    all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
+}
+END_TEST
+
+START_TEST(one_rank_has_what_nobody_can_read)
+{
+    ranks[2].consent = FS_CONSENT_NO;
+    live_all();
+    all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
+    all_said(
+        "a rank's buffers are on a device, where the algorithm of this call");
+}
+END_TEST
+
+/* ---- call after call ---- */
+
+static void live_on(int n_calls, void (*before)(rank_t *me, int k))
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].n_calls = n_calls;
+        ranks[r].before  = before;
+    }
+    live_all();
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        const fs_comm_stats_t *a = &ranks[r].stats, *b = &ranks[0].stats;
+
+        ck_assert_int_eq(ranks[r].called, FS_OK);
+        ck_assert_uint_eq(a->calls, (unsigned)n_calls);
+        ck_assert_uint_eq(a->cache_hits, b->cache_hits);
+        ck_assert_uint_eq(a->skipped, b->skipped);
+        ck_assert_uint_eq(a->tuner_probes, b->tuner_probes);
+        ck_assert_uint_eq(a->tuner_gone_back, b->tuner_gone_back);
+        ck_assert_uint_eq(a->stage_cost, b->stage_cost);
+        ck_assert_mem_eq(ranks[r].algs, ranks[0].algs, sizeof(ranks[r].algs));
+    }
+}
+
+static void set_all(size_t offset, uint64_t value, size_t len)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        memcpy((char *)&ranks[r].params + offset, &value, len);
+    }
+}
+
+#define SET(_field, _value)                          \
+    set_all(offsetof(fs_params_t, _field), (_value), \
+            sizeof(((fs_params_t *)NULL)->_field))
+
+static void scale(rank_t *me, uint64_t bytes)
+{
+    for (uint32_t s = 0; s < N_RANKS; ++s) {
+        for (uint32_t d = 0; d < N_RANKS; ++d) {
+            me->counts[s][d] = bytes + 13 * s + 7 * d;
+        }
+    }
+}
+
+START_TEST(same_counts_same_plan)
+{
+    SET(tuner, 0);
+    live_on(5, NULL);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 4);
+    all_said(", plan kept");
+}
+END_TEST
+
+static void only_we_can(rank_t *me, int k)
+{
+    (void)k;
+    me->consent = FS_CONSENT_OURS;
+}
+
+START_TEST(no_probe_where_the_native_algorithm_cannot_read)
+{
+    live_on(10, only_we_can);
+    for (int k = 0; k < 10; ++k) {
+        ck_assert_int_ne(ranks[0].algs[k], FS_ALG_NATIVE);
+    }
+    ck_assert_uint_eq(ranks[0].stats.tuner_probes, 0);
+}
+END_TEST
+
+static void two_in_turn(rank_t *me, int k)
+{
+    scale(me, k % 2 ? 3000 : 9000);
+}
+
+START_TEST(two_plans_in_turn)
+{
+    SET(tuner, 0);
+    live_on(10, two_in_turn);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 8);
+}
+END_TEST
+
+START_TEST(no_cache)
+{
+    SET(tuner, 0);
+    SET(plan_cache, 0);
+    live_on(4, NULL);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 0);
+}
+END_TEST
+
+/* Counts of one pair move to another: the sums of bytes stay. */
+static void one_byte_moves(rank_t *me, int k)
+{
+    scale(me, 5000);
+    if (k == 1) {
+        --me->counts[0][1];
+        ++me->counts[0][4]; /* the same server as 1 */
+    }
+}
+
+START_TEST(one_byte_makes_another_plan)
+{
+    SET(tuner, 0);
+    live_on(3, one_byte_moves);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 1);
+}
+END_TEST
+
+/* One rank's blocks are no longer contiguous: its plan is another one. */
+static void one_packs(rank_t *me, int k)
+{
+    me->packs = me->rank == 2 && k % 2;
+}
+
+START_TEST(one_layout_makes_another_plan)
+{
+    SET(tuner, 0);
+    live_on(4, one_packs);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 2);
+}
+END_TEST
+
+/* Of a call that all know, one rank's blocks are on a device for once, where it
+ * has no staging: it needs the others' time, and gets the memory. */
+static void moves_to_a_device(rank_t *me, int k)
+{
+    me->packs     = me->rank == 4; /* as on the device: the same plan */
+    me->on_device = me->rank == 4 && k == 2;
+}
+
+START_TEST(known_calls_get_memory_where_they_need_it)
+{
+    fs_test_device_load("accel/libcuda.so.1");
+    accel = fs_accel_create();
+    ck_assert_ptr_nonnull(accel);
+    SET(tuner, 0);
+    live_on(4, moves_to_a_device);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 3);
+    for (int k = 0; k < 4; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k], FS_ALG_STAGED);
+    }
+    free_blocks(&ranks[4]);
+    fs_accel_destroy(accel);
+}
+END_TEST
+
+/* One rank would run another program than all others. */
+static void plans_otherwise(rank_t *me, int k)
+{
+    me->comm->params.algorithm = me->rank == 3 && k == 1 ? FS_ALG_DIRECT
+                                                         : FS_ALG_STAGED;
+    scale(me, 5000 + 100 * (uint64_t)k);
+}
+
+START_TEST(plans_that_differ_do_not_run)
+{
+    SET(algorithm, FS_ALG_STAGED);
+    SET(watchdog, 1); /* if they do */
+    live_on(3, plans_otherwise);
+    for (int k = 0; k < 3; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_NATIVE, k == 1);
+    }
+}
+END_TEST
+
+/* In a later call, whose plan is there, a rank cannot prepare. */
+static void prepares_and_fails(rank_t *me, int k)
+{
+    me->prepares      = me->rank == 1 && k > 0;
+    me->prepare_fails = k == 2;
+}
+
+/* Then a refusal: the communicator goes on. */
+static void consents_again(rank_t *me, int k)
+{
+    ck_assert_int_eq(me->called, k == 3 ? FS_ERR_UNSUPPORTED : FS_OK);
+    me->consent = me->rank != 1 ? FS_CONSENT_YES
+                  : k == 1      ? FS_CONSENT_NATIVE
+                  : k == 2      ? FS_CONSENT_NO
+                                : FS_CONSENT_YES;
+}
+
+START_TEST(a_refusal_is_for_one_call)
+{
+    SET(tuner, 0);
+    live_on(5, consents_again);
+    ck_assert_int_eq(ranks[0].algs[1], FS_ALG_NATIVE);
+    ck_assert_int_eq(ranks[0].algs[3], FS_ALG_STAGED);
+    ck_assert_int_eq(ranks[0].algs[4], FS_ALG_STAGED);
+}
+END_TEST
+
+START_TEST(cannot_prepare_a_known_call)
+{
+    SET(tuner, 0);
+    live_on(5, prepares_and_fails);
+    for (int k = 0; k < 5; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k] == FS_ALG_NATIVE, k == 2);
+    }
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 4);
+}
+END_TEST
+
+static void small_then_large(rank_t *me, int k)
+{
+    scale(me, k < 100 || k % 30 == 0 ? 5 : 6000);
+}
+
+/* Of 100 small calls in a row about every tenth is asked about; the large ones
+ * that follow run on the host until somebody asks. */
+START_TEST(small_calls_in_a_row)
+{
+    int n_native = 0;
+
+    SET(tuner, 0);
+    SET(skip, 32);
+    SET(plan_cache, 0);
+    live_on(180, small_then_large);
+    for (int k = 100; k < 180; ++k) {
+        n_native += ranks[0].algs[k] == FS_ALG_NATIVE;
+    }
+    ck_assert_uint_gt(ranks[0].stats.skipped, 80);
+    ck_assert_int_le(n_native, 32 + 2);
+}
+END_TEST
+
+static void all_small(rank_t *me, int k)
+{
+    (void)k;
+    scale(me, 5);
+}
+
+/* Only rank 4 sends much, every ninth call. */
+static void one_sends_much(rank_t *me, int k)
+{
+    scale(me, 5);
+    for (uint32_t d = 0; k % 9 == 8 && d < N_RANKS; ++d) {
+        me->counts[4][d] = 6000;
+    }
+}
+
+/* It tells the others what they have missed: soon nothing is. */
+START_TEST(missed_calls_are_told)
+{
+    int n_native = 0;
+
+    SET(tuner, 0);
+    live_on(180, one_sends_much);
+    for (int k = 8; k < 180; k += 9) {
+        n_native += ranks[0].algs[k] == FS_ALG_NATIVE;
+    }
+    ck_assert_int_ge(n_native, 1);
+    ck_assert_int_le(n_native, 3);
+}
+END_TEST
+
+START_TEST(skip_is_off)
+{
+    SET(skip, 0);
+    live_on(40, all_small);
+    ck_assert_uint_eq(ranks[0].stats.skipped, 0);
+}
+END_TEST
+
+/* A look at the skipped calls: they are counted, and described. */
+START_TEST(skipped_calls_are_told)
+{
+    SET(verbose, 1);
+    live_on(12, all_small);
+    ck_assert_uint_eq(ranks[0].stats.skipped, 4);
+    all_said("COMM call 12: native (summary skipped, parameter skip), 0.");
+}
+END_TEST
+
+/* Whatever the tuner finds here, all ranks find it. */
+static void three_classes(rank_t *me, int k)
+{
+    scale(me, UINT64_C(500) << (k % 3 * 2));
+}
+
+START_TEST(tuner_probes)
+{
+    SET(skip, 5);
+    live_on(90, three_classes);
+    ck_assert_uint_ge(ranks[0].stats.tuner_probes, 3 + 1);
+    ck_assert_uint_le(ranks[0].stats.tuner_probes, 3 * 3);
+    for (int k = 0; k < 90; ++k) {
+        bool first_two = k < 6, look = k >= 6 && k < 9;
+
+        ck_assert(!first_two || ranks[0].algs[k] != FS_ALG_NATIVE);
+        ck_assert(!look || ranks[0].algs[k] == FS_ALG_NATIVE);
+    }
+}
+END_TEST
+
+static void few_and_many_bytes(rank_t *me, int k)
+{
+    scale(me, k % 2 ? 5 : 40000);
+}
+
+/* After four calls of each kind the cost of a message is known, to all ranks
+ * the same, and plans are made anew. */
+START_TEST(stage_cost_is_measured)
+{
+    SET(tuner, 0);
+    SET(min_bytes, 0);
+    SET(stage_cost, 200);
+    live_on(20, few_and_many_bytes);
+    ck_assert_uint_eq(ranks[0].stats.cache_hits, 20 - 2 - 2);
+    ck_assert_uint_ge(ranks[0].stats.stage_cost, 200 / 16);
+    ck_assert_uint_le(ranks[0].stats.stage_cost, 200 * 16);
+}
+END_TEST
+
+START_TEST(the_tuner_leaves_the_forced_alone)
+{
+    SET(algorithm, FS_ALG_DIRECT);
+    live_on(12, NULL);
+    ck_assert_uint_eq(ranks[0].stats.tuner_probes, 0);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_DIRECT], 12);
+}
+END_TEST
+
+/* ---- nothing happens any more ---- */
+
+static void enter_late(rank_t *me, int k)
+{
+    if (me->rank == 4 && k == 0) {
+        nanosleep(&(struct timespec){1, 500000000}, NULL);
+    }
+}
+
+/* MPI allows a rank to enter late: whoever waits for its word says so, once. */
+START_TEST(late_rank_is_no_error)
+{
+    SET(watchdog, 1);
+    live_on(2, enter_late);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_int_eq(ranks[1].n_warnings, 1); /* the leader of its server */
+    ck_assert_ptr_nonnull(strstr(ranks[1].warning, "rank 4 on server 1"));
+    ck_assert_ptr_nonnull(strstr(ranks[0].warning, "rank 1 on server 1"));
+    ck_assert_int_eq(ranks[4].n_warnings, 0);
+}
+END_TEST
+
+/* All are inside, and then rank 4's data stay away: an error on every rank, of
+ * its own watch or because another has given up before, and those of its lane
+ * name it. Ranks 0 to 2 are on lane 0, 3 to 5 on lane 1. */
+START_TEST(silence_is_an_error)
+{
+    fs_loop_faults_t faults    = {.mute = true, .mute_rank = 4};
+    uint32_t         n_stalled = 0;
+
+    fs_loop_set_faults(world.loop, &faults);
+    SET(watchdog, 1);
+    SET(algorithm, FS_ALG_DIRECT);
+    live_all();
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        bool stalled = ranks[r].called == FS_ERR_STALLED;
+
+        n_stalled += stalled;
+        ck_assert(stalled || ranks[r].called == FS_ERR_PEER);
+        ck_assert_ptr_nonnull(
+            strstr(ranks[r].why, stalled ? "exchange: nothing has"
+                                         : "exchange: another rank has"));
+        ck_assert_ptr_nonnull(strstr(ranks[r].why, "waits for rank"));
+    }
+    ck_assert_uint_ge(n_stalled, 1);
+    ck_assert_ptr_nonnull(
+        strstr(ranks[0].why, "waits for rank 4 on server 1 to send message 1"));
+    ck_assert_ptr_nonnull(strstr(ranks[0].why, ", stage "));
+}
+END_TEST
+
+/* ---- one rank fails ---- */
+
+/* Servers have no memory to share: all they tell each other are messages. */
+static void live_by_messages(void)
+{
+    struct rlimit limit, none;
+
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+    live_all();
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void all_failed(fs_status_t cause)
+{
+    bool seen = false;
+
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_msg(ranks[r].called == cause ||
+                          ranks[r].called == FS_ERR_PEER ||
+                          ranks[r].called == FS_ERR_TRANSPORT,
+                      "rank %u: %s", r, fs_strerror(ranks[r].called));
+        seen = seen || ranks[r].called == cause;
+    }
+    ck_assert(seen);
+}
+
+/* A message of the summary cannot leave one rank. Others may have theirs by then
+ * and be a step ahead: they all hear of it, in this call. */
+START_TEST(an_error_in_the_summary_is_everybodys)
+{
+    fs_loop_faults_t faults = {.fail_send = 1 + (uint32_t)_i / 3 % 2,
+                               .fail_rank = (uint32_t)_i % 3}; /* a leader */
+
+    fs_loop_set_faults(world.loop, &faults);
+    if (_i < 6) {
+        live_all();
+    } else {
+        live_by_messages();
+    }
+    all_failed(FS_ERR_TRANSPORT);
+}
+END_TEST
+
+/* The leader cannot even tell the other one: third parties do. */
+START_TEST(who_cannot_be_told_hears_it_from_others)
+{
+    fs_loop_faults_t faults = {.parted     = true,
+                               .parted_src = (uint32_t)_i % 3,
+                               .parted_dst = ((uint32_t)_i + 1) % 3};
+
+    fs_loop_set_faults(world.loop, &faults);
+    if (_i < 3) {
+        live_all();
+    } else {
+        live_by_messages();
+    }
+    all_failed(FS_ERR_TRANSPORT);
+}
+END_TEST
+
+/* Whatever fails, and whoever's part in that call was over: the next one fails
+ * everywhere. No rank waits for the watchdog, which is a minute. */
+START_TEST(an_error_is_everybodys_in_the_end)
+{
+    fs_loop_faults_t faults = {.fail_send = 1 + (uint32_t)_i % 3,
+                               .fail_rank = (uint32_t)_i};
+
+    fs_loop_set_faults(world.loop, &faults);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].n_calls = 2;
+    }
+    live_all();
+    all_failed(FS_ERR_TRANSPORT);
+}
+END_TEST
+
+/* In the tenth of small calls, which nobody asks about, the times for verbose
+ * cannot leave a leader. The next ones are an error, and not the host's. */
+START_TEST(a_lost_communicator_skips_nothing)
+{
+    enum { ROW = 2, CALLS = 8 * 2 * ROW + ROW };
+    fs_loop_faults_t faults = {.fail_send = CALLS + 1, .fail_rank = 1};
+
+    fs_loop_set_faults(world.loop, &faults);
+    SET(verbose, 1);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].n_calls = 12;
+        ranks[r].before  = all_small;
+    }
+    live_all();
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_int_eq(ranks[r].called, FS_ERR_TRANSPORT);
+        ck_assert_uint_eq(ranks[r].stats.skipped, 2);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("coll");
+    TCase *tcase = tcase_create("coll");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, data_arrive);
+    tcase_add_loop_test(tcase, one_rank_needs_confirmation, 0, N_RANKS);
+    tcase_add_loop_test(tcase, each_does_as_told, 0, N_TOLD);
+    tcase_add_test(tcase, small_calls_go_to_the_host);
+    tcase_add_test(tcase, one_server_goes_to_the_host);
+    tcase_add_test(tcase, switched_off);
+    tcase_add_test(tcase, one_rank_cannot_prepare);
+    tcase_add_test(tcase, one_rank_has_no_network);
+    tcase_add_test(tcase, one_rank_cannot_reach_a_peer);
+    tcase_add_test(tcase, parameters_differ);
+    tcase_add_test(tcase, counts_differ);
+    tcase_add_test(tcase, check_names_the_pair);
+    tcase_add_test(tcase, one_rank_has_what_only_the_mpi_can_read);
+    tcase_add_test(tcase, one_rank_has_what_the_host_cannot_read);
+    tcase_add_test(tcase, no_probe_where_the_native_algorithm_cannot_read);
+    tcase_add_test(tcase, one_rank_has_what_nobody_can_read);
+    tcase_add_test(tcase, a_refusal_is_for_one_call);
+    tcase_add_test(tcase, same_counts_same_plan);
+    tcase_add_test(tcase, two_plans_in_turn);
+    tcase_add_test(tcase, no_cache);
+    tcase_add_test(tcase, one_byte_makes_another_plan);
+    tcase_add_test(tcase, one_layout_makes_another_plan);
+    tcase_add_test(tcase, cannot_prepare_a_known_call);
+    tcase_add_test(tcase, known_calls_get_memory_where_they_need_it);
+    tcase_add_test(tcase, plans_that_differ_do_not_run);
+    tcase_add_test(tcase, small_calls_in_a_row);
+    tcase_add_test(tcase, missed_calls_are_told);
+    tcase_add_test(tcase, skip_is_off);
+    tcase_add_test(tcase, skipped_calls_are_told);
+    tcase_add_test(tcase, tuner_probes);
+    tcase_add_test(tcase, the_tuner_leaves_the_forced_alone);
+    tcase_add_test(tcase, stage_cost_is_measured);
+    tcase_add_test(tcase, late_rank_is_no_error);
+    tcase_add_test(tcase, silence_is_an_error);
+    tcase_add_test(tcase, a_lost_communicator_skips_nothing);
+    tcase_add_loop_test(tcase, an_error_in_the_summary_is_everybodys, 0, 12);
+    tcase_add_loop_test(tcase, who_cannot_be_told_hears_it_from_others, 0, 6);
+    tcase_add_loop_test(tcase, an_error_is_everybodys_in_the_end, 0, N_RANKS);
+    suite_add_tcase(suite, tcase);
+    return fs_test_run(suite);
+}
