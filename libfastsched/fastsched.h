@@ -199,9 +199,11 @@ fs_status_t fs_bounds(const fs_topo_t *topo, const uint64_t *rank_bytes,
 typedef enum fs_alg {
     FS_ALG_NATIVE, /**< the MPI's own algorithm, "native" */
     FS_ALG_MAP(FS_LIST_VALUE)
+    /** "bundles": small blocks of a pair of servers in one message. No plan. */
+    FS_ALG_BUNDLES
 } fs_alg_t;
 
-enum { FS_N_ALGS = 1 FS_ALG_MAP(FS_LIST_ONE) };
+enum { FS_N_ALGS = FS_ALG_BUNDLES + 1 };
 
 /** Methods that make lane streams of a tile. */
 #define FS_BALANCE_MAP(X)                                                  \

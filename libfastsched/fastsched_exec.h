@@ -76,8 +76,8 @@ typedef struct fs_params {
     uint64_t stage_cost;    /**< bytes */
     uint32_t calibrate;
     uint32_t tuner;
-    uint32_t skip;       /**< summaries left out in a row, at most */
-    uint64_t plan_cache; /**< bytes */
+    uint64_t bundle_memory; /**< bytes per rank */
+    uint64_t plan_cache;    /**< bytes */
     uint32_t check;
     uint32_t verbose;
     uint32_t stats;
@@ -341,7 +341,11 @@ typedef struct fs_call {
     const void *const *send_block;
     void *const       *recv_block; /**< likewise, unpack() */
     fs_call_device_t   device;
-    void              *ctx;
+    /** The blocks are there only when the call is prepared, see prepare(): until
+     *  then there is pack(), or unpack(), of whole blocks. */
+    bool  send_late;
+    bool  recv_late;
+    void *ctx;
     /** Copy bytes offset to offset + len of a send block, as packed by the
      *  MPI's datatype engine. Offsets of a block come in any order. */
     fs_status_t (*pack)(void *ctx, uint32_t block, uint64_t offset,
@@ -377,17 +381,8 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call,
                               bool *ran);
 
 /**
- * Before an alltoallv: can the native algorithm serve it without a summary,
- * because it served the calls before and parameter skip allows it? Local, and
- * cheap; the same on every rank.
- *
- * @return True: the call is counted, fs_comm_alltoallv() must not be called.
- */
-bool fs_comm_skip(fs_comm_t *comm, const fs_counts_t *counts);
-
-/**
- * After the native algorithm has served a call that fs_comm_skip() or
- * fs_comm_alltoallv() left to it: the tuner may need the time. With
+ * After the native algorithm has served a call that fs_comm_alltoallv() left to
+ * it: the tuner may need the time. With
  * parameter verbose collective.
  *
  * @return FS_OK; an error of the transport, after which the communicator is
@@ -433,10 +428,9 @@ typedef struct fs_comm_stats {
     uint64_t dropped;      /**< messages to this process with a wrong secret,
                                 all communicators */
     uint64_t peak_senders; /**< that sent to this rank from other servers at one
-                                time, without those that have at most the
-                                plan's look_ahead left */
+                                 time, without those that have at most the
+                                 plan's look_ahead left */
     uint64_t cache_hits;   /**< calls that used the plan of an earlier one */
-    uint64_t skipped;      /**< calls without a summary, see fs_comm_skip() */
     uint64_t tuner_probes; /**< calls of the native algorithm to measure it */
     uint64_t tuner_gone_back; /**< classes of calls that it serves faster */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */

@@ -96,6 +96,7 @@ typedef struct mpich_fast_side {
     const void *counts;
     const void *displs;
     bool large; /* they are MPI_Count and MPI_Aint */
+    bool even;  /* one count, no displacements */
     char *buf;
     mpich_fast_layout_t layout;
 } mpich_fast_side_t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alltoallv and MPI_Alltoallv_c, blocking. */
+/* MPI_Alltoallv and MPI_Alltoall, with small and large counts, blocking. */
 #include "mpich_fast.h"
 
 #include "coll/fs_collective.h"
@@ -21,19 +21,21 @@ static int raise_error(void *ctx, fs_status_t status)
     return mpich_fast_raise(((const mpich_fast_call_t *) ctx)->comm, status);
 }
 
-static const fs_wrapper_calls_t alltoallv = {.name = "MPI_Alltoallv",
-                                             .collective = &fs_alltoallv,
-                                             .describe = mpich_fast_describe,
-                                             .pack = mpich_fast_pack,
-                                             .unpack = mpich_fast_unpack,
-                                             .native = native,
-                                             .raise = raise_error};
+#define CALLS(_name)                                                                 \
+    {                                                                                \
+        .name = _name, .collective = &fs_alltoallv, .describe = mpich_fast_describe, \
+        .pack = mpich_fast_pack, .unpack = mpich_fast_unpack, .native = native,      \
+        .raise = raise_error                                                         \
+    }
+
+static const fs_wrapper_calls_t alltoallv = CALLS("MPI_Alltoallv");
+static const fs_wrapper_calls_t alltoall = CALLS("MPI_Alltoall");
 
 int mpich_fast_serve(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
     mpich_fast_call_t call = {.args = args, .comm = state->comm};
 
-    return fs_wrapper_serve(&state->shared, &alltoallv, &call);
+    return fs_wrapper_serve(&state->shared, args->even ? &alltoall : &alltoallv, &call);
 }
 
 int mpich_fast_alltoallv(const mpich_fast_args_t *args)

@@ -20,14 +20,18 @@ enum {
 
 /* ---- one side of a call ---- */
 
-static MPI_Count count_of(const mpich_fast_side_t *side, uint32_t r)
+static MPI_Count count_of(const mpich_fast_side_t *side, uint32_t rank)
 {
+    uint32_t r = side->even ? 0 : rank;
+
     return side->large ? ((const MPI_Count *) side->counts)[r] : ((const int *) side->counts)[r];
 }
 
 static MPI_Aint displ_of(const mpich_fast_side_t *side, uint32_t r)
 {
-    return side->large ? ((const MPI_Aint *) side->displs)[r] : ((const int *) side->displs)[r];
+    return side->even    ? (MPI_Aint) r * (MPI_Aint) count_of(side, r)
+           : side->large ? ((const MPI_Aint *) side->displs)[r]
+                         : ((const int *) side->displs)[r];
 }
 
 static char *block_start(const mpich_fast_side_t *side, uint32_t r)
@@ -121,7 +125,8 @@ fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64
 
 static bool is_plain(const mpich_fast_side_t *side)
 {
-    return NULL != side->counts && NULL != side->displs && MPI_DATATYPE_NULL != side->type;
+    return NULL != side->counts && (side->even || NULL != side->displs)
+           && MPI_DATATYPE_NULL != side->type;
 }
 
 /* In place the send arguments are undefined. What an MPI refuses is not for us: negative counts,
@@ -132,19 +137,21 @@ bool mpich_fast_describe(void *ctx, fs_buffers_t *b)
     const mpich_fast_args_t *a = call->args;
     mpich_fast_side_t *send = &call->send, *recv = &call->recv;
     MPI_Count most_sent = 0, most_received = 0;
-    bool alias = NULL != a->sendbuf && a->sendbuf == a->recvbuf && a->sendcounts == a->recvcounts
-                 && a->sendtype == a->recvtype;
+    bool alias = NULL != a->sendbuf && a->sendbuf == a->recvbuf
+                 && (a->even || a->sendcounts == a->recvcounts) && a->sendtype == a->recvtype;
 
     b->in_place = MPI_IN_PLACE == a->sendbuf;
     *recv = (mpich_fast_side_t){.type = (MPI_Datatype) a->recvtype,
                                 .counts = a->recvcounts,
                                 .displs = a->rdispls,
                                 .large = a->large,
+                                .even = a->even,
                                 .buf = a->recvbuf};
     *send = (mpich_fast_side_t){.type = (MPI_Datatype) a->sendtype,
                                 .counts = a->sendcounts,
                                 .displs = a->sdispls,
                                 .large = a->large,
+                                .even = a->even,
                                 .buf = (char *) (uintptr_t) a->sendbuf};
     if (b->in_place) {
         *send = *recv;

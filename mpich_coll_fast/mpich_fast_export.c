@@ -68,24 +68,100 @@ static int serve(const mpich_fast_args_t *args)
 #define ALLTOALLV_ARGS \
     (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
-static int Alltoallv_body ALLTOALLV_PARAMS
+static int alltoallv(const void *sendbuf, const void *sendcounts, const void *sdispls,
+                     mpich_fast_word_t sendtype, void *recvbuf, const void *recvcounts,
+                     const void *rdispls, mpich_fast_word_t recvtype, mpich_fast_word_t comm,
+                     bool large)
 {
-    mpich_fast_args_t args = {sendbuf, sendcounts, sdispls, sendtype, recvbuf,           recvcounts,
-                              rdispls, recvtype,   comm,    false,    mpich_fast_forward};
+    mpich_fast_args_t args = {.sendbuf = sendbuf,
+                              .sendcounts = sendcounts,
+                              .sdispls = sdispls,
+                              .sendtype = sendtype,
+                              .recvbuf = recvbuf,
+                              .recvcounts = recvcounts,
+                              .rdispls = rdispls,
+                              .recvtype = recvtype,
+                              .comm = comm,
+                              .large = large,
+                              .by_mpi = mpich_fast_forward};
 
     return serve(&args);
+}
+
+static int Alltoallv_body ALLTOALLV_PARAMS
+{
+    return alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                     comm, false);
 }
 
 static int Alltoallv_c_body ALLTOALLV_PARAMS
 {
-    mpich_fast_args_t args = {sendbuf, sendcounts, sdispls, sendtype, recvbuf,           recvcounts,
-                              rdispls, recvtype,   comm,    true,     mpich_fast_forward};
-
-    return serve(&args);
+    return alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                     comm, true);
 }
 
 EXPORT_BOTH(Alltoallv, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
 EXPORT_BOTH(Alltoallv_c, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
+
+/* ---- MPI_Alltoall, MPI_Alltoall_c: the latter's counts are 64 bits in every MPI of this ABI ---- */
+
+typedef int alltoall_fn_t(const void *sendbuf, int sendcount, mpich_fast_word_t sendtype,
+                          void *recvbuf, int recvcount, mpich_fast_word_t recvtype,
+                          mpich_fast_word_t comm);
+typedef int alltoall_c_fn_t(const void *sendbuf, int64_t sendcount, mpich_fast_word_t sendtype,
+                            void *recvbuf, int64_t recvcount, mpich_fast_word_t recvtype,
+                            mpich_fast_word_t comm);
+
+static alltoall_fn_t *next_alltoall;
+static alltoall_c_fn_t *next_alltoall_c;
+
+static int forward_alltoall(const mpich_fast_args_t *a)
+{
+    if (a->large) {
+        NEXT(next_alltoall_c, alltoall_c_fn_t, "PMPI_Alltoall_c");
+        return next_alltoall_c(a->sendbuf, *(const int64_t *) a->sendcounts, a->sendtype,
+                               a->recvbuf, *(const int64_t *) a->recvcounts, a->recvtype, a->comm);
+    }
+    NEXT(next_alltoall, alltoall_fn_t, "PMPI_Alltoall");
+    return next_alltoall(a->sendbuf, *(const int *) a->sendcounts, a->sendtype, a->recvbuf,
+                         *(const int *) a->recvcounts, a->recvtype, a->comm);
+}
+
+static int alltoall(const void *sendbuf, const void *sendcount, mpich_fast_word_t sendtype,
+                    void *recvbuf, const void *recvcount, mpich_fast_word_t recvtype,
+                    mpich_fast_word_t comm, bool large)
+{
+    mpich_fast_args_t args = {.sendbuf = sendbuf,
+                              .sendcounts = sendcount,
+                              .sendtype = sendtype,
+                              .recvbuf = recvbuf,
+                              .recvcounts = recvcount,
+                              .recvtype = recvtype,
+                              .comm = comm,
+                              .large = large,
+                              .even = true,
+                              .by_mpi = forward_alltoall};
+
+    return mpich_fast_enabled ? mpich_fast_alltoallv(&args) : forward_alltoall(&args);
+}
+
+#define ALLTOALL_PARAMS(_count)                                                        \
+    (const void *sendbuf, _count sendcount, mpich_fast_word_t sendtype, void *recvbuf, \
+     _count recvcount, mpich_fast_word_t recvtype, mpich_fast_word_t comm)
+#define ALLTOALL_ARGS (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+
+static int Alltoall_body ALLTOALL_PARAMS(int)
+{
+    return alltoall(sendbuf, &sendcount, sendtype, recvbuf, &recvcount, recvtype, comm, false);
+}
+
+static int Alltoall_c_body ALLTOALL_PARAMS(int64_t)
+{
+    return alltoall(sendbuf, &sendcount, sendtype, recvbuf, &recvcount, recvtype, comm, true);
+}
+
+EXPORT_BOTH(Alltoall, ALLTOALL_PARAMS(int), ALLTOALL_ARGS)
+EXPORT_BOTH(Alltoall_c, ALLTOALL_PARAMS(int64_t), ALLTOALL_ARGS)
 
 /* ---- MPI_Init, MPI_Init_thread: the earliest moment to refuse a wrong value; and MPI_Session_init,
  * in which the ranks may meet before ---- */

@@ -13,7 +13,8 @@ typedef intptr_t mpich_fast_word_t;
 
 typedef struct mpich_fast_args {
     const void *sendbuf;
-    const void *sendcounts; /* int, or MPI_Count if large; displacements alike */
+    const void *sendcounts; /* int, or MPI_Count if large; displacements alike. Even: one number,
+                               and no displacements */
     const void *sdispls;
     mpich_fast_word_t sendtype;
     void *recvbuf;
@@ -21,7 +22,8 @@ typedef struct mpich_fast_args {
     const void *rdispls;
     mpich_fast_word_t recvtype;
     mpich_fast_word_t comm;
-    bool large; /* MPI_Alltoallv_c */
+    bool large; /* MPI_Alltoallv_c, MPI_Alltoall_c */
+    bool even;  /* MPI_Alltoall: all blocks alike, one behind the other */
     /* The MPI's own algorithm. Returns an MPI error code. */
     int (*by_mpi)(const struct mpich_fast_args *args);
 } mpich_fast_args_t;

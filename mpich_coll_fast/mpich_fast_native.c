@@ -62,10 +62,17 @@ static int alltoallv(void *state, const void *sendbuf, const ptrdiff_t *sendcoun
                      const ptrdiff_t *recvcounts, const ptrdiff_t *rdispls, int recvtype,
                      void *call)
 {
-    mpich_fast_args_t args = {sendbuf,  sendcounts, sdispls,
-                              sendtype, recvbuf,    recvcounts,
-                              rdispls,  recvtype,   (mpich_fast_word_t) call,
-                              true,     by_mpi};
+    mpich_fast_args_t args = {.sendbuf = sendbuf,
+                              .sendcounts = sendcounts,
+                              .sdispls = sdispls,
+                              .sendtype = sendtype,
+                              .recvbuf = recvbuf,
+                              .recvcounts = recvcounts,
+                              .rdispls = rdispls,
+                              .recvtype = recvtype,
+                              .comm = (mpich_fast_word_t) call,
+                              .large = true,
+                              .by_mpi = by_mpi};
 
     return mpich_fast_serve(state, &args);
 }

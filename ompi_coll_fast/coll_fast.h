@@ -26,6 +26,7 @@
 #    define FAST_DISPLS        ompi_disp_array_t
 #    define FAST_COUNT(_a, _i) ompi_count_array_get((_a), (_i))
 #    define FAST_DISPL(_a, _i) ompi_disp_array_get((_a), (_i))
+#    define FAST_ONE_COUNT     size_t
 #else /* 4.1, 5.0 */
 #    if defined(MCA_COLL_BASE_VERSION_2_4_0)
 #        define FAST_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
@@ -36,6 +37,7 @@
 #    define FAST_DISPLS        const int *
 #    define FAST_COUNT(_a, _i) ((size_t) (_a)[_i])
 #    define FAST_DISPL(_a, _i) ((ptrdiff_t) (_a)[_i])
+#    define FAST_ONE_COUNT     int
 #endif
 
 #if defined(MCA_COLL_BASE_VERSION_2_0_0) /* 4.1 */
@@ -74,7 +76,7 @@ typedef struct mca_coll_fast_component_t {
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
 /* The calls that we serve: mca_coll_fast_alltoallv() and so on. */
-#define FAST_SERVED(DO) DO(alltoallv)
+#define FAST_SERVED(DO) DO(alltoallv) DO(alltoall)
 
 /* What served a communicator before us, and what we need of it. */
 #define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
@@ -138,14 +140,17 @@ typedef struct mca_coll_fast_side {
     char *buf;
     size_t size;
     ptrdiff_t extent;
-    FAST_COUNTS counts; /* the caller sets these two */
+    bool even; /* all blocks have count elements and follow each other */
+    size_t count;
+    FAST_COUNTS counts; /* else these */
     FAST_DISPLS displs;
 } mca_coll_fast_side_t;
 
+/* The caller sets its counts. */
 void mca_coll_fast_side(mca_coll_fast_side_t *side, void *buf, ompi_datatype_t *dtype);
-void *mca_coll_fast_first_byte(const mca_coll_fast_side_t *side, uint32_t block);
-/* Blocks of most elements at most. */
-bool mca_coll_fast_is_contiguous(const mca_coll_fast_side_t *side, size_t most);
+/* A call of two sides; in place they are alike. */
+void mca_coll_fast_describe(const mca_coll_fast_side_t *send, const mca_coll_fast_side_t *recv,
+                            fs_buffers_t *b);
 /* Bytes of a block, as packed. */
 fs_status_t mca_coll_fast_pack(const mca_coll_fast_side_t *side, uint32_t block, uint64_t offset,
                                uint64_t len, char *dst);
@@ -157,5 +162,10 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
                             ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
                             FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module);
+
+/* coll_fast_alltoall.c */
+int mca_coll_fast_alltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
+                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
+                           ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 #endif

@@ -24,7 +24,6 @@ typedef struct call {
 static bool describe(void *ctx, fs_buffers_t *b)
 {
     call_t *c = ctx;
-    size_t most_sent = 0, most_received = 0;
 
     b->in_place = MPI_IN_PLACE == c->sbuf;
     mca_coll_fast_side(&c->recv, c->rbuf, c->rdtype);
@@ -34,18 +33,7 @@ static bool describe(void *ctx, fs_buffers_t *b)
     c->recv.displs = c->rdispls;
     c->send.counts = b->in_place ? c->rcounts : c->scounts;
     c->send.displs = b->in_place ? c->rdispls : c->sdispls;
-    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
-        size_t sent = FAST_COUNT(c->send.counts, r), received = FAST_COUNT(c->recv.counts, r);
-
-        fs_counts_add(&b->counts, r, (uint64_t) sent * c->send.size,
-                      (uint64_t) received * c->recv.size);
-        b->send_block[r] = mca_coll_fast_first_byte(&c->send, r);
-        b->recv_block[r] = mca_coll_fast_first_byte(&c->recv, r);
-        most_sent = sent > most_sent ? sent : most_sent;
-        most_received = received > most_received ? received : most_received;
-    }
-    b->send_contiguous = mca_coll_fast_is_contiguous(&c->send, most_sent);
-    b->recv_contiguous = mca_coll_fast_is_contiguous(&c->recv, most_received);
+    mca_coll_fast_describe(&c->send, &c->recv, b);
     return true;
 }
 

@@ -17,24 +17,52 @@ void mca_coll_fast_side(mca_coll_fast_side_t *side, void *buf, ompi_datatype_t *
 
     side->dtype = dtype;
     side->buf = buf;
+    side->even = false;
     ompi_datatype_type_size(dtype, &side->size);
     ompi_datatype_get_extent(dtype, &lb, &side->extent);
 }
 
-static char *block_start(const mca_coll_fast_side_t *side, uint32_t r)
+static size_t count_of(const mca_coll_fast_side_t *side, uint32_t r)
 {
-    return side->buf + FAST_DISPL(side->displs, r) * side->extent;
+    return side->even ? side->count : FAST_COUNT(side->counts, r);
 }
 
-void *mca_coll_fast_first_byte(const mca_coll_fast_side_t *side, uint32_t r)
+static char *block_start(const mca_coll_fast_side_t *side, uint32_t r)
+{
+    ptrdiff_t displ = side->even ? (ptrdiff_t) (r * side->count) : FAST_DISPL(side->displs, r);
+
+    return side->buf + displ * side->extent;
+}
+
+static void *first_byte(const mca_coll_fast_side_t *side, uint32_t r)
 {
     return block_start(side, r) + side->dtype->super.true_lb;
 }
 
-/* Predefined types have gaps, too (MPI_SHORT_INT); two elements tell. */
-bool mca_coll_fast_is_contiguous(const mca_coll_fast_side_t *side, size_t most)
+/* Blocks of most elements at most. Predefined types have gaps as well (MPI_SHORT_INT); two elements
+ * tell. */
+static bool is_contiguous(const mca_coll_fast_side_t *side, size_t most)
 {
     return ompi_datatype_is_contiguous_memory_layout(side->dtype, most > 1 ? 2 : 1);
+}
+
+void mca_coll_fast_describe(const mca_coll_fast_side_t *send, const mca_coll_fast_side_t *recv,
+                            fs_buffers_t *b)
+{
+    size_t most_sent = 0, most_received = 0;
+
+    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
+        size_t sent = count_of(send, r), received = count_of(recv, r);
+
+        fs_counts_add(&b->counts, r, (uint64_t) sent * send->size,
+                      (uint64_t) received * recv->size);
+        b->send_block[r] = first_byte(send, r);
+        b->recv_block[r] = first_byte(recv, r);
+        most_sent = sent > most_sent ? sent : most_sent;
+        most_received = received > most_received ? received : most_received;
+    }
+    b->send_contiguous = is_contiguous(send, most_sent);
+    b->recv_contiguous = is_contiguous(recv, most_received);
 }
 
 /* Longer than any basic type: what a convertor cannot split. */
@@ -75,8 +103,8 @@ fs_status_t mca_coll_fast_pack(const mca_coll_fast_side_t *side, uint32_t block,
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &side->dtype->super,
-                                             FAST_COUNT(side->counts, block),
-                                             block_start(side, block), 0, &convertor);
+                                             count_of(side, block), block_start(side, block), 0,
+                                             &convertor);
     for (; len > 0 && moved > 0; offset += moved, dst += moved, len -= moved) {
         moved = pack_some(&convertor, offset, dst, len);
     }
@@ -94,8 +122,8 @@ fs_status_t mca_coll_fast_unpack(const mca_coll_fast_side_t *side, uint32_t bloc
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &side->dtype->super,
-                                             FAST_COUNT(side->counts, block),
-                                             block_start(side, block), 0, &convertor);
+                                             count_of(side, block), block_start(side, block), 0,
+                                             &convertor);
     opal_convertor_set_position(&convertor, &position);
     opal_convertor_unpack(&convertor, &iov, &n_iov, &moved);
     OBJ_DESTRUCT(&convertor);

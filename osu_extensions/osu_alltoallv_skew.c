@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* OSU-style latency of MPI_Alltoallv under skewed traffic.
+/* OSU-style latency of MPI_Alltoallv under skewed traffic, and of MPI_Alltoall.
  *
  * osu_alltoallv gives every pair the same count, and averages over ranks, so
  * the rank that all others wait for disappears. Here the counts come from a
  * pattern, and the time of an iteration is that of its slowest rank.
  *
  *   for each size                      average bytes per pair, doubling
- *     draw the matrix                  fs_pattern_fill(), same on every rank
+ *     draw the matrix                  osu_skew_draw(), same on every rank
  *     for each iteration
  *       fill, poison, barrier          outside the clock
- *       MPI_Alltoallv                  inside
- *       barrier                        outside: a rank that is done takes no processor
+ *       MPI_Alltoallv or MPI_Alltoall  inside
+ *       barrier                        outside: a rank that is done takes none
  *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
  *     maximum over ranks, percentiles, one row
@@ -18,24 +18,11 @@
  * Limits: counts and displacements are int, so one rank sends and receives less
  * than 2 GiB in a call. Memory is claimed once, for the largest size. */
 #include "osu_skew_data.h"
+#include "osu_skew_output.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef FS_VERSION
-#define FS_VERSION "unknown" /* configure knows it */
-#endif
-
-/* One row of the table. Times in seconds, NAN: unknown. */
-typedef struct row {
-    uint64_t size, iterations;
-    double   avg, min, max, p50, p99, tails[OSU_MAX_TAILS];
-    double   mtm, alg_bw, bound, efficiency;
-    char     algorithm[OSU_NAME_LEN];
-    bool     valid;
-} row_t;
 
 static unsigned size_class(uint64_t size)
 {
@@ -43,6 +30,19 @@ static unsigned size_class(uint64_t size)
 }
 
 /* ---- measurement ---- */
+
+static void exchange(bench_t *b)
+{
+    if (b->options->collective == OSU_ALLTOALL) {
+        MPI_Alltoall(b->send, b->send_counts[0], MPI_CHAR,
+                     b->recv + b->recv_displs[0], b->recv_counts[0], MPI_CHAR,
+                     b->comm);
+    } else {
+        MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR,
+                      b->recv, b->recv_counts, b->recv_displs, MPI_CHAR,
+                      b->comm);
+    }
+}
 
 /* One call; seconds on this rank. */
 static double run_call(bench_t *b)
@@ -55,8 +55,7 @@ static double run_call(bench_t *b)
     }
     MPI_Barrier(b->comm);
     seconds = MPI_Wtime();
-    MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR, b->recv,
-                  b->recv_counts, b->recv_displs, MPI_CHAR, b->comm);
+    exchange(b);
     seconds = MPI_Wtime() - seconds;
     MPI_Barrier(b->comm);
     if (validate) {
@@ -77,7 +76,29 @@ static void draw_or_abort(bench_t *b, uint64_t size, uint64_t iteration)
     }
 }
 
-/* Times, MTM and link bytes of each iteration; complete on rank 0. */
+/* Add the counters of the NICs, or subtract them (times is -1). */
+static void count(bench_t *b, int64_t times)
+{
+    osu_nic_counts_t counts;
+
+    osu_nic_counters_read(&b->counters, &counts);
+    osu_nic_counts_add(&b->counts, &counts, times);
+}
+
+/* Subtract the barriers between the timed calls: count the same number of
+ * barriers without calls. */
+static void count_barriers(bench_t *b, uint64_t n_calls)
+{
+    b->counts = (osu_nic_counts_t){0};
+    count(b, 1);
+    for (uint64_t k = 0; k < 2 * n_calls; ++k) {
+        MPI_Barrier(b->comm);
+    }
+    count(b, -1);
+}
+
+/* Times, MTM, link bytes of each iteration and what the NICs have counted;
+ * complete on rank 0. */
 static void run_size(bench_t *b, uint64_t size)
 {
     const osu_options_t *o          = b->options;
@@ -93,6 +114,10 @@ static void run_size(bench_t *b, uint64_t size)
             draw_or_abort(b, size, o->dynamic ? iteration : 0);
             osu_skew_lay_out(b);
         }
+        if (k == warmup && o->counted_nics != NULL) {
+            count_barriers(b, iterations);
+            count(b, -1);
+        }
         seconds = run_call(b);
         if (k < warmup) {
             continue;
@@ -105,16 +130,12 @@ static void run_size(bench_t *b, uint64_t size)
             b->nics[iteration] = bound.bytes_per_nic;
         }
     }
+    if (o->counted_nics != NULL) {
+        count(b, 1);
+        osu_nic_counters_sum(&b->counters, &b->counts);
+    }
     MPI_Reduce(b->rank == 0 ? MPI_IN_PLACE : b->times, b->times,
                (int)iterations, MPI_DOUBLE, MPI_MAX, 0, b->comm);
-}
-
-/* Seconds that the busiest NIC needs, NAN if its rate is not known. */
-static double bound_s(const bench_t *b, double nic_bytes)
-{
-    double rate = b->options->rate;
-
-    return rate > 0 ? nic_bytes * 8 / rate : NAN;
 }
 
 /* In b->sorted until the next call; the values stay in the order of time. */
@@ -125,14 +146,29 @@ static const double *sort(bench_t *b, const double *values, size_t n)
     return b->sorted;
 }
 
+/* Packets and bytes of a call, NAN where nothing was counted. */
+static void per_call(const bench_t *b, uint64_t n_calls, osu_row_t *row)
+{
+    bool   counted = b->options->counted_nics != NULL;
+    double calls   = counted ? (double)n_calls : NAN;
+
+    row->sent_packets     = (double)b->counts.sent_packets / calls;
+    row->sent_bytes       = (double)b->counts.sent_bytes / calls;
+    row->received_packets = (double)b->counts.received_packets / calls;
+    row->received_bytes   = (double)b->counts.received_bytes / calls;
+    row->data_packets     = counted && b->counters.has_data_packets
+                                ? (double)b->counts.data_packets / calls
+                                : NAN;
+}
+
 /* Rank 0 turns what run_size() left into a row. */
-static row_t summarize(bench_t *b, uint64_t size)
+static osu_row_t summarize(bench_t *b, uint64_t size)
 {
     const osu_options_t *o          = b->options;
     size_t               n          = o->iterations[size_class(size)];
     size_t               n_matrices = o->dynamic ? n : 1;
     const double        *times      = sort(b, b->times, n);
-    row_t                row        = {.size = size, .iterations = n};
+    osu_row_t            row        = {.size = size, .iterations = n};
 
     for (size_t i = 0; i < n; ++i) {
         row.avg += times[i] / (double)n;
@@ -146,197 +182,12 @@ static row_t summarize(bench_t *b, uint64_t size)
     }
     row.mtm    = osu_percentile(sort(b, b->mtms, n_matrices), n_matrices, 50);
     row.alg_bw = (double)size * b->n / row.p50 / 1e6;
-    row.bound  = bound_s(
+    row.bound  = osu_skew_bound_s(
          b, osu_percentile(sort(b, b->nics, n_matrices), n_matrices, 50));
     row.efficiency = row.bound > 0 ? row.bound / row.p50 : NAN;
     osu_algorithm_last(&b->algorithm, row.algorithm);
+    per_call(b, n, &row);
     return row;
-}
-
-/* ---- output, rank 0 ---- */
-
-#define FIRST_WIDTH 10
-#define FIELD_WIDTH 20
-
-static void put_text(const char *text)
-{
-    printf("%*s", FIELD_WIDTH, text);
-}
-
-static void put_number(double value)
-{
-    if (isnan(value)) {
-        put_text("-");
-    } else {
-        printf("%*.2f", FIELD_WIDTH, value);
-    }
-}
-
-static void print_header(const bench_t *b)
-{
-    const osu_options_t *o = b->options;
-    char                 tail[32];
-
-    printf("# OSU MPI%s Skewed All-to-Allv Personalized Exchange Latency Test "
-           "v" FS_VERSION "\n",
-           o->memory == OSU_CUDA   ? "-CUDA"
-           : o->memory == OSU_ROCM ? "-ROCM"
-                                   : "");
-    if (o->memory != OSU_HOST) {
-        const char *where = o->memory == OSU_MANAGED ? "MANAGED (M)"
-                                                     : "DEVICE (D)";
-
-        printf("# Send Buffer on %s and Receive Buffer on %s\n", where, where);
-    }
-    printf("# Datatype: MPI_CHAR.\n");
-    printf("# Pattern: %s, seed %llu%s. Servers: %u, ranks per server: %s.\n",
-           o->pattern_text, (unsigned long long)o->seed,
-           o->dynamic ? ", a new matrix each iteration" : "",
-           fs_topo_n_servers(b->cluster.topo), b->cluster.shape);
-    printf("# Size: average bytes per pair. Times: slowest rank of each "
-           "iteration.\n");
-    if (o->ceiling && b->ceiling_mbit > 0) {
-        printf("# Plain stream per NIC: %.2f Mbit/s.\n", b->ceiling_mbit);
-    } else if (o->ceiling) {
-        printf("# Plain stream per NIC: not measured, there is only one "
-               "server.\n");
-    }
-    printf("%-*s", FIRST_WIDTH, "# Size");
-    put_text("Avg Latency(us)");
-    if (o->full) {
-        put_text("Min Latency(us)");
-    }
-    put_text("Max Latency(us)");
-    if (o->full) {
-        put_text("Iterations");
-    }
-    put_text("P50 Latency(us)");
-    put_text("P99 Latency(us)");
-    for (unsigned i = 0; i < o->n_tails; ++i) {
-        snprintf(tail, sizeof(tail), "P%u Tail Lat(us)", o->tails[i]);
-        put_text(tail);
-    }
-    put_text("MTM");
-    put_text("AlgBW(MB/s)");
-    put_text("Lower Bound(us)");
-    put_text("Efficiency(%)");
-    put_text("Algorithm");
-    if (o->validate) {
-        put_text("Validation");
-    }
-    printf("\n");
-    fflush(stdout);
-}
-
-static void print_row(const bench_t *b, const row_t *row)
-{
-    const osu_options_t *o = b->options;
-
-    printf("%-*llu", FIRST_WIDTH, (unsigned long long)row->size);
-    put_number(row->avg * 1e6);
-    if (o->full) {
-        put_number(row->min * 1e6);
-    }
-    put_number(row->max * 1e6);
-    if (o->full) {
-        printf("%*llu", FIELD_WIDTH, (unsigned long long)row->iterations);
-    }
-    put_number(row->p50 * 1e6);
-    put_number(row->p99 * 1e6);
-    for (unsigned i = 0; i < o->n_tails; ++i) {
-        put_number(row->tails[i] * 1e6);
-    }
-    put_number(row->mtm);
-    put_number(row->alg_bw);
-    put_number(row->bound * 1e6);
-    put_number(row->efficiency * 100);
-    put_text(row->algorithm);
-    if (o->validate) {
-        put_text(row->valid ? "Pass" : "Fail");
-    }
-    printf("\n");
-    fflush(stdout);
-}
-
-/* "key": value, or null if the value is unknown. */
-static void json_number(const char *key, double value)
-{
-    if (isnan(value)) {
-        printf(", \"%s\": null", key);
-    } else {
-        printf(", \"%s\": %.9g", key, value);
-    }
-}
-
-/* Of each iteration, in the order of time: how long it took, and could have. */
-static void json_times(const bench_t *b, uint64_t n)
-{
-    printf(", \"times_s\": [");
-    for (uint64_t i = 0; i < n; ++i) {
-        printf("%s%.9g", i == 0 ? "" : ", ", b->times[i]);
-    }
-    printf("]");
-    if (b->options->rate > 0) {
-        printf(", \"bounds_s\": [");
-        for (uint64_t i = 0; i < n; ++i) {
-            printf("%s%.9g", i == 0 ? "" : ", ",
-                   bound_s(b, b->nics[b->options->dynamic ? i : 0]));
-        }
-        printf("]");
-    }
-}
-
-/* The MPI in use, in a word. */
-static void name_impl(char name[OSU_NAME_LEN])
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int  len, n = 0;
-
-    MPI_Get_library_version(text, &len);
-    if (strncmp(text, "Open MPI", 8) == 0) {
-        snprintf(name, OSU_NAME_LEN, "ompi");
-        return;
-    }
-    for (; isalnum((unsigned char)text[n]) && n < OSU_NAME_LEN - 1; ++n) {
-        name[n] = (char)tolower((unsigned char)text[n]);
-    }
-    name[n] = '\0';
-}
-
-static void print_json(const bench_t *b, const row_t *row)
-{
-    const osu_options_t *o     = b->options;
-    const char          *quote = b->cluster.even ? "" : "\"";
-    char                 impl[OSU_NAME_LEN];
-
-    name_impl(impl);
-    printf("{\"impl\": \"%s\", \"pattern\": \"%s\", \"servers\": %u, "
-           "\"ranks_per_server\": %s%s%s",
-           o->impl != NULL ? o->impl : impl, o->pattern_text,
-           fs_topo_n_servers(b->cluster.topo), quote, b->cluster.shape, quote);
-    json_number("nics", o->nics > 0 ? (double)o->nics : NAN);
-    json_number("rate_mbit", o->rate > 0 ? o->rate / 1e6 : NAN);
-    printf(", \"avg_bytes_per_pair\": %llu", (unsigned long long)row->size);
-    json_number("mtm", row->mtm);
-    json_number("time_s", row->p50);
-    json_number("time_min_s", row->min);
-    json_number("time_max_s", row->max);
-    json_number("lower_bound_s", row->bound);
-    json_number("efficiency", row->efficiency);
-    printf(", \"valid\": %s, \"algorithm\": \"%s\", \"iterations\": %llu, "
-           "\"seed\": %llu",
-           !o->validate ? "null"
-           : row->valid ? "true"
-                        : "false",
-           row->algorithm, (unsigned long long)row->iterations,
-           (unsigned long long)o->seed);
-    printf(", \"memory\": \"%s\"", osu_memory_name(o->memory));
-    json_number("ceiling_mbit", b->ceiling_mbit > 0 ? b->ceiling_mbit : NAN);
-    if (o->times) {
-        json_times(b, row->iterations);
-    }
-    printf("}\n");
-    fflush(stdout);
 }
 
 /* ---- the run ---- */
@@ -354,17 +205,29 @@ static bool run_all(bench_t *b)
         wrong = b->wrong;
         MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, b->comm);
         if (b->rank == 0) {
-            row_t row = summarize(b, size);
+            osu_row_t row = summarize(b, size);
 
             row.valid = !wrong;
-            (o->json ? print_json : print_row)(b, &row);
+            (o->json ? osu_skew_print_json : osu_skew_print_row)(b, &row);
         }
     }
     return !wrong;
 }
 
+/* What the file says, where it is taken as it is: one size. */
+static bool read_file(bench_t *b, osu_options_t *options, char *why)
+{
+    if (!osu_skew_read_file(b, why)) {
+        return false;
+    }
+    if (options->as_is) {
+        options->min_size = options->max_size = osu_skew_mean(b);
+    }
+    return true;
+}
+
 /* Exit status of every rank: 0; 1: wrong bytes; 2: cannot run like this. */
-static int run(const osu_options_t *options, osu_device_t *device, char *why)
+static int run(osu_options_t *options, osu_device_t *device, char *why)
 {
     bench_t b = {.options = options, .device = device, .comm = MPI_COMM_WORLD};
     int     rank, n, status = 2;
@@ -376,13 +239,16 @@ static int run(const osu_options_t *options, osu_device_t *device, char *why)
     if (osu_device_ready(b.comm, device, why) &&
         osu_cluster_init(b.comm, options->servers, (uint32_t)options->nics,
                          &b.cluster, why) == FS_OK &&
-        osu_skew_claim(&b, why)) {
+        read_file(&b, options, why) && osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.comm, &b.algorithm);
+        if (options->counted_nics != NULL) {
+            osu_nic_counters_init(b.comm, options->counted_nics, &b.counters);
+        }
         if (options->ceiling) {
             b.ceiling_mbit = osu_ceiling_mbit(b.comm, &b.cluster);
         }
         if (rank == 0 && !options->json) {
-            print_header(&b);
+            osu_skew_print_header(&b);
         }
         status = run_all(&b) ? 0 : 1;
         osu_algorithm_fini(&b.algorithm);

@@ -20,7 +20,9 @@ enum {
     OPT_TIMES,
     OPT_IMPL,
     OPT_DYNAMIC,
-    OPT_CEILING
+    OPT_CEILING,
+    OPT_COLLECTIVE,
+    OPT_NIC_COUNTERS
 };
 
 static const struct option long_options[] = {
@@ -45,6 +47,8 @@ static const struct option long_options[] = {
     {"impl", required_argument, NULL, OPT_IMPL},
     {"dynamic", optional_argument, NULL, OPT_DYNAMIC},
     {"ceiling", no_argument, NULL, OPT_CEILING},
+    {"collective", required_argument, NULL, OPT_COLLECTIVE},
+    {"nic-counters", optional_argument, NULL, OPT_NIC_COUNTERS},
     {NULL, 0, NULL, 0},
 };
 
@@ -53,6 +57,8 @@ void osu_usage(FILE *out, const char *program)
 {
     fprintf(out,
         "Usage: %s [options]\n\n"
+        "      --collective NAME  alltoallv (the default), or alltoall: the\n"
+        "                       same from every rank to every rank\n"
         "  -m, --message-size [MIN:]MAX\n"
         "                       average bytes per pair, doubling from MIN\n"
         "                       to MAX (1:1048576); suffixes k, m, g\n"
@@ -66,8 +72,10 @@ void osu_usage(FILE *out, const char *program)
         "                       where buffers are: host, cuda, rocm or managed\n"
         "                       (host); a device is the local rank modulo their\n"
         "                       number\n"
-        "  -p, --pattern NAME   default random; allowed:\n"
-        "                       %s\n"
+        "  -p, --pattern NAME   default random, of alltoall balanced; allowed:\n"
+        "                       %s;\n"
+        "                       or file:PATH, a matrix of bytes, of servers or\n"
+        "                       of ranks, scaled to -m if that is given\n"
         "      --seed N         seed of the pattern (1)\n"
         "      --dynamic[=yes|no]  a new matrix each iteration (moe: yes;\n"
         "                       others: no)\n"
@@ -78,6 +86,8 @@ void osu_usage(FILE *out, const char *program)
         "      --servers SPEC   the servers, for pattern and bound: 4x4, 4+4+2+1,\n"
         "                       @0,1,0,1 (the real hosts); --nodes does the same\n"
         "      --ceiling        measure a plain stream per NIC first\n"
+        "      --nic-counters[=NAMES]  also packets and bytes per call on the\n"
+        "                       NICs; of NAMES only, as in 'eth*,ib0'\n"
         "      --json           one JSON object per size, and nothing else\n"
         "      --times          add the time of every iteration to the JSON\n"
         "      --impl NAME      label in the JSON (the MPI in use)\n"
@@ -142,6 +152,28 @@ const char *osu_memory_name(osu_memory_t memory)
     static const char *const names[] = {OSU_MEMORY_MAP(FS_LIST_NAME)};
 
     return names[memory];
+}
+
+const char *osu_collective_name(osu_collective_t collective)
+{
+    static const char *const names[] = {OSU_COLLECTIVE_MAP(FS_LIST_NAME)};
+
+    return names[collective];
+}
+
+static osu_verdict_t parse_collective(const char       *text,
+                                      osu_collective_t *collective_p, char *why)
+{
+    for (int i = 0; i < OSU_N_COLLECTIVES; ++i) {
+        if (strcmp(text, osu_collective_name((osu_collective_t)i)) == 0) {
+            *collective_p = (osu_collective_t)i;
+            return OSU_RUN;
+        }
+    }
+#define X(_collective, _word) ", " #_word
+    return bad(why, "--collective \"%s\": allowed: %s", text,
+               &OSU_COLLECTIVE_MAP(X)[2]);
+#undef X
 }
 
 static osu_verdict_t parse_memory(const char *text, osu_memory_t *memory_p,
@@ -244,18 +276,37 @@ static osu_verdict_t parse_yes_no(const char *text, bool *value_p, char *why)
     return OSU_RUN;
 }
 
-/* The label goes into JSON as it is. */
-static osu_verdict_t check_label(const char *text, char *why)
+/* It goes into JSON as it is. */
+static osu_verdict_t check_label(const char *option, const char *text,
+                                 char *why)
 {
     for (const char *p = text; *p != '\0'; ++p) {
         if ((unsigned char)*p < ' ' || *p == '"' || *p == '\\') {
             return bad(why,
-                       "--impl \"%s\": allowed: no quotes, backslashes or "
+                       "%s \"%s\": allowed: no quotes, backslashes or "
                        "control characters",
-                       text);
+                       option, text);
         }
     }
     return OSU_RUN;
+}
+
+static osu_verdict_t parse_pattern(const char *text, osu_options_t *options,
+                                   char *why)
+{
+    size_t len;
+
+    options->pattern_text = text;
+    options->path         = fs_pattern_path(text);
+    if (options->path != NULL) {
+        return check_label("-p", text, why);
+    }
+    if (fs_pattern_parse(text, &options->pattern, why, OSU_WHY_LEN) == FS_OK) {
+        return OSU_RUN;
+    }
+    len = strlen(why);
+    snprintf(why + len, OSU_WHY_LEN - len, "; or file:PATH");
+    return OSU_BAD;
 }
 
 /* Everything that has an argument of its own. */
@@ -266,6 +317,7 @@ static osu_verdict_t parse_value(int option, const char *value,
 
     switch (option) {
     case 'm':
+        options->as_is = false;
         return parse_sizes(value, options, why);
     case 'i':
         verdict                = parse_count("-i", value, 1, 100000000,
@@ -285,11 +337,9 @@ static osu_verdict_t parse_value(int option, const char *value,
     case 'z':
         return parse_tails(value, options, why);
     case 'p':
-        options->pattern_text = value;
-        return fs_pattern_parse(value, &options->pattern, why, OSU_WHY_LEN) ==
-                       FS_OK
-                   ? OSU_RUN
-                   : OSU_BAD;
+        return parse_pattern(value, options, why);
+    case OPT_COLLECTIVE:
+        return parse_collective(value, &options->collective, why);
     case OPT_SEED:
         return parse_count("--seed", value, 0, UINT64_MAX, &options->seed, why);
     case OPT_RATE:
@@ -301,8 +351,40 @@ static osu_verdict_t parse_value(int option, const char *value,
         return OSU_RUN;
     default:
         options->impl = value;
-        return check_label(value, why);
+        return check_label("--impl", value, why);
     }
+}
+
+/* What one option says of another. dynamic: of --dynamic, if has_dynamic. */
+static osu_verdict_t settle(osu_options_t *options, bool has_dynamic,
+                            const char *dynamic, char *why)
+{
+    if (options->pattern_text == NULL) {
+        bool uniform = options->collective == OSU_ALLTOALL;
+
+        options->pattern.kind = uniform ? FS_PATTERN_BALANCED
+                                        : FS_PATTERN_RANDOM;
+        options->pattern_text = uniform ? "balanced" : "random";
+    }
+    if (options->collective == OSU_ALLTOALL &&
+        (options->path != NULL ||
+         options->pattern.kind != FS_PATTERN_BALANCED)) {
+        return bad(why,
+                   "-p \"%s\": with --collective alltoall every rank sends the "
+                   "same to every rank; allowed: balanced",
+                   options->pattern_text);
+    }
+    if (has_dynamic) {
+        osu_verdict_t verdict = parse_yes_no(dynamic, &options->dynamic, why);
+
+        return verdict == OSU_RUN && options->dynamic && options->path != NULL
+                   ? bad(why, "--dynamic: -p file:PATH has one matrix; allowed "
+                              "with it: --dynamic=no")
+                   : verdict;
+    }
+    options->dynamic = options->path == NULL &&
+                       options->pattern.kind == FS_PATTERN_MOE;
+    return OSU_RUN;
 }
 
 osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
@@ -314,14 +396,13 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
     int           option;
 
     *options = (osu_options_t){
-        .min_size     = 1,
-        .max_size     = 1 << 20,
-        .iterations   = {1000, 100},
-        .warmup       = {100, 10},
-        .mem_limit    = UINT64_C(2) << 30,
-        .seed         = 1,
-        .pattern      = {FS_PATTERN_RANDOM, 0},
-        .pattern_text = "random",
+        .min_size   = 1,
+        .max_size   = 1 << 20,
+        .iterations = {1000, 100},
+        .warmup     = {100, 10},
+        .mem_limit  = UINT64_C(2) << 30,
+        .seed       = 1,
+        .as_is      = true,
     };
     opterr = 0; /* rank 0 alone complains */
     while (verdict == OSU_RUN &&
@@ -351,6 +432,9 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
             has_dynamic = true;
             dynamic     = optarg;
             break;
+        case OPT_NIC_COUNTERS:
+            options->counted_nics = optarg == NULL ? "*" : optarg;
+            break;
         case ':':
             return bad(why, "option \"%s\" needs a value; -h lists all options",
                        argv[optind - 1]);
@@ -372,9 +456,6 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
         return bad(why, "unexpected argument \"%s\"; -h lists all options",
                    argv[optind]);
     }
-    if (!has_dynamic) {
-        options->dynamic = options->pattern.kind == FS_PATTERN_MOE;
-        return OSU_RUN;
-    }
-    return parse_yes_no(dynamic, &options->dynamic, why);
+    options->as_is = options->as_is && options->path != NULL;
+    return settle(options, has_dynamic, dynamic, why);
 }

@@ -25,25 +25,44 @@ typedef enum osu_memory {
     OSU_MEMORY_MAP(FS_LIST_VALUE) OSU_N_MEMORIES
 } osu_memory_t;
 
+/* What is measured, and how --collective calls that: a list likewise. */
+#define OSU_COLLECTIVE_MAP(X)        \
+    X(OSU_ALLTOALLV, alltoallv)      \
+    /* the same from each to each */ \
+    X(OSU_ALLTOALL, alltoall)
+
+typedef enum osu_collective {
+    OSU_COLLECTIVE_MAP(FS_LIST_VALUE) OSU_N_COLLECTIVES
+} osu_collective_t;
+
+/* As --collective takes it. */
+const char *osu_collective_name(osu_collective_t collective);
+
 /* As -d takes it. */
 const char *osu_memory_name(osu_memory_t memory);
 
 typedef struct osu_options {
-    uint64_t     min_size, max_size; /* bytes per pair on average */
-    uint64_t     iterations[2];      /* [0] up to OSU_LARGE_SIZE, [1] above */
-    uint64_t     warmup[2];
-    uint64_t     mem_limit; /* bytes per rank */
-    uint64_t     seed;
-    uint64_t     nics; /* of a server, 0: one per rank */
-    double       rate; /* bits per second and NIC, 0: unknown */
-    fs_pattern_t pattern;
-    osu_memory_t memory;
-    const char  *pattern_text;
-    const char  *servers; /* NULL: the real hosts */
-    const char  *impl;    /* NULL: named after the MPI in use */
-    bool         validate, full, json, times, dynamic, ceiling;
-    unsigned     n_tails;
-    unsigned     tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */
+    osu_collective_t collective;
+    uint64_t         min_size, max_size; /* bytes per pair on average */
+    uint64_t         iterations[2]; /* [0] up to OSU_LARGE_SIZE, [1] above */
+    uint64_t         warmup[2];
+    uint64_t         mem_limit; /* bytes per rank */
+    uint64_t         seed;
+    uint64_t         nics; /* of a server, 0: one per rank */
+    double           rate; /* bits per second and NIC, 0: unknown */
+    fs_pattern_t     pattern;
+    osu_memory_t     memory;
+    const char      *pattern_text; /* as given */
+    const char *path;    /* of the file whose matrix takes the place of pattern,
+                           NULL: none */
+    bool        as_is;   /* that matrix is not scaled: -m was not given */
+    const char *servers; /* NULL: the real hosts */
+    const char *impl;    /* NULL: named after the MPI in use */
+    bool        validate, full, json, times, dynamic, ceiling;
+    const char *counted_nics; /* --nic-counters: shell patterns with commas
+                                  between; NULL: nothing is counted */
+    unsigned    n_tails;
+    unsigned    tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */
 } osu_options_t;
 
 #define OSU_LARGE_SIZE 8192 /* bytes; larger messages run fewer iterations */

@@ -12,10 +12,11 @@
 /* ---- matrix and layout ---- */
 
 /* Room of a block in the receive buffer. With -c a gap of canary bytes follows
- * it; without, blocks are packed as in osu_alltoallv. */
+ * it; without, blocks are packed as in osu_alltoallv, and as MPI_Alltoall has
+ * them in any case. */
 static uint64_t slot_bytes(const bench_t *b, uint64_t count)
 {
-    if (!b->options->validate) {
+    if (!b->options->validate || b->options->collective == OSU_ALLTOALL) {
         return count;
     }
     return (count + 2 * CANARY_BYTES - 1) / CANARY_BYTES * CANARY_BYTES;
@@ -28,8 +29,12 @@ static uint64_t first_slot(const bench_t *b)
 
 fs_status_t osu_skew_draw(bench_t *b, uint64_t size, uint64_t iteration)
 {
-    return fs_pattern_fill(&b->options->pattern, b->n, b->cluster.server_of,
-                           size, b->options->seed + iteration, b->matrix);
+    if (b->file == NULL) {
+        return fs_pattern_fill(&b->options->pattern, b->n, b->cluster.server_of,
+                               size, b->options->seed + iteration, b->matrix);
+    }
+    memcpy(b->matrix, b->file, (size_t)b->n * b->n * sizeof(*b->matrix));
+    return b->options->as_is ? FS_OK : fs_pattern_scale(b->n, size, b->matrix);
 }
 
 void osu_skew_lay_out(bench_t *b)
@@ -241,10 +246,11 @@ bool osu_skew_claim(bench_t *b, char *why)
 {
     const osu_options_t *o      = b->options;
     uint32_t             n      = b->n;
-    uint64_t             tables = (uint64_t)n * n * sizeof(*b->matrix);
-    uint64_t             slack  = 2 * (uint64_t)CANARY_BYTES * n; /* rounding */
-    uint64_t             most_total = tables;
-    int                  ready;
+    uint64_t             tables = (uint64_t)n * n * sizeof(*b->matrix) *
+                      (b->file != NULL ? 2 : 1);
+    uint64_t slack      = 2 * (uint64_t)CANARY_BYTES * n; /* rounding */
+    uint64_t most_total = tables;
+    int      ready;
 
     if (tables > o->mem_limit) {
         snprintf(why, OSU_WHY_LEN,
@@ -253,7 +259,7 @@ bool osu_skew_claim(bench_t *b, char *why)
                  n, (unsigned long long)o->mem_limit);
         return false;
     }
-    b->matrix = malloc(tables);
+    b->matrix = malloc((size_t)n * n * sizeof(*b->matrix));
     b->sums   = malloc(4 * (size_t)n * sizeof(*b->sums));
     b->ints   = malloc(4 * (size_t)n * sizeof(*b->ints));
     ready     = b->matrix != NULL && b->sums != NULL && b->ints != NULL;
@@ -267,10 +273,11 @@ bool osu_skew_claim(bench_t *b, char *why)
         if (b->sums[r] > INT_MAX - slack) {
             snprintf(why, OSU_WHY_LEN,
                      "-m: at %llu bytes per pair rank %u %s more than "
-                     "MPI_Alltoallv can count in int (%d bytes); allowed: a "
+                     "MPI_A%s can count in int (%d bytes); allowed: a "
                      "smaller MAX",
                      (unsigned long long)o->max_size, r % n,
-                     r < n ? "sends" : "receives", INT_MAX);
+                     r < n ? "sends" : "receives",
+                     osu_collective_name(o->collective) + 1, INT_MAX);
             return false;
         }
     }
@@ -314,6 +321,7 @@ bool osu_skew_claim(bench_t *b, char *why)
 
 void osu_skew_release(bench_t *b)
 {
+    free(b->file);
     free(b->matrix);
     free(b->sums);
     free(b->ints);

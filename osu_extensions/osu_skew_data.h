@@ -5,8 +5,13 @@
 
 #include "osu_fast_device.h"
 #include "osu_fast_util.h"
+#include "osu_nic_counters.h"
 
 #define OSU_SKEW_PROGRAM "osu_alltoallv_skew"
+
+#ifndef FS_VERSION
+#define FS_VERSION "unknown" /* configure knows it */
+#endif
 
 typedef struct bench {
     const osu_options_t *options;
@@ -15,6 +20,7 @@ typedef struct bench {
     osu_algorithm_t      algorithm;
     MPI_Comm             comm;
     uint32_t             rank, n;
+    uint64_t            *file;   /* [n x n] of -p file:PATH, as it stands */
     uint64_t            *matrix; /* [n x n] bytes of the current call */
     uint64_t            *sums;   /* [4 x n] scratch */
     int                 *ints;   /* [4 x n] the four below */
@@ -31,10 +37,21 @@ typedef struct bench {
     uint64_t             n_calls; /* so far; makes each call's bytes unique */
     bool                 wrong;   /* this rank got a wrong byte */
     double               ceiling_mbit; /* 0: not measured */
+    osu_nic_counters_t   counters;     /* with --nic-counters */
+    osu_nic_counts_t     counts; /* of the timed calls of this size; complete
+                                    on rank 0 */
 } bench_t;
 
-/* Draw the matrix of an iteration at an average size, bytes per pair. FS_OK or
- * what fs_pattern_fill() says. */
+/* Collective. With -p file:PATH, b->file; it is freed by osu_skew_release().
+ * False on every rank, and why on rank 0, if it cannot be had. */
+bool osu_skew_read_file(bench_t *b, char *why);
+
+/* Bytes per pair of b->file on average, rounded up. */
+uint64_t osu_skew_mean(const bench_t *b);
+
+/* Draw the matrix of an iteration at an average size, bytes per pair; if it is
+ * taken as it is, there is but one. FS_OK or what fs_pattern_fill() and
+ * fs_pattern_scale() say. */
 fs_status_t osu_skew_draw(bench_t *b, uint64_t size, uint64_t iteration);
 
 /* Counts and displacements of this rank from the matrix; osu_skew_claim() made

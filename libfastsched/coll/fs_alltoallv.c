@@ -6,7 +6,6 @@
  *   select    an algorithm, by size and skew            fs_select.c
  *   recall    the plan of a call with the same counts   fs_plan_cache.c
  *   tuner     the native algorithm where it is faster   fs_tuner.c
- *   backoff   no summary for small calls in a row       fs_backoff.c
  *
  * Conclusions depend only on the summary and on earlier conclusions, so they
  * are the same on every rank.
@@ -17,6 +16,9 @@
 #include "coll/fs_request.h"
 #include "sched/model/fs_topo.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static const uint64_t consent_flags[] = {
     [FS_CONSENT_YES]    = 0,
     [FS_CONSENT_NATIVE] = FS_FLAG_DECLINE,
@@ -24,14 +26,29 @@ static const uint64_t consent_flags[] = {
     [FS_CONSENT_NO]     = FS_FLAG_REFUSES,
 };
 
+/* A forced algorithm has no bundles, and bypasses the tuner. */
+static bool is_auto(const fs_comm_t *comm)
+{
+    return comm->params.algorithm == FS_ALGORITHM_AUTO;
+}
+
+static uint64_t bundle_limit(const fs_request_t *request)
+{
+    const fs_comm_t *comm = request->comm;
+
+    return is_auto(comm) || comm->params.algorithm == FS_ALG_BUNDLES
+               ? UINT64_MAX
+               : 0;
+}
+
 static fs_vote_t make_vote(const fs_request_t *request)
 {
     const fs_comm_t   *comm   = request->comm;
     const fs_call_t   *call   = request->call;
     const fs_counts_t *counts = call->counts;
-    /* A plan depends on the counts and on which ranks have to pack: sum[0]
-     * is the key of both. There is no rank n_ranks, so no count has this
-     * digest. */
+    /* A plan depends on the counts, on which ranks have to pack and on what is
+     * in bundles: sum[0] is the key of all. There is no rank n_ranks, so no
+     * count has this digest. */
     uint64_t  layout = fs_digest_pair(comm->rank, comm->topo->n_ranks,
                                       (uint64_t)fs_call_sends_packed(call) << 1 |
                                           fs_call_receives_packed(call));
@@ -39,67 +56,75 @@ static fs_vote_t make_vote(const fs_request_t *request)
           .max_inter = fs_u64_max(counts->sent_inter, counts->received_inter),
           .max_ns    = comm->last.run.ns,
           .min_ns    = comm->last.summary_ns,
-          .sum       = {counts->send_digest + layout,
-                        counts->received_digest + layout}};
+          .sum       = {counts->send_digest + layout + request->offered,
+                        counts->received_digest + layout + request->offered}};
 
     vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
                       ? FS_FLAG_PREPARES
                       : 0;
     vote.flags |= consent_flags[call->device.consent];
-    vote.flags |= comm->backoff.missed ? FS_FLAG_MISSED : 0;
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
     return vote;
 }
 
 /* ---- what all conclude ---- */
 
-static fs_choice_t choose(fs_request_t *request, uint64_t max_inter)
+/* Bytes between servers and their sums. False: too many. */
+static bool sum_traffic(const fs_comm_t *comm, uint64_t *bytes,
+                        uint64_t max_inter, fs_traffic_t *traffic)
+{
+    *traffic = (fs_traffic_t){.n_servers = comm->topo->n_servers,
+                              .bytes     = bytes,
+                              .max_inter = max_inter};
+    return fs_traffic_sum(traffic) == FS_OK;
+}
+
+/* Where some pairs are in bundles the native algorithm would do the whole call
+ * again: min_bytes is not for the rest of it. */
+static fs_choice_t choose(const fs_request_t *request)
 {
     const fs_comm_t *comm   = request->comm;
     fs_plan_params_t params = fs_params_plan(&comm->params);
+    uint64_t         all    = request->outcome.traffic.inter_bytes;
 
-    request->outcome.traffic =
-        (fs_traffic_t){.n_servers = comm->topo->n_servers,
-                       .bytes     = fs_control_matrix(comm->control),
-                       .max_inter = max_inter};
-    if (fs_traffic_sum(&request->outcome.traffic) != FS_OK) {
-        return fs_comm_leave("too many bytes");
+    if (!(request->flags & FS_VOTE_REST)) {
+        return (fs_choice_t){FS_ALG_BUNDLES, false, "small"};
     }
-    request->outcome.bound =
-        fs_traffic_lower_bound(comm->topo, &request->outcome.traffic);
-    return fs_select(comm->topo, &request->outcome.traffic, &params);
+    if (request->rest.inter_bytes == 0 && all > 0) {
+        return (fs_choice_t){FS_ALG_DIRECT, false,
+                             "small between servers, the rest inside"};
+    }
+    if (request->rest.inter_bytes < all) {
+        params.min_bytes = 0;
+    }
+    return fs_select(comm->topo, &request->rest, &params);
 }
 
 /* Has there been a call like this one? */
 static fs_choice_t recall_or_choose(fs_request_t    *request,
                                     const fs_vote_t *vote)
 {
-    fs_comm_t *comm         = request->comm;
-    bool       counts_agree = vote->sum[0] == vote->sum[1];
+    fs_comm_t    *comm    = request->comm;
+    fs_outcome_t *outcome = &request->outcome;
 
-    request->key = fs_digest_add(vote->sum[0], vote->max_inter);
-    request->plan =
-        counts_agree ? fs_plan_cache_find(&comm->cache, request->key) : NULL;
-    request->outcome.recalled = request->plan != NULL;
-    if (request->outcome.recalled) {
+    request->key      = fs_digest_add(vote->sum[0], vote->max_inter);
+    request->plan     = fs_plan_cache_find(&comm->cache, request->key);
+    outcome->recalled = request->plan != NULL;
+    if (outcome->recalled) {
         ++comm->stats.cache_hits;
-        request->outcome.traffic       = request->plan->traffic;
-        request->outcome.traffic.bytes = fs_control_matrix(comm->control);
-        request->outcome.bound         = request->plan->bound;
+        outcome->traffic       = request->plan->traffic;
+        outcome->traffic.bytes = fs_control_matrix(comm->control);
+        outcome->bound         = request->plan->bound;
         return request->plan->choice;
     }
-    fs_choice_t choice = choose(request, vote->max_inter);
-
-    return counts_agree
-               ? choice
-               : fs_comm_leave(
-                     "send and receive counts differ, see parameter check");
-}
-
-/* A forced algorithm bypasses the tuner. */
-static bool is_auto(const fs_comm_t *comm)
-{
-    return comm->params.algorithm == FS_ALGORITHM_AUTO;
+    if (!sum_traffic(comm, fs_control_matrix(comm->control), vote->max_inter,
+                     &outcome->traffic) ||
+        !sum_traffic(comm, fs_control_rest(comm->control), vote->max_inter,
+                     &request->rest)) {
+        return fs_comm_leave("too many bytes");
+    }
+    outcome->bound = fs_traffic_lower_bound(comm->topo, &outcome->traffic);
+    return choose(request);
 }
 
 static void apply_tuner(fs_request_t *request)
@@ -113,7 +138,7 @@ static void apply_tuner(fs_request_t *request)
     uint64_t            mtm;
 
     if (request->outcome.choice.alg != FS_ALG_NATIVE && is_auto(comm) &&
-        comm->params.tuner) {
+        comm->params.tuner && request->outcome.traffic.inter_bytes > 0) {
         mtm      = fs_traffic_mtm_milli(comm->topo, &request->outcome.traffic);
         question = fs_tuner_next(
             &comm->tuner,
@@ -148,15 +173,16 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
 
 static void decide(fs_request_t *request)
 {
-    fs_comm_t        *comm = request->comm;
-    const fs_vote_t  *vote = fs_control_vote(comm->control);
-    fs_backoff_seen_t seen = {.missed     = vote->flags & FS_FLAG_MISSED,
-                              .sent_bytes = request->call->counts->sent_bytes,
-                              .min_bytes  = comm->params.min_bytes};
-    uint32_t longest = is_auto(comm) && !comm->params.check ? comm->params.skip
-                                                            : 0;
+    fs_comm_t       *comm = request->comm;
+    const fs_vote_t *vote = fs_control_vote(comm->control);
 
     apply_times(comm, vote);
+    if (vote->sum[0] != vote->sum[1]) {
+        request->outcome.choice =
+            fs_comm_leave("send and receive counts differ");
+        request->outcome.status = FS_ERR_MISMATCH;
+        return;
+    }
     request->outcome.choice = recall_or_choose(request, vote);
     if (vote->flags & FS_FLAG_DECLINE) {
         request->outcome.choice =
@@ -165,28 +191,62 @@ static void decide(fs_request_t *request)
     if (!(vote->flags & FS_FLAG_NO_NATIVE)) {
         apply_tuner(request);
     }
-    seen.to_host = request->outcome.choice.alg == FS_ALG_NATIVE &&
-                   request->outcome.question.turn != FS_TUNER_PROBE;
-    fs_backoff_note(&comm->backoff, longest, &seen);
 }
 
 /* ---- the plan ---- */
+
+/* The counts of this server's ranks, [2][n_local][n_ranks], without what is in
+ * bundles. NULL: out of memory. */
+static uint64_t *planned_counts(const fs_comm_t *comm)
+{
+    const fs_topo_t    *topo    = comm->topo;
+    const fs_control_t *control = comm->control;
+    const uint64_t     *rest    = fs_control_rest(control);
+    uint32_t            server  = topo->server[comm->rank];
+    size_t              n = topo->n_servers, p = topo->n_ranks;
+    size_t              len    = fs_topo_n_local(topo, server) * p;
+    uint64_t           *counts = malloc(2 * len * sizeof(*counts));
+
+    if (counts == NULL) {
+        return NULL;
+    }
+    memcpy(counts, fs_control_local_send(control), len * sizeof(*counts));
+    memcpy(counts + len, fs_control_local_recv(control), len * sizeof(*counts));
+    for (size_t k = 0; k < len; ++k) {
+        uint32_t peer = topo->server[k % p];
+
+        counts[k]       = rest[server * n + peer] > 0 ? counts[k] : 0;
+        counts[len + k] = rest[peer * n + server] > 0 ? counts[len + k] : 0;
+    }
+    return counts;
+}
 
 static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
 {
     const fs_comm_t   *comm   = request->comm;
     fs_plan_params_t   params = fs_params_plan(&comm->params);
+    uint64_t          *counts = planned_counts(comm);
     fs_local_traffic_t local  = {
-         .send        = fs_control_local_send(comm->control),
-         .recv        = fs_control_local_recv(comm->control),
+         .send        = counts,
          .send_packed = fs_call_sends_packed(request->call),
          .recv_packed = fs_call_receives_packed(request->call),
     };
+    fs_status_t status = FS_ERR_NOMEM;
 
-    return fs_plan_create(request->outcome.choice.alg, comm->topo,
-                          &request->outcome.traffic, &params, comm->rank,
-                          &local, plan_p);
+    if (counts != NULL) {
+        local.recv =
+            counts +
+            (size_t)comm->topo->n_ranks *
+                fs_topo_n_local(comm->topo, comm->topo->server[comm->rank]);
+        status = fs_plan_create(request->outcome.choice.alg, comm->topo,
+                                &request->rest, &params, comm->rank, &local,
+                                plan_p);
+        free(counts);
+    }
+    return status;
 }
 
-const fs_collective_t fs_alltoallv = {
-    .vote = make_vote, .decide = decide, .plan = plan};
+const fs_collective_t fs_alltoallv = {.bundle_limit = bundle_limit,
+                                      .vote         = make_vote,
+                                      .decide       = decide,
+                                      .plan         = plan};

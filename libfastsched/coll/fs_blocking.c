@@ -1,33 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A blocking call is a request that is posted and waited for. After several
- * small calls in a row it goes to the native algorithm without a summary
- * (fs_backoff.h).
- */
+/* A blocking call is a request that is posted and waited for. */
 #include "base/fs_clock.h"
 #include "coll/fs_check_counts.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_topo.h"
-
-static bool is_lost(const fs_comm_t *comm)
-{
-    return comm->dead ||
-           (comm->exec != NULL && fs_exec_lost_peer(comm->exec) != FS_NO_RANK);
-}
-
-bool fs_comm_skip(fs_comm_t *comm, const fs_counts_t *counts)
-{
-    if (is_lost(comm) ||
-        !fs_backoff_skips(&comm->backoff, counts->sent_bytes)) {
-        return false;
-    }
-    comm->outcome = (fs_outcome_t){
-        .entered_ns = fs_now_ns(),
-        .choice     = fs_comm_leave("summary skipped, parameter skip")};
-    ++comm->stats.calls;
-    ++comm->stats.skipped;
-    return true;
-}
 
 static fs_status_t check(fs_comm_t *comm, const fs_call_t *call)
 {
@@ -62,7 +38,13 @@ static fs_status_t serve(fs_request_t *request)
         return FS_OK;
     }
     fs_request_post(request, FS_STEP_BEGIN);
-    return fs_request_wait(request);
+    status = fs_request_wait(request);
+    if (status == FS_ERR_MISMATCH) {
+        /* On all ranks, and nothing has moved: which counts? */
+        status = fs_comm_check_counts(comm, request->call);
+        status = status == FS_OK ? FS_ERR_MISMATCH : status;
+    }
+    return status;
 }
 
 fs_status_t fs_comm_collective(fs_comm_t             *comm,

@@ -2,6 +2,7 @@
 /*
  *   BEGIN     send our control message       fs_control.c
  *   SUMMARY   all are here: decide           the collective
+ *             copy out what is in bundles    fs_unbundle.c
  *             plan, or recall a plan         the collective, fs_plan_cache.c
  *   AGREE     all ranks have equal plans     fs_control.c
  *   RUN       the program                    fs_exec.c
@@ -14,6 +15,7 @@
  * its peers, which do the same: no rank waits for one that has given up.
  */
 #include "coll/fs_request.h"
+#include "coll/fs_unbundle.h"
 
 #include "base/fs_arith.h"
 #include "base/fs_clock.h"
@@ -21,6 +23,7 @@
 #include "comm/fs_params.h"
 #include "sched/model/fs_topo.h"
 
+#include <sched.h>
 #include <stdio.h>
 
 enum { DRAIN_NS = 2000000000, LAST_NS = 500000000 };
@@ -107,9 +110,11 @@ static fs_step_t begin(fs_request_t *request)
         return end(request, FS_ERR_TRANSPORT);
     }
     enter(request, FS_TRACE_SUMMARY);
-    vote = request->collective->vote(request);
-    status =
-        fs_control_start_summary(comm->control, &vote, request->call->counts);
+    request->offered =
+        fs_control_offer(comm->control, request->call,
+                         request->collective->bundle_limit(request));
+    vote   = request->collective->vote(request);
+    status = fs_control_start_summary(comm->control, &vote);
     return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
 }
 
@@ -163,11 +168,16 @@ static fs_step_t ask(fs_request_t *request)
 
 static fs_step_t run(fs_request_t *request)
 {
-    fs_comm_t *comm = request->comm;
+    fs_comm_t  *comm = request->comm;
+    fs_status_t status;
 
     request->ran        = true;
     request->started_ns = fs_now_ns();
     enter(request, FS_TRACE_RUN);
+    status = fs_unbundle(request);
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
     fs_exec_start(comm->exec, request->plan->plan, request->call,
                   request->number, request->flags & FS_FLAG_CONFIRMS);
     return FS_STEP_RUN;
@@ -182,6 +192,39 @@ static void trace_decision(const fs_request_t *request)
         fs_trace_decision(comm->trace, &request->outcome.choice,
                           &request->outcome.traffic, &params);
     }
+}
+
+/* The call is over. */
+static fs_step_t finish(fs_request_t *request)
+{
+    if (request->comm->params.verbose == 0) {
+        return end(request, FS_OK);
+    }
+    enter(request, FS_TRACE_REPORT);
+    return FS_STEP_REPORT;
+}
+
+/* All blocks are in bundles: there is nothing to run. */
+static fs_step_t take_bundles(fs_request_t *request)
+{
+    fs_comm_t          *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
+    fs_status_t         status  = fs_unbundle(request);
+    uint64_t            ended_ns;
+
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
+    request->ran = true;
+    ended_ns     = fs_now_ns();
+    ++comm->stats.calls_by[FS_ALG_BUNDLES];
+    comm->stats.inter_bytes += outcome->traffic.inter_bytes;
+    comm->stats.run_ns += ended_ns - outcome->decided_ns;
+    comm->last = (fs_last_call_t){.question = outcome->question,
+                                  .run = {.ns = ended_ns - outcome->decided_ns},
+                                  .summary_ns = outcome->decided_ns -
+                                                outcome->entered_ns};
+    return finish(request);
 }
 
 /* The executor keeps what it has reserved, so a recalled plan can run at
@@ -209,7 +252,11 @@ static fs_step_t conclude(fs_request_t *request)
     request->outcome.summarised = true;
     request->collective->decide(request);
     trace_decision(request);
-    return request->outcome.choice.alg == FS_ALG_NATIVE ? leave(request)
+    return request->outcome.status != FS_OK
+               ? end(request, request->outcome.status)
+           : request->outcome.choice.alg == FS_ALG_NATIVE ? leave(request)
+           : request->outcome.choice.alg == FS_ALG_BUNDLES
+               ? take_bundles(request)
            : request->outcome.recalled && !(request->flags & FS_FLAG_PREPARES)
                ? run(request)
                : ask(request);
@@ -310,11 +357,7 @@ static fs_step_t execute(fs_request_t *request)
         return lose(request, status);
     }
     count(request, fs_now_ns());
-    if (request->comm->params.verbose == 0) {
-        return end(request, FS_OK);
-    }
-    enter(request, FS_TRACE_REPORT);
-    return FS_STEP_REPORT;
+    return finish(request);
 }
 
 /* ---- how long it took the slowest rank ---- */
@@ -443,6 +486,31 @@ void fs_request_post(fs_request_t *request, fs_step_t step)
     pthread_mutex_unlock(&comm->net->lock);
 }
 
+/* For this long a rank looks at shared memory alone, if nothing else can end its
+ * wait, and leaves the core to the ranks that it waits for: a look at two
+ * networks takes longer than what they have to do. */
+enum { LOOKS_INSIDE = 8 };
+
+static bool waits_inside(const fs_request_t *first)
+{
+    return first != NULL &&
+           (first->step == FS_STEP_SUMMARY || first->step == FS_STEP_AGREE ||
+            first->step == FS_STEP_SLOWEST) &&
+           fs_control_waits_inside(first->comm->control);
+}
+
+/* What a rank that waits does between two turns. */
+static void give_way(fs_comm_t *comm, bool inside)
+{
+    pthread_mutex_unlock(&comm->net->lock);
+    if (inside) {
+        sched_yield();
+    } else {
+        comm->native.progress(comm->native.ctx);
+    }
+    pthread_mutex_lock(&comm->net->lock);
+}
+
 /* Progress our network, and the MPI's periodically and whenever ours is
  * idle. */
 fs_status_t fs_request_wait(fs_request_t *request)
@@ -453,12 +521,17 @@ fs_status_t fs_request_wait(fs_request_t *request)
     pthread_mutex_lock(&net->lock);
     ++net->n_waiting;
     for (unsigned turns = 1; request->step != FS_STEP_DONE; ++turns) {
-        unsigned events = fs_net_turn(net);
+        bool inside = turns % LOOKS_INSIDE != 0 && waits_inside(comm->first);
+        unsigned events = 0;
 
-        if (request->step != FS_STEP_DONE && fs_net_is_quiet(events, turns)) {
-            pthread_mutex_unlock(&net->lock);
-            comm->native.progress(comm->native.ctx);
-            pthread_mutex_lock(&net->lock);
+        if (inside) {
+            turn(&comm->task, false);
+        } else {
+            events = fs_net_turn(net);
+        }
+        if (request->step != FS_STEP_DONE &&
+            (inside || fs_net_is_quiet(events, turns))) {
+            give_way(comm, inside);
         }
     }
     --net->n_waiting;

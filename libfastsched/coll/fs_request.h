@@ -41,19 +41,20 @@ struct fs_request {
     uint64_t      deadline_ns; /* after an error; 0: none yet */
     uint64_t      flags;       /* of all ranks, in the summary */
     uint64_t      key;         /* of counts and layouts */
+    uint64_t      offered;     /* digest of this rank's parts of bundles */
+    fs_traffic_t  rest;        /* what is not in bundles: to be planned */
     fs_cached_plan_t *plan;    /* this is a user of it; NULL: none yet */
     fs_outcome_t      outcome;
 };
 
 /* Flags of a vote: set in the result if any rank sets them. */
 enum {
-    FS_FLAG_DECLINE   = 1,  /* this rank cannot run the call */
-    FS_FLAG_PREPARES  = 2,  /* it has to prepare the call, which may fail */
-    FS_FLAG_MISSED    = 4,  /* it has seen a large call go without a summary */
-    FS_FLAG_REFUSES   = 8,  /* nobody can run the call, see FS_CONSENT_NO */
-    FS_FLAG_NO_NATIVE = 16, /* the MPI cannot, see FS_CONSENT_OURS */
+    FS_FLAG_DECLINE   = 1, /* this rank cannot run the call */
+    FS_FLAG_PREPARES  = 2, /* it has to prepare the call, which may fail */
+    FS_FLAG_REFUSES   = 4, /* nobody can run the call, see FS_CONSENT_NO */
+    FS_FLAG_NO_NATIVE = 8, /* the MPI cannot, see FS_CONSENT_OURS */
     FS_FLAG_CONFIRMS =
-        32 /* its peers have to confirm arrival, fs_net_t.local_arrives */
+        16 /* its peers have to confirm arrival, fs_net_t.local_arrives */
 };
 
 /* A new operation; call is borrowed. */

@@ -9,7 +9,6 @@
 #include "engine/fs_exec.h"
 #include "policy/fs_tuner.h"
 #include "policy/fs_plan_cache.h"
-#include "policy/fs_backoff.h"
 #include "net/fs_shm.h"
 #include "net/fs_transport.h"
 
@@ -21,6 +20,7 @@ typedef struct fs_outcome {
     uint64_t            decided_ns; /* the summary is over */
     uint64_t            slowest_ns; /* with parameter verbose only */
     bool                summarised; /* what follows is known */
+    fs_status_t         status;     /* of the decision */
     bool                recalled;   /* the plan comes from an earlier call */
     fs_choice_t         choice;
     fs_traffic_t        traffic;
@@ -65,9 +65,8 @@ struct fs_comm {
     /* fs_wrapper.c: */
     const char *comm_name;
     fs_comm_t  *next; /* of those not reported yet */
-    /* From call to call; equal on every rank but for what fs_backoff.h says. */
+    /* From call to call; equal on every rank. */
     fs_plan_cache_t  cache;
-    fs_backoff_t     backoff;
     fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;

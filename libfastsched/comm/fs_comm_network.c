@@ -96,7 +96,8 @@ static uint32_t leader(const fs_comm_t *comm)
 static size_t shared_bytes(const fs_comm_t *comm)
 {
     return fs_control_shared_bytes(comm->topo,
-                                   fs_topo_server(comm->topo, comm->rank));
+                                   fs_topo_server(comm->topo, comm->rank),
+                                   comm->params.bundle_memory);
 }
 
 static void offer_memory(fs_creation_t *c)
@@ -125,15 +126,28 @@ static void *settle_memory(fs_creation_t *c)
     return fs_shm_settle(&comm->shm, fs_topo_n_local(comm->topo, server));
 }
 
-/* What can fail on one rank alone. */
-static fs_status_t build(fs_creation_t *c, uint32_t *failed_p)
+/* Do all servers share memory, with several ranks? */
+static bool all_share(fs_creation_t *c)
 {
-    fs_comm_t  *comm   = c->comm;
-    fs_status_t status = connect_peers(c, failed_p);
+    fs_status_t mine =
+        c->shared != NULL || shared_bytes(c->comm) == 0 ? FS_OK : FS_ERR_NOMEM;
+
+    return c->native->agree(c->native->ctx, mine) == FS_OK;
+}
+
+/* What can fail on one rank alone. */
+static fs_status_t build(fs_creation_t *c, bool all_share, uint32_t *failed_p)
+{
+    fs_comm_t         *comm   = c->comm;
+    fs_control_setup_t setup  = {.topo          = comm->topo,
+                                 .shared        = c->shared,
+                                 .all_share     = all_share,
+                                 .bundle_memory = comm->params.bundle_memory};
+    fs_status_t        status = connect_peers(c, failed_p);
 
     if (status == FS_OK) {
-        status = fs_control_create(comm->topo, comm->rank, comm->transport,
-                                   c->shared, &comm->control);
+        setup.transport = comm->transport;
+        status          = fs_control_create(&setup, comm->rank, &comm->control);
     }
     if (status == FS_OK) {
         status =
@@ -217,7 +231,7 @@ static fs_status_t open_network(fs_creation_t *c)
         }
         return status;
     }
-    status = build(c, &failed);
+    status = build(c, all_share(c), &failed);
     return fs_creation_agree_on(c, status, failed);
 }
 

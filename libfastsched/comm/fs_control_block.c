@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The layout of the control block, and of its messages. */
+/* Where things stand in the control block, and how messages carry them. */
 #include "comm/fs_control_block.h"
 
 #include "base/fs_arith.h"
@@ -7,7 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(sizeof(fs_control_part_t) == sizeof(uint64_t),
+               "a part is a number of the block");
+
 /* ---- lengths, in numbers ---- */
+
+static size_t lines(size_t len)
+{
+    return fs_u64_div_up(len, FS_CONTROL_BLOCK_LINE) * FS_CONTROL_BLOCK_LINE;
+}
+
+static size_t len_of(uint64_t bytes)
+{
+    return lines(fs_u64_div_up(bytes, sizeof(uint64_t)));
+}
 
 static size_t matrix_len(const fs_topo_t *topo)
 {
@@ -21,45 +34,117 @@ static size_t row_len(const fs_control_block_t *block, bool summary)
 
 static size_t slot_len(const fs_topo_t *topo)
 {
-    return fs_u64_div_up(1 + FS_VOTE_LEN + fs_topo_n_servers(topo),
-                         FS_CONTROL_BLOCK_LINE) *
-           FS_CONTROL_BLOCK_LINE;
+    return lines(1 + FS_VOTE_LEN + fs_topo_n_servers(topo));
 }
 
-static size_t block_len(const fs_topo_t *topo, uint32_t server, size_t n_sets)
+static size_t counts_len(const fs_control_block_t *block)
 {
-    size_t n_local = fs_topo_n_local(topo, server);
-
-    return FS_CONTROL_BLOCK_LINE + n_local * slot_len(topo) + FS_VOTE_LEN +
-           matrix_len(topo) + n_sets * 2 * n_local * fs_topo_n_ranks(topo);
+    return (size_t)block->n_local * fs_topo_n_ranks(block->topo);
 }
 
-size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server)
+/* Up to the parts. */
+static size_t numbers_len(const fs_control_block_t *block)
 {
-    return block_len(topo, server, 2) * sizeof(uint64_t);
+    return lines(FS_VOTE_LEN + 2 * matrix_len(block->topo) +
+                 2 * counts_len(block));
+}
+
+static size_t parts_len(const fs_control_block_t *block)
+{
+    return lines((size_t)block->n_local * fs_topo_n_servers(block->topo));
+}
+
+static size_t summary_len(const fs_control_block_t *block)
+{
+    size_t n = fs_topo_n_servers(block->topo);
+
+    return numbers_len(block) + parts_len(block) +
+           len_of(block->n_local * block->pool_bytes) +
+           len_of(n * fs_control_block_inbox_len(block));
+}
+
+static size_t block_len(const fs_control_block_t *block, size_t n_sets)
+{
+    size_t n = fs_topo_n_servers(block->topo);
+
+    return FS_CONTROL_BLOCK_LINE + block->n_local * slot_len(block->topo) +
+           (size_t)block->n_local * FS_CONTROL_BLOCK_LINE + lines(n) +
+           2 * lines(n * FS_VOTE_LEN) + n_sets * summary_len(block);
 }
 
 /* ---- the block ---- */
 
+/* Half of the memory is for inboxes, half for pools, and each holds two sets. */
+uint64_t fs_control_bundle_bytes(const fs_topo_t *topo, uint32_t server,
+                                 uint64_t bundle_memory)
+{
+    enum { LARGEST = 256 << 10 };
+    uint64_t all = bundle_memory * fs_topo_n_local(topo, server);
+
+    return fs_u64_min(all / 4 / fs_topo_n_servers(topo), LARGEST) / 64 * 64;
+}
+
+static fs_control_block_t describe(const fs_topo_t *topo, uint32_t server,
+                                   uint64_t bundle_memory)
+{
+    uint64_t each = fs_control_bundle_bytes(topo, server, bundle_memory);
+
+    return (fs_control_block_t){
+        .topo         = topo,
+        .n_local      = fs_topo_n_local(topo, server),
+        .bundle_bytes = each,
+        .pool_bytes   = fs_u64_min(bundle_memory / 4 / 64 * 64,
+                                   fs_topo_n_servers(topo) * each),
+    };
+}
+
+size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server,
+                              uint64_t bundle_memory)
+{
+    fs_control_block_t block = describe(topo, server, bundle_memory);
+
+    return block_len(&block, 2) * sizeof(uint64_t);
+}
+
+static void take_set(fs_control_block_t *block, uint8_t set)
+{
+    uint64_t *at = block->summaries + set * summary_len(block);
+
+    block->set      = set;
+    block->vote     = (fs_vote_t *)at;
+    block->matrix   = at + FS_VOTE_LEN;
+    block->sends    = block->matrix + matrix_len(block->topo);
+    block->receives = block->sends + counts_len(block);
+    block->rest     = block->receives + counts_len(block);
+    at += numbers_len(block);
+    block->parts = (fs_control_part_t *)at;
+    at += parts_len(block);
+    block->pools   = (char *)at;
+    block->inboxes = (char *)(at + len_of(block->n_local * block->pool_bytes));
+}
+
 fs_status_t fs_control_block_init(fs_control_block_t *block,
                                   const fs_topo_t *topo, uint32_t server,
-                                  void *shared)
+                                  uint64_t bundle_memory, void *shared)
 {
-    uint64_t *memory = shared;
+    uint64_t *at = shared;
+    size_t    n  = fs_topo_n_servers(topo);
 
-    *block = (fs_control_block_t){.topo    = topo,
-                                  .n_local = fs_topo_n_local(topo, server)};
-    if (memory == NULL) {
-        memory = block->own =
-            calloc(block_len(topo, server, 1), sizeof(*memory));
+    *block = describe(topo, server, bundle_memory);
+    if (at == NULL) {
+        at = block->own = calloc(block_len(block, 2), sizeof(*at));
     }
-    if (memory == NULL) {
+    if (at == NULL) {
         return FS_ERR_NOMEM;
     }
-    block->result_round = (_Atomic uint64_t *)memory;
-    block->slots        = memory + FS_CONTROL_BLOCK_LINE;
-    block->result       = block->slots + block->n_local * slot_len(topo);
-    block->counts       = block->result + FS_VOTE_LEN + matrix_len(topo);
+    block->failed = (_Atomic uint64_t *)at;
+    block->slots  = at + FS_CONTROL_BLOCK_LINE;
+    block->lanes  = block->slots + block->n_local * slot_len(topo);
+    at          = block->lanes + (size_t)block->n_local * FS_CONTROL_BLOCK_LINE;
+    block->here = (_Atomic uint64_t *)at;
+    block->votes     = (fs_vote_t *)(at + lines(n));
+    block->summaries = at + lines(n) + 2 * lines(n * FS_VOTE_LEN);
+    take_set(block, 0);
     return FS_OK;
 }
 
@@ -70,7 +155,7 @@ void fs_control_block_fini(fs_control_block_t *block)
 
 void fs_control_block_turn(fs_control_block_t *block)
 {
-    block->set = block->own == NULL ? !block->set : 0;
+    take_set(block, !block->set);
 }
 
 uint64_t *fs_control_block_slot(const fs_control_block_t *block, uint32_t local)
@@ -95,10 +180,8 @@ void fs_control_block_pack(const fs_control_block_t *block, uint32_t local,
     memcpy(message, fs_control_block_row(block, local), n * sizeof(*message));
     if (summary) {
         message += n;
-        memcpy(message, fs_control_block_sends(block) + local * p,
-               p * sizeof(*message));
-        memcpy(message + p, fs_control_block_receives(block) + local * p,
-               p * sizeof(*message));
+        memcpy(message, block->sends + local * p, p * sizeof(*message));
+        memcpy(message + p, block->receives + local * p, p * sizeof(*message));
     }
 }
 
@@ -110,17 +193,14 @@ void fs_control_block_unpack(fs_control_block_t *block, uint32_t local,
     memcpy(fs_control_block_row(block, local), message, n * sizeof(*message));
     if (summary) {
         message += n;
-        memcpy(fs_control_block_sends(block) + local * p, message,
-               p * sizeof(*message));
-        memcpy(fs_control_block_receives(block) + local * p, message + p,
-               p * sizeof(*message));
+        memcpy(block->sends + local * p, message, p * sizeof(*message));
+        memcpy(block->receives + local * p, message + p, p * sizeof(*message));
     }
 }
 
 size_t fs_control_block_result_len(const fs_control_block_t *block,
                                    bool                      summary)
 {
-    return FS_VOTE_LEN + (summary ? matrix_len(block->topo) +
-                                        2 * fs_control_block_counts_len(block)
-                                  : 0);
+    return FS_VOTE_LEN +
+           (summary ? matrix_len(block->topo) + 2 * counts_len(block) : 0);
 }

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control block: what the ranks of a server write for each other in a
- * summary exchange. All numbers have 64 bits:
+ * The control block: what the ranks of a server write for each other in a round of
+ * control messages. Most numbers have 64 bits; m local ranks, N servers, P ranks.
  *
- *   result_round  round of the result, by the leader
- *   slots         one for each rank: the round of the row; the row: a vote, and
- *                 in a summary its bytes to each of the N servers
- *   result        a vote, the N x N matrix, by the leader
- *   counts        two sets of n_local x P sends, n_local x P receives
+ *   failed     not 0: a rank that talks to other servers has an error
+ *   slots      m: the round that a rank has said, its row: a vote, and in a summary
+ *              its bytes to each server
+ *   lanes      m: the round whose messages this lane has
+ *   here       N: the round that a server's message is here of
+ *   votes      2 sets of N: those of the servers
+ *   summary    2 sets of
+ *     vote     of all ranks; with messages inside the server only
+ *     matrix   N x N bytes between servers
+ *     counts   m x P sends, m x P receives
+ *     rest     N x N, of that what is not in bundles
+ *     parts    m x N: where in its pool a rank has its part for a server
+ *     pools    m: the parts that a rank sends
+ *     inboxes  N: the message of a server, its bundle last
  *
  * The block is in memory that all of them have mapped; or each rank has one of
- * its own, with one set of counts, and messages carry the numbers. In shared
- * memory a row is valid when its round is written, the result when result_round
- * is, and no rank overwrites what another may still read:
- *   - a row is read by the leader alone, before its rank can see the result and
- *     write the next row;
- *   - the result is written when all local ranks have started the round, so
- *     they are done with the last one;
- *   - counts are read by all until each starts the next summary, when a faster
- *     rank may have written already: hence two sets. The same set is written
- *     again only after a whole summary that all have taken part in.
+ * its own, without bundles, and messages carry the numbers. In shared memory
+ * what a rank writes is valid when it has written the round, and no rank overwrites
+ * what another may still read: a round is over for a rank when all local ranks have
+ * started it, so nobody is more than one round ahead, and there are two sets. Those
+ * of votes are used in turn by all rounds, the others by summaries.
  */
 #ifndef FS_CONTROL_BLOCK_H
 #define FS_CONTROL_BLOCK_H
 
+#include "comm/fs_bundle.h"
 #include "comm/fs_control.h"
 
 #include <stdatomic.h>
@@ -34,33 +39,147 @@ enum {
         64 / sizeof(uint64_t) /* each rank writes cache lines of its own */
 };
 
-/* As result_round: the leader has failed. */
-#define FS_CONTROL_BLOCK_FAILED UINT64_MAX
+/* One server's summary for another; in a round without one its vote alone. */
+typedef struct fs_control_head {
+    fs_vote_t vote;
+    uint64_t  bundle_len; /* bytes; 0: none */
+    uint64_t  row[];      /* [N] bytes to each server, see below */
+} fs_control_head_t;
+
+/* In a row: these bytes are in a bundle. */
+#define FS_CONTROL_BUNDLED (UINT64_C(1) << 63)
+
+/* A part in a rank's pool. */
+typedef struct fs_control_part {
+    uint32_t at;
+    uint32_t len; /* bytes; FS_PART_NONE: not there */
+} fs_control_part_t;
 
 typedef struct fs_control_block {
     const fs_topo_t  *topo;
     uint32_t          n_local;
-    uint8_t           set; /* of counts, in use */
-    _Atomic uint64_t *result_round;
-    uint64_t         *slots;  /* [n_local x slot_len] */
-    uint64_t         *result; /* [FS_VOTE_LEN + N N] */
-    uint64_t         *counts; /* [2 sets], right behind the result */
-    uint64_t         *own;    /* NULL: the block is shared */
+    uint64_t          pool_bytes;
+    uint64_t          bundle_bytes; /* of one to here, at most; 0: none */
+    uint8_t           set;          /* of the summary */
+    uint64_t         *own;          /* NULL: the block is shared */
+    _Atomic uint64_t *failed;
+    uint64_t         *slots;
+    uint64_t         *lanes;
+    _Atomic uint64_t *here;
+    fs_vote_t        *votes;
+    uint64_t         *summaries;
+    /* What follows is of this set. */
+    fs_vote_t         *vote;
+    uint64_t          *matrix;
+    uint64_t          *sends;
+    uint64_t          *receives;
+    uint64_t          *rest;
+    fs_control_part_t *parts;
+    char              *pools;
+    char              *inboxes;
 } fs_control_block_t;
 
-/* Bytes of a block that the server's ranks share. */
-size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server);
+/* Bytes of a bundle to a server, at most, with so many bytes of memory for each of
+ * its ranks. */
+uint64_t fs_control_bundle_bytes(const fs_topo_t *topo, uint32_t server,
+                                 uint64_t bundle_memory);
+
+/* Bytes of a block that the server's ranks share, with as many for bundles. */
+size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server,
+                              uint64_t bundle_memory);
 
 /* On shared memory, zeroed; NULL: allocate. FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_control_block_init(fs_control_block_t *block,
                                   const fs_topo_t *topo, uint32_t server,
-                                  void *shared);
+                                  uint64_t bundle_memory, void *shared);
 void        fs_control_block_fini(fs_control_block_t *block);
 
-/* A summary begins: take the other set of counts. */
+/* A summary begins: take the other set. */
 void fs_control_block_turn(fs_control_block_t *block);
 
-/* The row of a local rank as a message, its counts behind it in a summary. */
+/* ---- a rank's slot ---- */
+
+uint64_t *fs_control_block_slot(const fs_control_block_t *block,
+                                uint32_t                  local);
+
+/* A vote, and N cells. */
+static inline uint64_t *fs_control_block_row(const fs_control_block_t *block,
+                                             uint32_t                  local)
+{
+    return fs_control_block_slot(block, local) + 1;
+}
+
+/* [N] */
+static inline fs_control_part_t *
+fs_control_block_parts(const fs_control_block_t *block, uint32_t local)
+{
+    return block->parts + (size_t)local * fs_topo_n_servers(block->topo);
+}
+
+static inline char *fs_control_block_pool(const fs_control_block_t *block,
+                                          uint32_t                  local)
+{
+    return block->pools + local * block->pool_bytes;
+}
+
+/* ---- servers ---- */
+
+/* [N] of this round */
+static inline fs_vote_t *fs_control_block_votes(const fs_control_block_t *block,
+                                                uint64_t                  round)
+{
+    return block->votes + (round & 1) * fs_topo_n_servers(block->topo);
+}
+
+/* Bytes in front of a bundle. */
+static inline size_t fs_control_head_len(const fs_topo_t *topo)
+{
+    return sizeof(fs_control_head_t) +
+           fs_topo_n_servers(topo) * sizeof(uint64_t);
+}
+
+static inline size_t fs_control_block_inbox_len(const fs_control_block_t *block)
+{
+    return fs_control_head_len(block->topo) + block->bundle_bytes;
+}
+
+static inline char *fs_control_block_inbox(const fs_control_block_t *block,
+                                           uint32_t                  server)
+{
+    return block->inboxes + server * fs_control_block_inbox_len(block);
+}
+
+/* ---- rounds ---- */
+
+/* What was written before is seen by whoever reads the round. */
+static inline void fs_control_block_write_round(_Atomic uint64_t *at,
+                                                uint64_t          round)
+{
+    atomic_store_explicit(at, round, memory_order_release);
+}
+
+static inline bool fs_control_block_is_round(_Atomic uint64_t *at,
+                                             uint64_t          round)
+{
+    return atomic_load_explicit(at, memory_order_acquire) >= round;
+}
+
+static inline _Atomic uint64_t *
+fs_control_block_said(const fs_control_block_t *block, uint32_t local)
+{
+    return (_Atomic uint64_t *)fs_control_block_slot(block, local);
+}
+
+static inline _Atomic uint64_t *
+fs_control_block_lane(const fs_control_block_t *block, uint32_t lane)
+{
+    return (_Atomic uint64_t *)(block->lanes +
+                                (size_t)lane * FS_CONTROL_BLOCK_LINE);
+}
+
+/* ---- messages inside the server, arrays of numbers ---- */
+
+/* The row of a local rank, its counts behind it in a summary. */
 size_t fs_control_block_message_len(const fs_control_block_t *block,
                                     bool                      summary);
 void   fs_control_block_pack(const fs_control_block_t *block, uint32_t local,
@@ -68,62 +187,8 @@ void   fs_control_block_pack(const fs_control_block_t *block, uint32_t local,
 void   fs_control_block_unpack(fs_control_block_t *block, uint32_t local,
                                bool summary, const uint64_t *message);
 
-/* The result as a message: block->result and what follows it. */
+/* The result, from block->vote on; the same there. */
 size_t fs_control_block_result_len(const fs_control_block_t *block,
                                    bool                      summary);
-
-/* Sends or receives of all local ranks, n_local x P. */
-static inline size_t
-fs_control_block_counts_len(const fs_control_block_t *block)
-{
-    return (size_t)block->n_local * fs_topo_n_ranks(block->topo);
-}
-
-static inline uint64_t *fs_control_block_sends(const fs_control_block_t *block)
-{
-    return block->counts + block->set * 2 * fs_control_block_counts_len(block);
-}
-
-static inline uint64_t *
-fs_control_block_receives(const fs_control_block_t *block)
-{
-    return fs_control_block_sends(block) + fs_control_block_counts_len(block);
-}
-
-/* A round number and behind it the row. */
-uint64_t *fs_control_block_slot(const fs_control_block_t *block,
-                                uint32_t                  local);
-
-static inline uint64_t *fs_control_block_row(const fs_control_block_t *block,
-                                             uint32_t                  local)
-{
-    return fs_control_block_slot(block, local) + 1;
-}
-
-/* A rank that reads the round sees all that was written before it. */
-static inline void fs_control_block_write_round(_Atomic uint64_t *at,
-                                                uint64_t          round)
-{
-    atomic_store_explicit(at, round, memory_order_release);
-}
-
-static inline uint64_t fs_control_block_read_round(_Atomic uint64_t *at)
-{
-    return atomic_load_explicit(at, memory_order_acquire);
-}
-
-static inline void fs_control_block_write_slot(const fs_control_block_t *block,
-                                               uint32_t local, uint64_t round)
-{
-    fs_control_block_write_round(
-        (_Atomic uint64_t *)fs_control_block_slot(block, local), round);
-}
-
-static inline bool fs_control_block_is_written(const fs_control_block_t *block,
-                                               uint32_t local, uint64_t round)
-{
-    return fs_control_block_read_round((
-               _Atomic uint64_t *)fs_control_block_slot(block, local)) >= round;
-}
 
 #endif

@@ -30,17 +30,19 @@
     }
 
 static const fs_param_row_t rows[] = {
-    {{"algorithm", "auto", "auto" FS_ALG_MAP(WORD_NAME) ", off",
-      "Algorithm of MPI_Alltoallv for calls with bytes between "
-      "servers" FS_ALG_MAP(WORD_HELP) "; auto: chosen by size and skew; off: "
-                                      "the MPI's own algorithm",
+    {{"algorithm", "auto", "auto, bundles" FS_ALG_MAP(WORD_NAME) ", off",
+      "Algorithm of MPI_Alltoallv for calls with bytes between servers; "
+      "bundles: one message for all blocks of two servers where they are "
+      "small, for the rest auto" FS_ALG_MAP(WORD_HELP) "; auto: chosen by size "
+                                                       "and skew; off: the "
+                                                       "MPI's own algorithm",
       FS_PARAM_USER},
      FS_VALUE_WORD,
      AT(algorithm),
      0,
      0,
      WORDS({"auto", FS_ALGORITHM_AUTO}, {"off", FS_ALGORITHM_OFF},
-           FS_ALG_MAP(WORD_ROW)),
+           {"bundles", FS_ALG_BUNDLES}, FS_ALG_MAP(WORD_ROW)),
      true},
     {{"verbose", "0", "0 or 1",
       "1: print a line per call on rank 0, with the slowest rank's time, and a "
@@ -245,15 +247,14 @@ static const fs_param_row_t rows[] = {
      1,
      NULL,
      true},
-    {{"skip", "64", "0 to 4096",
-      "Maximum number of calls in a row that use the MPI's own algorithm "
-      "without a summary, after calls that used it (a large call among them "
-      "uses it as well); for algorithm auto; 0: summary for every call",
+    {{"bundle_memory", "1m", "0 to 1g",
+      "Bytes of shared memory for bundles of small blocks, per communicator "
+      "and rank",
       FS_PARAM_TUNER},
-     FS_VALUE_NUMBER,
-     AT(skip),
+     FS_VALUE_BYTES,
+     AT(bundle_memory),
      0,
-     4096,
+     GIB,
      NULL,
      true},
     {{"plan_cache", "16m", "0 to 16g",
@@ -300,7 +301,8 @@ const char *fs_params_alias(size_t k)
 
 fs_plan_params_t fs_params_plan(const fs_params_t *params)
 {
-    bool is_auto = params->algorithm == FS_ALGORITHM_AUTO;
+    bool is_auto = params->algorithm == FS_ALGORITHM_AUTO ||
+                   params->algorithm == FS_ALG_BUNDLES;
 
     return (fs_plan_params_t){
         .algorithm = is_auto ? FS_ALG_NATIVE : (fs_alg_t)params->algorithm,

@@ -20,6 +20,9 @@
  *                    carries 1 / (1 + incast * (k - 1)) of its rate: what
  *                    congestion control loses when many send to one.
  *
+ * A message takes up no processor and no NIC besides its bytes, so programs of
+ * many small messages come out far too fast: see sim/fs_sim_loggp.h for these.
+ *
  * Numbers are doubles: nothing here decides anything that ranks must agree on.
  * Equal inputs give equal results on one platform; ties go to what was posted
  * first.
@@ -164,6 +167,8 @@ fs_status_t fs_sim_run(fs_sim_t *sim, fs_sim_result_t *result_p, char *why,
 typedef enum fs_sim_baseline {
     FS_SIM_BASELINE_MAP(FS_LIST_VALUE)
 } fs_sim_baseline_t;
+
+enum { FS_SIM_N_BASELINES = FS_SIM_BASELINE_MAP(FS_LIST_ONE) };
 
 /** The word users type; "unknown" for what is none. */
 const char *fs_sim_baseline_name(fs_sim_baseline_t which);

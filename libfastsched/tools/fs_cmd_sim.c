@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fastsched sim: how long an exchange would take on a given cluster. */
 #include "tools/fs_tool.h"
+#include "tools/fs_tool_loggp.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"
 
@@ -11,15 +12,17 @@ enum { MAX_RUNS = 1000, MIN_CHUNK = 64 };
 #define GBIT    UINT64_C(1000000000)
 #define GIB     (UINT64_C(1) << 30)
 #define UNGIVEN UINT64_MAX
+#define UNSET   UINT32_MAX
 
 typedef struct args {
     fs_tool_traffic_args_t traffic;
     fs_tool_params_args_t  params;
+    fs_tool_loggp_args_t   loggp;
     uint32_t               algorithm;
     uint64_t               scale_out; /* bits per second */
     uint64_t               scale_up;
-    uint64_t               copy;        /* 0: copies take no time */
-    uint32_t               alpha_milli; /* thousandths of microseconds */
+    uint64_t               copy;        /* 0: not given */
+    uint32_t               alpha_milli; /* thousandths of microseconds; UNSET */
     uint32_t               alpha_up_milli;
     uint32_t               incast_milli;
     uint64_t               incast_bytes;
@@ -35,7 +38,8 @@ typedef struct args {
 
 static const char *level_word(uint32_t k)
 {
-    static const char *const words[] = {"auto", "ranks", "lanes", NULL};
+    static const char *const words[] = {"auto", "ranks", "lanes", "loggp",
+                                        NULL};
 
     return words[k];
 }
@@ -91,15 +95,17 @@ static void add_own_rows(args_t *args, fs_tool_options_t *options)
          "all its links together (450GBps)",
          .value = &args->scale_up, 1, UINT64_MAX},
         {FS_TOOL_RATE, "copy", "RATE",
-         "rate of copies on a rank (copies take no time)", .value = &args->copy,
-         1, UINT64_MAX},
+         "rate of copies on a rank (copies take no time;\n"
+         "5GBps at the level loggp)",
+         .value = &args->copy, 1, UINT64_MAX},
         {FS_TOOL_MILLI, "alpha", "US",
          "microseconds before the first byte of a message\n"
-         "between servers (",
-         .value = &args->alpha_milli, 0, UINT32_MAX},
+         "between servers (10; 1 at the level loggp)",
+         .value = &args->alpha_milli, 0, UNSET - 1},
         {FS_TOOL_MILLI, "alpha-up", "US",
-         "the same inside servers, for each hop (",
-         .value = &args->alpha_up_milli, 0, UINT32_MAX},
+         "the same inside servers, for each hop (3; 0.3\n"
+         "at the level loggp)",
+         .value = &args->alpha_up_milli, 0, UNSET - 1},
         {FS_TOOL_MILLI, "incast", "F",
          "while k ranks send to one NIC, it receives at\n"
          "1 / (1 + F * (k - 1)) of its rate (",
@@ -117,8 +123,10 @@ static void add_own_rows(args_t *args, fs_tool_options_t *options)
          .value = &args->count_scheduling},
         {FS_TOOL_WORD, "level", "NAME",
          "ranks: all programs; lanes: one lane for\n"
-         "each server, coarser; auto: lanes for staged\n"
-         "beyond 1024 ranks (auto)",
+         "each server, coarser; loggp: start-up costs of\n"
+         "messages count (bundles, direct, spreadout);\n"
+         "auto: loggp for bundles, lanes for staged\n"
+         "beyond 1024 ranks, else ranks (auto)",
          .value = &args->level, .word = level_word},
         {FS_TOOL_U32, "repeat", "K", "means of the seeds S to S + K - 1 (",
          .value = &args->runs, 1, MAX_RUNS},
@@ -141,16 +149,23 @@ static void read_args(int argc, char **argv, args_t *args)
 
     *args = (args_t){.scale_out      = 400 * GBIT,
                      .scale_up       = 3600 * GBIT,
-                     .alpha_milli    = 10000,
-                     .alpha_up_milli = 3000,
+                     .alpha_milli    = UNSET,
+                     .alpha_up_milli = UNSET,
                      .runs           = 1};
     fs_tool_traffic_options(&args->traffic, &options);
     add_plan_rows(args, &options);
     add_own_rows(args, &options);
+    fs_tool_loggp_options(&args->loggp, &options);
     fs_tool_read_options(argc, argv, &options);
 }
 
 /* ---- values ---- */
+
+/* Seconds. */
+static double alpha(uint32_t milli, uint32_t otherwise)
+{
+    return (milli == UNSET ? otherwise : milli) * 1e-9;
+}
 
 /* With what was not given by the user left to the traffic. */
 static void make_setup(args_t *args, fs_tool_sim_setup_t *setup)
@@ -164,8 +179,8 @@ static void make_setup(args_t *args, fs_tool_sim_setup_t *setup)
     p->rate_out     = (double)args->scale_out / 8;
     p->rate_up      = (double)args->scale_up / 8;
     p->rate_copy    = (double)args->copy / 8;
-    p->alpha_out    = args->alpha_milli * 1e-9;
-    p->alpha_up     = args->alpha_up_milli * 1e-9;
+    p->alpha_out    = alpha(args->alpha_milli, 10000);
+    p->alpha_up     = alpha(args->alpha_up_milli, 3000);
     p->incast       = args->incast_milli * 1e-3;
     p->incast_bytes = args->incast_bytes;
     p->fabric       = (fs_sim_fabric_t)args->fabric;
@@ -185,6 +200,9 @@ static void check(const args_t *args)
 {
     const fs_plan_params_t *plan = &args->params.plan;
 
+    if (args->algorithm == FS_TOOL_SIM_BUNDLES) {
+        fs_tool_bad("--algorithm bundles needs --level loggp");
+    }
     if (args->runs > 1 && args->traffic.matrix != NULL) {
         fs_tool_bad("--repeat draws a pattern again and again; a --matrix is "
                     "always the same");
@@ -211,6 +229,54 @@ static void run_once(const args_t *args, const fs_tool_sim_setup_t *setup,
     fs_tool_traffic_fini(&traffic);
 }
 
+/* ---- small calls ---- */
+
+static bool is_loggp(const args_t *args)
+{
+    return args->level == FS_TOOL_SIM_LOGGP ||
+           (args->level == FS_TOOL_SIM_AUTO &&
+            args->algorithm == FS_TOOL_SIM_BUNDLES);
+}
+
+/* Messages of a rank at a time; 0: bundles. */
+static uint32_t batch_of(const args_t *args)
+{
+    switch (args->algorithm) {
+    case 0:
+    case FS_TOOL_SIM_BUNDLES:
+        return 0;
+    case FS_ALG_DIRECT:
+        return args->loggp.batch;
+    case FS_TOOL_SIM_OURS + FS_SIM_SPREADOUT:
+        return 1;
+    }
+    fs_tool_bad("--level loggp knows only --algorithm bundles, direct and "
+                "spreadout");
+}
+
+static void run_loggp(const args_t *args)
+{
+    fs_tool_loggp_setup_t setup = {
+        .args      = &args->loggp,
+        .traffic   = &args->traffic,
+        .algorithm = fs_tool_sim_algorithm(
+            args->algorithm == 0 ? FS_TOOL_SIM_BUNDLES : args->algorithm),
+        .batch = batch_of(args),
+        .json  = args->json,
+    };
+    fs_sim_loggp_t *p = &setup.params;
+
+    if (args->svg != NULL || args->count_scheduling || args->runs > 1) {
+        fs_tool_bad("--level loggp knows no --svg, --count-scheduling or "
+                    "--repeat");
+    }
+    p->rate_out   = (double)args->scale_out / 8;
+    p->rate_copy  = (double)(args->copy == 0 ? 40 * GBIT : args->copy) / 8;
+    p->latency    = alpha(args->alpha_milli, 1000);
+    p->latency_up = alpha(args->alpha_up_milli, 300);
+    fs_tool_loggp_run(&setup);
+}
+
 void fs_cmd_sim(int argc, char **argv)
 {
     args_t                args;
@@ -218,6 +284,10 @@ void fs_cmd_sim(int argc, char **argv)
     fs_tool_sim_outcome_t mean, one;
 
     read_args(argc, argv, &args);
+    if (is_loggp(&args)) {
+        run_loggp(&args);
+        return;
+    }
     check(&args);
     make_setup(&args, &setup);
     run_once(&args, &setup, 0, &mean);

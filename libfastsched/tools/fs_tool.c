@@ -2,6 +2,7 @@
 /* How the command ends, and time. */
 #include "tools/fs_tool.h"
 
+#include "base/fs_quote.h"
 #include "tools/fs_tool_progress.h"
 
 #include <errno.h>
@@ -59,22 +60,8 @@ void *fs_tool_calloc(size_t n, size_t elem_bytes)
 const char *fs_tool_quote(const char *text)
 {
     static char out[256];
-    size_t      n = 0;
 
-    for (; *text != '\0'; ++text) {
-        unsigned char byte  = (unsigned char)*text;
-        bool          plain = byte >= ' ' && byte < 0x7f;
-
-        /* Room for this one, for "..." and for the end. */
-        if (n + (plain ? 1 : 4) + 4 > sizeof(out)) {
-            memcpy(out + n, "...", 4);
-            return out;
-        }
-        n += (size_t)snprintf(out + n, sizeof(out) - n,
-                              plain ? "%c" : "\\x%02x", byte);
-    }
-    out[n] = '\0';
-    return out;
+    return fs_quote(text, out, sizeof(out));
 }
 
 void fs_tool_finish(void)

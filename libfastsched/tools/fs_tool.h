@@ -49,8 +49,7 @@ void fs_tool_must(fs_status_t status, const char *what);
 /* Zeroed memory, or the end. */
 void *fs_tool_calloc(size_t n, size_t elem_bytes);
 
-/* Text for a message: what is not printable ASCII becomes \xNN, what does not
- * fit "...". Good until the next call. */
+/* fs_quote(), good until the next call. */
 const char *fs_tool_quote(const char *text);
 
 /* ---- options ---- */

@@ -29,7 +29,9 @@ const char *fs_tool_decompose_word(uint32_t k)
 /* The native algorithm has no program of ours: auto takes its place. */
 static const char *algorithm_word(uint32_t k)
 {
-    return k == FS_ALG_NATIVE ? "auto" : fs_tool_word(fs_alg_name((fs_alg_t)k));
+    return k == FS_ALG_NATIVE    ? "auto"
+           : k == FS_ALG_BUNDLES ? NULL
+                                 : fs_tool_word(fs_alg_name((fs_alg_t)k));
 }
 
 static void set_defaults(fs_tool_params_args_t *args)

@@ -42,6 +42,9 @@ const char *fs_tool_sim_algorithm(uint32_t k)
     if (k < FS_TOOL_SIM_OURS) {
         return k == 0 ? "auto" : fs_alg_name((fs_alg_t)k);
     }
+    if (k >= FS_TOOL_SIM_BUNDLES) {
+        return k == FS_TOOL_SIM_BUNDLES ? "bundles" : NULL;
+    }
     k -= FS_TOOL_SIM_OURS;
     return fs_tool_word(fs_sim_baseline_name((fs_sim_baseline_t)k));
 }

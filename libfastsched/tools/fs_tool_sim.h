@@ -9,12 +9,16 @@
 typedef enum fs_tool_sim_level {
     FS_TOOL_SIM_AUTO,
     FS_TOOL_SIM_RANKS, /* the programs of all ranks */
-    FS_TOOL_SIM_LANES  /* one lane for each server */
+    FS_TOOL_SIM_LANES, /* one lane for each server */
+    FS_TOOL_SIM_LOGGP  /* start-up costs, see tools/fs_tool_loggp.h */
 } fs_tool_sim_level_t;
 
 /* Words of --algorithm: auto and ours, as fs_alg_t counts them, then
- * fs_sim_baseline_t. */
-enum { FS_TOOL_SIM_OURS = FS_N_ALGS };
+ * fs_sim_baseline_t, then bundles, which only the level loggp knows. */
+enum {
+    FS_TOOL_SIM_OURS    = FS_ALG_BUNDLES, /* those before it have plans */
+    FS_TOOL_SIM_BUNDLES = FS_TOOL_SIM_OURS + FS_SIM_N_BASELINES
+};
 
 /* Up to so many ranks auto simulates them all. */
 enum { FS_TOOL_SIM_MANY = 1024 };

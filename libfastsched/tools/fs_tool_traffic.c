@@ -3,8 +3,8 @@
  * Options to an exchange: a P x P matrix of bytes, a topology, the summary.
  *
  * A matrix from a file may be that of the ranks (P x P) or that of the servers
- * (N x N). The latter is spread evenly over the pairs of ranks of its two
- * servers; bytes that do not divide go to the first pairs, one each.
+ * (N x N), see fs_pattern_spread(). As --matrix it is as it stands; as --pattern
+ * file:PATH it is scaled if --mean is given.
  */
 #include "tools/fs_tool_traffic.h"
 
@@ -13,11 +13,15 @@
 #include "sched/model/fs_pattern.h"
 #include "tools/fs_tool_progress.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { WHY_LEN = 512, MAX_LANES = 4096 };
+
+static const uint64_t usual_mean = 1 << 20;
 
 void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
                              fs_tool_options_t      *options)
@@ -32,7 +36,9 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
         {FS_TOOL_TEXT, "pattern", "NAME",
          "draw the matrix: balanced, random, zipf:S,\n"
          "lognormal:SIGMA, hotspot:K, intrahost, moe,\n"
-         "pencil, adversarial or sparse:K",
+         "moe:SIGMA, pencil, adversarial or sparse:K; or\n"
+         "the file of a matrix, file:PATH, scaled to\n"
+         "--mean if that is given",
          .value = &args->pattern},
         {FS_TOOL_TEXT, "servers", "SPEC",
          "number of servers (rows of the matrix), or\n"
@@ -50,11 +56,11 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
          .value = &args->seed, 0, UINT64_MAX},
         {FS_TOOL_BYTES, "mean", "BYTES",
          "average of the pattern over all pairs of\n"
-         "ranks; suffixes k, m, g and t (",
+         "ranks; suffixes k, m, g and t (1m)",
          .value = &args->mean, 0, UINT64_C(1) << 62},
     };
 
-    *args = (fs_tool_traffic_args_t){.seed = 1, .mean = 1 << 20};
+    *args = (fs_tool_traffic_args_t){.seed = 1, .mean = FS_TOOL_NO_MEAN};
     FS_TOOL_ADD(options, rows);
 }
 
@@ -83,21 +89,23 @@ static uint64_t count_ranks(const char *text)
     return n;
 }
 
-static void allocate(fs_tool_traffic_t *traffic, uint64_t n_ranks)
+static void allocate(fs_tool_traffic_t *traffic, uint64_t n_ranks,
+                     uint32_t max_ranks)
 {
-    if (n_ranks > FS_TOOL_MAX_RANKS) {
-        fs_tool_bad("%" PRIu64 " ranks are too many; allowed: up to %d",
-                    n_ranks, FS_TOOL_MAX_RANKS);
+    if (n_ranks > max_ranks) {
+        fs_tool_bad("%" PRIu64 " ranks are too many; allowed: up to %" PRIu32,
+                    n_ranks, max_ranks);
     }
     traffic->n_ranks   = (uint32_t)n_ranks;
     traffic->server_of = fs_tool_calloc(n_ranks, sizeof(uint32_t));
 }
 
-static void parse_servers(const char *spec, fs_tool_traffic_t *traffic)
+static void parse_servers(const char *spec, uint32_t max_ranks,
+                          fs_tool_traffic_t *traffic)
 {
     char why[WHY_LEN];
 
-    allocate(traffic, count_ranks(spec));
+    allocate(traffic, count_ranks(spec), max_ranks);
     if (fs_topo_parse(spec, traffic->n_ranks, traffic->server_of, why,
                       sizeof(why)) != FS_OK) {
         fs_tool_bad("--servers %s", why);
@@ -120,34 +128,36 @@ static uint32_t count_servers(const char *servers)
 
 /* n_rows: of the matrix; 0 if a pattern is to be drawn. */
 static void even_servers(const fs_tool_traffic_args_t *args, uint32_t n_rows,
-                         fs_tool_traffic_t *traffic)
+                         uint32_t max_ranks, fs_tool_traffic_t *traffic)
 {
     uint32_t lanes   = args->lanes == 0 ? 1 : args->lanes;
     uint32_t servers = count_servers(args->servers);
 
     if (servers == 0 && n_rows == 0) {
-        fs_tool_bad("--pattern needs --servers");
+        fs_tool_bad("%s needs --servers",
+                    args->pattern == NULL ? "an exchange" : "--pattern");
     }
     if (servers == 0 && lanes > 1) {
         fs_tool_bad("--lanes %u needs --servers N: the %u rows of the matrix "
                     "may be servers or ranks",
                     lanes, n_rows);
     }
-    allocate(traffic, (uint64_t)lanes * (servers == 0 ? n_rows : servers));
+    allocate(traffic, (uint64_t)lanes * (servers == 0 ? n_rows : servers),
+             max_ranks);
     for (uint32_t r = 0; r < traffic->n_ranks; ++r) {
         traffic->server_of[r] = r / lanes;
     }
 }
 
 static void make_topo(const fs_tool_traffic_args_t *args, uint32_t n_rows,
-                      fs_tool_traffic_t *traffic)
+                      uint32_t max_ranks, fs_tool_traffic_t *traffic)
 {
     bool lists = args->servers != NULL && strpbrk(args->servers, "x+@") != NULL;
 
     if (lists) {
-        parse_servers(args->servers, traffic);
+        parse_servers(args->servers, max_ranks, traffic);
     } else {
-        even_servers(args, n_rows, traffic);
+        even_servers(args, n_rows, max_ranks, traffic);
     }
     fs_tool_must(fs_topo_create(traffic->n_ranks, traffic->server_of,
                                 lists ? args->lanes : 0, &traffic->topo),
@@ -161,51 +171,56 @@ uint32_t fs_tool_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w)
 
 /* ---- pairs ---- */
 
-/* The bytes from server u to server w over all pairs of their ranks. */
-static void spread_tile(fs_tool_traffic_t *traffic, uint32_t u, uint32_t w,
-                        uint64_t bytes)
+static uint64_t file_size(FILE *file)
 {
-    const fs_topo_t *topo = traffic->topo;
-    uint32_t         rows = fs_topo_n_local(topo, u),
-             columns      = fs_topo_n_local(topo, w);
-    uint64_t n            = (uint64_t)rows * columns;
-    uint64_t each = bytes / n, more = bytes % n;
+    struct stat status;
 
-    for (uint32_t i = 0; i < rows; ++i) {
-        size_t row = (size_t)fs_topo_rank(topo, u, i) * traffic->n_ranks;
+    return fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode)
+               ? (uint64_t)status.st_size
+               : 0;
+}
 
-        for (uint32_t j = 0; j < columns; ++j) {
-            traffic->pairs[row + fs_topo_rank(topo, w, j)] =
-                each + ((uint64_t)i * columns + j < more);
-        }
+/* "-" is standard input. In messages the file is called name. */
+static void read_matrix(const char *path, const char *name,
+                        fs_matrix_t *matrix_p)
+{
+    FILE             *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    fs_matrix_error_t error;
+    fs_status_t       status;
+
+    if (file == NULL) {
+        fs_tool_bad("%s: %s", name, strerror(errno));
+    }
+    fs_tool_progress_begin("reading the matrix", file_size(file));
+    status = fs_matrix_read(file, fs_tool_progress_at, matrix_p, &error);
+    if (status == FS_ERR_NATIVE) {
+        fs_tool_bad("%s: %s", name, strerror(errno));
+    }
+    if (status == FS_ERR_INVAL) {
+        fs_tool_bad("%s:%" PRIu64 ":%" PRIu64 ": %s", name, error.line,
+                    error.column, error.why);
+    }
+    fs_tool_must(status, name);
+    fs_tool_progress_end();
+    if (file != stdin) {
+        fclose(file);
     }
 }
 
-static void use_matrix(const char *name, fs_tool_matrix_t *matrix,
+static void use_matrix(const char *name, fs_matrix_t *matrix,
                        fs_tool_traffic_t *traffic)
 {
-    uint32_t n   = fs_topo_n_servers(traffic->topo);
-    size_t   all = traffic->n_ranks;
+    size_t all = traffic->n_ranks;
+    char   why[WHY_LEN];
 
     if (matrix->n == traffic->n_ranks) {
         traffic->pairs = matrix->bytes; /* now ours */
         return;
     }
-    if (matrix->n != n && n == traffic->n_ranks) {
-        fs_tool_bad("%s:1:1: the matrix is %u x %u; allowed: %u x %u", name,
-                    matrix->n, matrix->n, n, n);
-    }
-    if (matrix->n != n) {
-        fs_tool_bad("%s:1:1: the matrix is %u x %u; allowed: %u x %u "
-                    "(servers) or %u x %u (ranks)",
-                    name, matrix->n, matrix->n, n, n, traffic->n_ranks,
-                    traffic->n_ranks);
-    }
     traffic->pairs = fs_tool_calloc(all * all, sizeof(uint64_t));
-    for (uint32_t u = 0; u < n; ++u) {
-        for (uint32_t w = 0; w < n; ++w) {
-            spread_tile(traffic, u, w, matrix->bytes[(size_t)u * n + w]);
-        }
+    if (fs_pattern_spread(traffic->topo, matrix->n, matrix->bytes,
+                          traffic->pairs, why, sizeof(why)) != FS_OK) {
+        fs_tool_bad("%s:1:1: %s", name, why);
     }
     free(matrix->bytes);
 }
@@ -228,9 +243,11 @@ static void draw_pattern(const fs_tool_traffic_args_t *args,
 
     traffic->pairs = fs_tool_calloc(n * n, sizeof(uint64_t));
     fs_tool_progress_begin("drawing the pattern", 0);
-    must_fit(fs_pattern_fill(pattern, traffic->n_ranks, traffic->server_of,
-                             args->mean, args->seed, traffic->pairs),
-             "--pattern");
+    must_fit(
+        fs_pattern_fill(pattern, traffic->n_ranks, traffic->server_of,
+                        args->mean == FS_TOOL_NO_MEAN ? usual_mean : args->mean,
+                        args->seed, traffic->pairs),
+        "--pattern");
     fs_tool_progress_end();
 }
 
@@ -280,30 +297,46 @@ static void sum_up(fs_tool_traffic_t *traffic)
 
 /* ---- all of it ---- */
 
-static void from_matrix(const fs_tool_traffic_args_t *args,
-                        fs_tool_traffic_t            *traffic)
+/* mean: FS_TOOL_NO_MEAN, as it stands. */
+static void from_matrix(const fs_tool_traffic_args_t *args, const char *path,
+                        uint64_t mean, fs_tool_traffic_t *traffic)
 {
-    bool             is_stdin = strcmp(args->matrix, "-") == 0;
-    fs_tool_matrix_t matrix;
-    char             name[WHY_LEN];
+    bool        is_stdin = strcmp(path, "-") == 0;
+    fs_matrix_t matrix;
+    fs_status_t status = FS_OK;
+    char        name[WHY_LEN];
 
     snprintf(name, sizeof(name), "%s",
-             is_stdin ? "standard input" : fs_tool_quote(args->matrix));
-    fs_tool_matrix_file(args->matrix, name, &matrix);
-    make_topo(args, matrix.n, traffic);
+             is_stdin ? "standard input" : fs_tool_quote(path));
+    read_matrix(path, name, &matrix);
+    make_topo(args, matrix.n, FS_TOOL_MAX_RANKS, traffic);
     use_matrix(name, &matrix, traffic);
+    if (mean != FS_TOOL_NO_MEAN) {
+        status = fs_pattern_scale(traffic->n_ranks, mean, traffic->pairs);
+    }
+    if (status == FS_ERR_INVAL) {
+        fs_tool_bad("%s:1:1: the matrix is all zero; --mean needs one that is "
+                    "not",
+                    name);
+    }
+    must_fit(status, name);
 }
 
 static void from_pattern(const fs_tool_traffic_args_t *args,
                          fs_tool_traffic_t            *traffic)
 {
+    const char  *path = fs_pattern_path(args->pattern);
     fs_pattern_t pattern;
     char         why[WHY_LEN];
 
-    if (fs_pattern_parse(args->pattern, &pattern, why, sizeof(why)) != FS_OK) {
-        fs_tool_bad("--pattern %s", why);
+    if (path != NULL) {
+        from_matrix(args, path, args->mean, traffic);
+        return;
     }
-    make_topo(args, 0, traffic);
+    if (fs_pattern_parse(args->pattern, &pattern, why, sizeof(why)) != FS_OK) {
+        fs_tool_bad("--pattern %s; or file:PATH", why);
+    }
+    make_topo(args, 0, FS_TOOL_MAX_RANKS, traffic);
     draw_pattern(args, &pattern, traffic);
 }
 
@@ -316,8 +349,19 @@ void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
                     args->matrix == NULL ? "no traffic is given"
                                          : "both kinds of traffic are given");
     }
-    (args->matrix != NULL ? from_matrix : from_pattern)(args, traffic);
+    if (args->matrix != NULL) {
+        from_matrix(args, args->matrix, FS_TOOL_NO_MEAN, traffic);
+    } else {
+        from_pattern(args, traffic);
+    }
     sum_up(traffic);
+}
+
+void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
+                             uint32_t max_ranks, fs_tool_traffic_t *traffic)
+{
+    *traffic = (fs_tool_traffic_t){0};
+    make_topo(args, 0, max_ranks, traffic);
 }
 
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic)

@@ -3,21 +3,23 @@
 #ifndef FS_TOOL_TRAFFIC_H
 #define FS_TOOL_TRAFFIC_H
 
+#include "base/fs_matrix.h"
 #include "fastsched.h"
 #include "tools/fs_tool.h"
-#include "tools/fs_tool_matrix.h"
 
 /* Ranks of one exchange, at most: as many rows as a matrix may have. */
-#define FS_TOOL_MAX_RANKS FS_TOOL_MATRIX_MAX_ROWS
+#define FS_TOOL_MAX_RANKS FS_MATRIX_MAX_ROWS
+
+#define FS_TOOL_NO_MEAN UINT64_MAX
 
 /* What the options say. */
 typedef struct fs_tool_traffic_args {
     const char *matrix;  /* a file, "-": stdin, NULL: none */
-    const char *pattern; /* NULL: none */
+    const char *pattern; /* NULL: none; or "file:PATH" */
     const char *servers; /* a number, or as for fs_topo_parse(); NULL: none */
     uint32_t    lanes;   /* 0: not given */
     uint64_t    seed;
-    uint64_t    mean; /* bytes per pair of ranks */
+    uint64_t    mean; /* bytes per pair of ranks, FS_TOOL_NO_MEAN: not given */
 } fs_tool_traffic_args_t;
 
 /* One exchange. */
@@ -36,6 +38,9 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
 /* The caller's: fs_tool_traffic_fini(). */
 void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
                           fs_tool_traffic_t            *traffic);
+/* Only the servers and who sits where: no pairs, no summary. */
+void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
+                             uint32_t max_ranks, fs_tool_traffic_t *traffic);
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic);
 
 /* What the ranks of a server know, for fs_plan_create(). Both matrices are in

@@ -143,7 +143,11 @@ static fs_status_t prepare(void *buffers)
     if (b->in_place || b->send_whole) {
         status = copy_sends(b);
     }
-    return status == FS_OK && b->recv_whole ? make_landing(b) : status;
+    if (status == FS_OK && b->recv_whole) {
+        status = make_landing(b);
+    }
+    b->call.send_late = b->call.recv_late = false;
+    return status;
 }
 
 void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
@@ -159,6 +163,8 @@ void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
         .recv_block = b->recv_contiguous || b->recv_whole ? b->recv_block
                                                           : NULL,
         .device     = device,
+        .send_late  = !b->send_contiguous,
+        .recv_late  = !b->recv_contiguous,
         .ctx        = ctx,
         .pack       = calls->pack,
         .unpack     = calls->unpack,

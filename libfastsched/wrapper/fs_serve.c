@@ -130,13 +130,11 @@ static fs_status_t run(const serve_t *s, bool *ran)
 static int try(const serve_t *s)
 {
     fs_wrapper_comm_t *comm   = s->comm;
-    fs_status_t        status = FS_OK;
+    fs_status_t        status;
     bool               ran    = false;
     int                rc     = 0;
 
-    if (!fs_comm_skip(comm->ours, &comm->buffers.counts)) {
-        status = run(s, &ran);
-    }
+    status = run(s, &ran);
     if (status != FS_OK) {
         return failed(s, status);
     }

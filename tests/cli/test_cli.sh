@@ -130,6 +130,17 @@ refuses 'missing.csv: No such file or directory' plan --matrix missing.csv
 refuses '.: Is a directory' plan --matrix .
 refuses 'no traffic is given; allowed: --matrix FILE or --pattern NAME' plan
 refuses 'both kinds of traffic' plan --matrix good.csv --pattern random
+refuses 'missing.csv: No such file or directory' plan --pattern file:missing.csv
+refuses ': No such file or directory' plan --pattern file:
+# shellcheck disable=SC2059
+printf '1 2\n3 x\n' >bad.csv
+refuses 'bad.csv:2:3: "x" is not a number' sim --pattern file:bad.csv
+printf '0 0\n0 0\n' >zero.csv
+refuses 'zero.csv:1:1: the matrix is all zero; --mean needs one that is not' plan --pattern file:zero.csv --mean 1
+refuses 'good.csv:1:1: the matrix is 2 x 2; allowed: 3 x 3 (servers) or 6 x 6 (ranks)' \
+    plan --pattern file:good.csv --servers 3 --lanes 2
+refuses '--mean: the sum over all pairs of ranks exceeds 2^62' plan --pattern file:good.csv --mean 4096000t
+refuses '--pattern "file:good.csv" is not a pattern' bench --pattern file:good.csv
 refuses '--servers "0": allowed: 1 to 16384' plan --matrix good.csv --servers 0
 refuses '--servers "-1": allowed: 1 to 16384' plan --matrix good.csv --servers -1
 refuses '--servers "two": allowed' plan --matrix good.csv --servers two
@@ -139,6 +150,7 @@ refuses '20000 ranks are too many; allowed: up to 16384' plan --pattern random -
 refuses '--pattern needs --servers' plan --pattern random
 refuses '--pattern "zipf" needs a number' plan --pattern zipf --servers 2
 refuses '--pattern "nonsense" is not a pattern' plan --pattern nonsense --servers 2
+refuses '--pattern "moe:5" has a number out of range' plan --pattern moe:5 --servers 2
 refuses '--servers "2x" does not describe servers' plan --pattern random --servers 2x
 refuses '--servers "2x" does not describe servers' plan --pattern random --nodes 2x
 refuses '--servers "4294967296x4294967296" does not describe servers' plan --pattern random --servers 4294967296x4294967296
@@ -173,6 +185,14 @@ refuses '--scale-up "fast": allowed' sim --matrix good.csv --scale-up fast
 refuses '--topology "torus": allowed: switch, mesh' sim --matrix good.csv --topology torus
 refuses '--alpha "-1": allowed' sim --matrix good.csv --alpha -1
 refuses 'no traffic is given' sim
+refuses 'an exchange needs --servers' sim --algorithm bundles
+refuses '2097152 ranks are too many; allowed: up to 1048576' sim --algorithm bundles --servers 8192 --lanes 256
+refuses '--radix "1": allowed: auto, 2 to 4294967295' sim --algorithm bundles --servers 2 --radix 1
+refuses '--radix "best": allowed: auto, 2 to' sim --algorithm bundles --servers 2 --radix best
+refuses '--batch "0": allowed: 1 to 1024' sim --algorithm direct --level loggp --servers 2 --batch 0
+refuses '--level loggp knows only --algorithm bundles, direct and spreadout' sim --level loggp --algorithm staged --servers 2
+refuses '--algorithm bundles needs --level loggp' sim --algorithm bundles --level ranks --pattern random --servers 2
+refuses '--level loggp knows no --svg, --count-scheduling or --repeat' sim --algorithm bundles --servers 2 --repeat 2
 refuses '--ranks "0": allowed' stragglar --ranks 0
 refuses '--straggler "8": allowed with --ranks 8: 0 to 7' stragglar --ranks 8 --straggler 8
 refuses '--algorithm "best": allowed: stragglar, ring' stragglar --algorithm best
@@ -182,6 +202,34 @@ run
 verdict 'no command: how to use it, on stderr'
 
 # ---- accepted ----
+
+# KEY OPTIONS: a number of a simulated small call.
+small() {
+    key=$1
+    shift
+    "$tool" sim --level loggp "$@" --format json | sed -n 's/^ *"'"$key"'": \([0-9.]*\).*/\1/p'
+}
+shape='--servers 32x40 --lanes 1 --mean 8 --scale-out 200gbit'
+# shellcheck disable=SC2086
+{
+    direct=$(small time_us $shape --algorithm direct) bundles=$(small time_us $shape --algorithm bundles)
+    awk "BEGIN { exit !($bundles > 0 && $direct >= 3.84 * $bundles) }" ||
+        echo "direct takes $direct us, bundles $bundles us"
+    [ "$(small messages $shape --algorithm bundles)" = 992 ] || echo 'not 992 messages'
+} >why
+verdict 'small: 32 x 40 ranks, bundles at least 3.84 times as fast'
+time=$(small time_us --servers 128x96 --lanes 1 --mean 8 --scale-out 200gbit)
+awk "BEGIN { exit !(\"$time\" != \"\" && $time < 5000) }" >why 2>&1 || echo "$time us" >>why
+verdict 'small: 128 x 96 ranks, bundles below 5 ms'
+{
+    [ "$(small radix --servers 1024 --mean 8 --radix 7)" = 7 ] || echo 'not the radix that was asked for'
+    [ "$(small header_bytes --servers 16 --mean 8)" = $((16 * 15 * 16 * 8)) ] || echo 'not a row to each server'
+    [ "$(small header_bytes --servers 16 --mean 8 --uniform)" = 0 ] || echo 'headers of MPI_Alltoall'
+} >why
+verdict 'small: radix, headers'
+run sim --algorithm bundles --servers 1024x64 --lanes 8 --mean 8
+{ ends 0 && silent err && said out '1024 servers, 65536 ranks' && said out 'bundles, radix'; } >why
+verdict 'small: 65,536 ranks'
 
 # INPUT: one matrix, written in another way.
 run_with '0 10\n20 0\n' plan --matrix - --format json --decompose spreadout
@@ -211,6 +259,18 @@ run_with '0 5\n0 0\n' program --matrix - --servers 2 --lanes 2 --rank 0
 run_with '0 5\n0 0\n' program --matrix - --servers 2 --lanes 2 --rank 1
 { ends 0 && said out '{"name": "send", "bytes": 2}'; } >>why
 verdict 'an N x N matrix is spread over the ranks'
+
+# As a pattern it is the same, and scaled if --mean is given.
+printf '0 10\n20 0\n' >file.csv
+run plan --pattern file:file.csv --format json --decompose spreadout
+{ ends 0 && silent err; } >why
+grep -v plan_us out | cmp -s - expected || echo 'another plan' >>why
+verdict 'the pattern of a file'
+run plan --pattern file:file.csv --mean 90 --format json
+{ ends 0 && said out '"lower_bound": 240,'; } >why
+run plan --pattern file:file.csv --mean 90 --servers 2 --lanes 2 --format json
+{ ends 0 && said out '"lower_bound": 480,'; } >>why
+verdict 'the pattern of a file, scaled'
 
 commands=$("$tool" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ -n "$commands" ] || fail 'the help lists commands'
@@ -366,12 +426,16 @@ if [ -n "$python" ]; then
     for how in auto compact openshop birkhoff hierarchical spreadout; do
         json plan --pattern moe --servers 6 --lanes 3 --decompose $how --format json
     done
-    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe pencil adversarial sparse:2; do
+    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe moe:0.18 pencil adversarial sparse:2; do
         json plan --pattern $pattern --servers 4+4+2+1 --format json
         json program --pattern $pattern --servers 4+4+2+1 --rank all --verify
     done
     for algorithm in staged pipe2d direct all-at-once relay; do
         json sim --pattern zipf:0.8 --servers 3 --lanes 2 --algorithm $algorithm --format json
+    done
+    for algorithm in bundles direct spreadout; do
+        json sim --level loggp --servers 3 --lanes 2 --mean 8 --algorithm $algorithm --format json
+        json sim --level loggp --servers 4+4+2+1 --pattern zipf:0.8 --mean 64 --algorithm $algorithm --format json
     done
     for ranks in 2 3 4 5 6 7 8 9 16; do
         for algorithm in stragglar ring broadcast all-pairs; do

@@ -60,7 +60,7 @@ static void read_params(fuzz_input_t *in, fuzz_case_t *c)
 {
     static const fs_alg_t algs[] = {FS_ALG_MAP(FS_LIST_VALUE)};
 
-    c->alg    = algs[fuzz_below(in, FS_N_ALGS - 1)];
+    c->alg    = algs[fuzz_below(in, sizeof(algs) / sizeof(algs[0]))];
     c->params = (fs_plan_params_t){
         .balance    = (fs_balance_t)fuzz_below(in, FS_N_ALL_BALANCES),
         .decompose  = (fs_decompose_t)fuzz_below(in, FS_N_ALL_DECOMPOSITIONS),

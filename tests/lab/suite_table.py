@@ -4,31 +4,93 @@
 Imported by suite; runs nothing."""
 
 import collections
+import dataclasses
 import statistics
+import typing
 
 median = statistics.median
 
+TUNED = "fast, tuned"  # the variant that small calls are compared by
 OUTLIER = 1.3  # over the lower bound: no run should be
 STAGING_BYTES = 64 << 20
-SMALL_GOAL = 0.95  # of the host's speed
-# How much faster than the best peer.
+REAL_GOAL = 1.015  # over the lower bound: matrices that programs made
+# How much faster than the best peer, bulk.
 GAIN_GOALS = {"balanced": 1.2, "zipf": 1.8, "hotspot": 1.8, "intrahost": 1.8,
               "moe": 1.8}
+FEW_PACKETS = 1.2  # data packets over N * (N - 1)
+FEW_BYTES = 64  # up to here a pair of servers needs one packet
+
+
+
+@dataclasses.dataclass(frozen=True)
+class SpeedGoal:
+    """Of fast over the best peer, small calls."""
+
+    layouts: str  # "4x4 8x2"
+    limit: float
+    most: int = 65536  # bytes per pair, from 8 on
+    least: int = 8
+    patterns: tuple = ()  # none: all
+    nics: typing.Optional[int] = None  # of a server, None: one per rank
+    fast_links: bool = False  # 500mbit and more, or less
+    collective: str = "alltoallv"
+    means: bool = False  # of each pattern, or each size and pattern
+
+    def is_about(self, place, collective):
+        layout, rate, nics = place
+        fast_links = rate.endswith("gbit") or (
+            rate.endswith("mbit") and int(rate[:-4]) >= 500)
+        return (layout in self.layouts.split() and nics == self.nics
+                and fast_links == self.fast_links
+                and collective == self.collective)
+
+    def covers(self, size, pattern):
+        return self.least <= size <= self.most and (
+            not self.patterns or pattern in self.patterns)
+
+
+SPEED_GOALS = [
+    SpeedGoal("4x4 8x2 2x8 4+4+2+1 2x16", 0.97, means=True),
+    SpeedGoal("4x4 8x2 2x8 4+4+2+1 2x16", 0.90),
+    SpeedGoal("2x16 4x16", 6, most=64, nics=1),
+    SpeedGoal("4x4", 3, most=64),
+    SpeedGoal("4x4", 1.7, 8192, 512, ("zipf:0.8", "moe")),
+    SpeedGoal("2x4", 0.95, 1 << 20, fast_links=True),
+    SpeedGoal("1x4", 0.97, 1 << 20),
+    SpeedGoal("4x4", 1, 4096, collective="alltoall"),
+    SpeedGoal("2x16 4x16", 1, 4096, collective="alltoall", nics=1),
+]
+# Over the lower bound, at 50 Mbit/s: from so many bytes per pair on.
+BOUND_GOALS = [(1000000, 1.02), (100000, 1.04), (65536, 1.06), (16384, 1.15)]
+
+
+def bound_goal(size):
+    """None: no goal was set."""
+    return next((goal for least, goal in BOUND_GOALS if size >= least), None)
 
 
 def ratio_goal(line):
-    """What fast over the lower bound may be; None: no goal was set."""
+    """What fast over the lower bound may be, bulk; None: no goal was set."""
+    if line["kind"] == "traffic":
+        return REAL_GOAL
     if line["nics"]:
         return None
+    if line["rate"] == "50mbit":
+        return bound_goal(line["avg_bytes_per_pair"])
     if line["layout"] == "4x4":
         return 1.05 if line["avg_bytes_per_pair"] >= 1000000 else 1.15
     return 1.10
 
 
 def gain_goal(line):
-    if line["nics"]:
+    if line["nics"] or line["kind"] == "traffic":
         return None
     return GAIN_GOALS.get(line["pattern"].partition(":")[0])
+
+
+def plan_ratio(line):
+    """Total over the lower bound; 1 if nothing leaves a server."""
+    return line["total"] / line["lower_bound"] if line["lower_bound"] else 1
 
 
 def ratios(line):
@@ -132,50 +194,192 @@ def bulk_table(title, patterns, ceiling):
 # ---- small ----
 
 
-def speeds(rounds):
-    """Of fast over the host, a number for each pair of jobs run in turn."""
-    pairs = (v for v in rounds.values() if len(v) == 2)
-    return [v["default"] / v["fast, tuned"] for v in pairs]
+class Cell:
+    """A size and a pattern: what the rounds of each variant say.
+
+    speeds: of fast over the best peer, a number for each round;
+    best: which setting that is, by its median."""
+
+    def __init__(self, rounds):
+        by_variant = collections.defaultdict(list)
+        for variants in rounds.values():
+            for variant, line in variants.items():
+                by_variant[variant].append(line)
+        self.lines = {name: lines for name, lines in by_variant.items()}
+        native = [name for name in self.lines if name != TUNED]
+        self.best = min(native, key=self.time_s, default=None)
+        self.speeds = [
+            v[self.best]["time_s"] / v[TUNED]["time_s"]
+            for v in rounds.values() if self.best in v and TUNED in v]
+        self.speed = median(self.speeds) if self.speeds else None
+
+    def time_s(self, variant):
+        return median(line["time_s"] for line in self.lines[variant])
+
+    def over_bound(self):
+        """None: nothing leaves a server."""
+        bound = self.lines[TUNED][0].get("lower_bound_s")
+        return self.time_s(TUNED) / bound if bound else None
+
+    def packets(self, variant):
+        counts = [line.get("data_packets") for line in self.lines[variant]]
+        return None if None in counts else median(counts)
 
 
-def show_speed(values):
-    if not values:
+def servers_of(layout):
+    return int(layout.split("x")[0]) if "x" in layout else layout.count(
+        "+") + 1
+
+
+def show_speed(cell, goal):
+    if cell is None:
         return ""
-    text = f"{median(values):.2f}"
-    return text if median(values) >= SMALL_GOAL else f"**{text}**"
+    text = f"{cell.speed:.2f}"
+    return text if cell.speed >= goal else f"**{text}**"
 
 
-def small_verdict(cells):
-    """cells: {(size, pattern): speeds}. Below the goal is a goal missed only
-    if every pair says so: of many cells some are low by chance."""
-    missed = [c for c in cells if median(cells[c]) < SMALL_GOAL]
-    sure = [c for c in missed if max(cells[c]) < SMALL_GOAL]
-    size, pattern = min(cells, key=lambda c: median(cells[c]))
-    worst = cells[size, pattern]
-    return [
-        "",
-        f"Worst: {pattern}, {show_size(size)}: {median(worst):.2f} "
-        f"({min(worst):.2f} to {max(worst):.2f}). Below {SMALL_GOAL}: "
-        f"{len(missed)} of {len(cells)}, with all of their pairs {len(sure)}. "
-        f"Goal met: {'no' if sure else 'not clear' if missed else 'yes'}.",
-    ]
+def goals_for(where, collective):
+    return [g for g in SPEED_GOALS if g.is_about(where, collective)]
 
 
-def small_table(title, patterns):
-    cells = {(size, pattern): speeds(rounds)
-             for pattern, by_size in patterns.items()
-             for size, rounds in by_size.items() if speeds(rounds)}
-    text = [f"### {title}", "", "Speed of fast over that of the host, median "
-            f"of pairs of jobs run in turn; goal: {SMALL_GOAL}", ""]
+def speed_goal(goal, cells):
+    """A line: is it met, and what is the worst. Below the goal is a goal
+    missed only if every round says so: of many cells some are low by
+    chance."""
+    about = {key: cell for key, cell in cells.items() if goal.covers(*key)}
+    if not about:
+        return []
+    text = f"{show_size(goal.least)} to {show_size(goal.most)}"
+    text += f", {', '.join(goal.patterns)}" if goal.patterns else ""
+    if goal.means:
+        means = {p: statistics.geometric_mean(
+            [c.speed for key, c in about.items() if key[1] == p])
+            for p in {key[1] for key in about}}
+        worst = min(means, key=means.get)
+        met = "yes" if means[worst] >= goal.limit else "no"
+        return [f"- {text}, geometric mean of each pattern at least "
+                f"{goal.limit}: {met}; worst {worst}: {means[worst]:.2f}"]
+    missed = [c for c in about.values() if c.speed < goal.limit]
+    sure = [c for c in missed if max(c.speeds) < goal.limit]
+    size, pattern = min(about, key=lambda key: about[key].speed)
+    worst = about[size, pattern]
+    met = "no" if sure else "not clear" if missed else "yes"
+    return [f"- {text}, each at least {goal.limit}: {met}; below it "
+            f"{len(missed)} of {len(about)}, with all of their rounds "
+            f"{len(sure)}; worst {pattern}, {show_size(size)}: "
+            f"{worst.speed:.2f} "
+            f"({min(worst.speeds):.2f} to {max(worst.speeds):.2f})"]
+
+
+def speed_table(cells, patterns, goals):
+    peers = sorted({name for c in cells.values() for name in c.lines}
+                   - {TUNED})
+    text = ["Speed of fast over that of the best peer, median of rounds run "
+            f"in turn. Peers: {', '.join(peers)}.", ""]
     text += head(["bytes per pair", *patterns])
     for size in sorted({size for size, _ in cells}):
-        text.append(row([show_size(size)] + [
-            show_speed(cells.get((size, p), [])) for p in patterns]))
-    means = [[v for (_, q), values in cells.items() if q == p for v in values]
+        shown = []
+        for pattern in patterns:
+            limit = max((g.limit for g in goals
+                         if not g.means and g.covers(size, pattern)),
+                        default=0)
+            shown.append(show_speed(cells.get((size, pattern)), limit))
+        text.append(row([show_size(size), *shown]))
+    means = [[c.speed for (_, q), c in cells.items() if q == p]
              for p in patterns]
     text.append(row(["geometric mean"] + [
         f"{statistics.geometric_mean(v):.2f}" if v else "" for v in means]))
-    return text + (small_verdict(cells) if cells else []) + [""]
+    return text + [""]
+
+
+def bound_table(cells, patterns, rate):
+    """Where bytes count: of fast, over the lower bound."""
+    sizes = [s for s in sorted({size for size, _ in cells}) if s >= 16384]
+    if not sizes or all(c.over_bound() is None for c in cells.values()):
+        return []
+    text = ["Time of fast over the lower bound.", ""]
+    text += head(["bytes per pair", *patterns])
+    for size in sizes:
+        goal = bound_goal(size) if rate == "50mbit" else None
+        shown = []
+        for pattern in patterns:
+            cell = cells.get((size, pattern))
+            over = cell.over_bound() if cell else None
+            missed = over and goal and over > goal
+            shown.append("" if over is None else
+                         f"**{over:.3f}**" if missed else f"{over:.3f}")
+        text.append(row([show_size(size), *shown]))
+    return text + [""]
+
+
+def packet_table(cells, layout):
+    """Of a call over all NICs; the goal is about small calls."""
+    n = servers_of(layout)
+    few = {key: c for key, c in cells.items() if key[0] <= FEW_BYTES
+           and c.packets(TUNED) is not None}
+    if not few or n < 2:
+        return []
+    limit = FEW_PACKETS * n * (n - 1)
+    text = [f"Data packets per call, goal: at most {limit:.1f}, that is "
+            f"{FEW_PACKETS} x {n} x {n - 1}.", ""]
+    text += head(["bytes per pair", "pattern", "fast", "best peer",
+                  "bytes on the NICs: fast", "best peer", "goal met"])
+    for (size, pattern), cell in sorted(few.items()):
+        packets, other = cell.packets(TUNED), cell.packets(cell.best)
+        sent = [median(line["sent_bytes"] for line in cell.lines[name])
+                for name in (TUNED, cell.best)]
+        text.append(row([
+            show_size(size), pattern, f"{packets:.1f}",
+            "" if other is None else f"{other:.1f}", *(
+                f"{b:.0f}" for b in sent),
+            "yes" if packets <= limit else "no"]))
+    return text + [""]
+
+
+def small_table(where, collective, patterns):
+    """patterns: {pattern: {size: {round: {variant: line}}}}"""
+    layout, rate, _ = where
+    cells = {}
+    for pattern, by_size in patterns.items():
+        for size, rounds in by_size.items():
+            cell = Cell(rounds)
+            if cell.speeds:
+                cells[size, pattern] = cell
+    if not cells:
+        return []
+    goals = goals_for(where, collective)
+    text = [f"### {show_place(where)}, MPI_{collective.capitalize()}", ""]
+    text += speed_table(cells, patterns, goals)
+    text += bound_table(cells, patterns, rate)
+    text += packet_table(cells, layout)
+    return text + [x for g in goals for x in speed_goal(g, cells)] + [""]
+
+
+# ---- matrices of programs ----
+
+
+def plan_table(lines):
+    text = ["### fastsched plan, matrices at full size", ""]
+    text += head(["matrix", "servers x lanes", "total over LB", "goal met"])
+    for line in lines:
+        if "error" in line:
+            text.append(row([line["pattern"], line["layout"], "failed", ""]))
+            continue
+        over = plan_ratio(line)
+        text.append(row([
+            line["pattern"], line["layout"], f"{over:.4f}",
+            "yes" if over <= REAL_GOAL else f"no: > {REAL_GOAL}"]))
+    return text + [""]
+
+
+def reductions(patterns):
+    """What was done to the matrices of a table."""
+    known = {}
+    for pattern, variants in patterns.items():
+        for line in variants.values():
+            if line.get("reduced"):
+                known[pattern] = line["reduced"]
+    return [f"- {pattern}: {done}" for pattern, done in known.items()]
 
 
 # ---- all ----
@@ -186,35 +390,62 @@ def tree():
 
 
 def place(line):
-    nics = f", {line['nics']} NICs each" if line["nics"] else ""
-    return f"{line['layout']}{nics}, {line['rate']}"
+    return line["layout"], line["rate"], line["nics"]
+
+
+def show_place(where):
+    layout, rate, nics = where
+    if nics:
+        return f"{layout}, {nics} NIC{'s' * (nics > 1)} each, {rate}"
+    return f"{layout}, {rate}"
+
+
+class Lines:
+    """Of a file, by what they are about."""
+
+    def __init__(self, lines):
+        # A job that was run again replaces what it left before.
+        last = {(x["job"], x.get("avg_bytes_per_pair")): x for x in lines}
+        retried = {x["job"] for x in lines if "error" not in x}
+        self.ceilings, self.bulk, self.traffic = {}, tree(), tree()
+        self.small, self.plans, self.failed = tree(), [], []
+        for line in last.values():
+            if "error" not in line or line["job"] not in retried:
+                self.add(line)
+
+    def add(self, line):
+        kind, where, pattern = line["kind"], place(line), line["pattern"]
+        if kind == "bulk":
+            size = line["avg_bytes_per_pair"]
+            self.bulk[where][size][pattern][line["variant"]] = line
+        elif kind == "traffic":
+            self.traffic[where][pattern][line["variant"]] = line
+        elif kind == "plan":
+            self.plans.append(line)
+        elif "error" in line:
+            self.failed.append(f"- failed: {line['job']}: {line['error']}")
+        elif kind == "stream":
+            self.ceilings[where] = line["ceiling_mbit"] / line["rate_mbit"]
+        else:
+            size = line["avg_bytes_per_pair"]
+            rounds = self.small[where, line["collective"]][pattern][size]
+            rounds[line["round"]][line["variant"]] = line
 
 
 def markdown(lines):
-    # A job that was run again replaces what it left before.
-    last = {(x["job"], x.get("avg_bytes_per_pair")): x for x in lines}
-    retried = {x["job"] for x in lines if "error" not in x}
-    ceilings, bulk, small, failed = {}, tree(), tree(), []
-    for line in last.values():
-        if "error" in line and line["job"] in retried:
-            continue
-        where, pattern = place(line), line["pattern"]
-        if line["kind"] == "bulk":
-            size = line["avg_bytes_per_pair"]
-            bulk[where][size][pattern][line["variant"]] = line
-        elif "error" in line:
-            failed.append(f"- failed: {line['job']}: {line['error']}")
-        elif line["kind"] == "stream":
-            ceilings[where] = line["ceiling_mbit"] / line["rate_mbit"]
-        else:
-            size = line["avg_bytes_per_pair"]
-            small[where][pattern][size][line["round"]][line["variant"]] = (
-                line["time_s"])
+    known = Lines(lines)
     text = []
-    for where, sizes in bulk.items():
+    for where, sizes in known.bulk.items():
         for size, patterns in sizes.items():
-            text += bulk_table(f"{where}, {show_size(size)} per pair",
-                               patterns, ceilings.get(where))
-    for where, patterns in small.items():
-        text += small_table(f"{where}, fast beside the host", patterns)
-    return "\n".join(text + failed)
+            text += bulk_table(
+                f"{show_place(where)}, {show_size(size)} per pair", patterns,
+                known.ceilings.get(where))
+    for (where, collective), patterns in known.small.items():
+        text += small_table(where, collective, patterns)
+    for where, patterns in known.traffic.items():
+        text += bulk_table(f"{show_place(where)}, traffic of programs",
+                           patterns, known.ceilings.get(where))
+        text += reductions(patterns) + [""]
+    if known.plans:
+        text += plan_table(known.plans)
+    return "\n".join(text + known.failed)

@@ -61,7 +61,7 @@ staged=(--mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_byt
 job ompi "all cases" 1+3+4 "${staged[@]}" -- --expect staged
 job ompi "all cases, ranks go round" $cyclic --map cyclic "${staged[@]}" -- --expect staged ragged ints many late isend
 job ompi "threads" 1+3+4 "${staged[@]}" --mca pml ob1 --mca btl tcp,self,vader -- --expect staged --threads
-job ompi "auto: guard and skip" 1+3+4 --mca coll fast --mca coll_fast_min_bytes 1k -- ragged many-counts small-large
+job ompi "auto: bundles and tuner" 1+3+4 --mca coll fast --mca coll_fast_min_bytes 1k -- ragged many-counts small-large
 job ompi "transport mpi" 1+3+4 "${staged[@]}" --mca coll_fast_transport mpi -- ragged zero many structs late
 
 # The same under MPICH, if it is there: each rank is started by mpich-fast.

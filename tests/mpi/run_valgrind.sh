@@ -91,7 +91,7 @@ some='ragged large ints in-place split many isend free-inside-free
         --mca coll_fast_min_bytes 0 -- --expect pipe2d $some
     check 'counts that differ, found' $always --mca coll_fast_check 1 \
         -- mismatch ragged
-    check 'auto: guard, skip, plans' --mca coll_fast_min_bytes 1k \
+    check 'auto: bundles, tuner, plans' --mca coll_fast_min_bytes 1k \
         -- small-large many-counts same-counts
     check "Open MPI's messages" $always --mca coll_fast_transport mpi \
         -- --expect staged $some

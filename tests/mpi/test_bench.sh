@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # osu_alltoallv_skew under Open MPI on one host: where its buffers are (-d),
-# with drivers that need no GPU, and what it says when it cannot. One line per
-# case.
+# with drivers that need no GPU, MPI_Alltoall, matrices of files, counters of
+# packets, and what it says when it cannot. One line per case.
 #
 #   test_bench.sh [BUILD-DIRECTORY]
 set -u
@@ -60,6 +60,98 @@ case_of '-d managed, header' header managed \
 case_of '-d host, header' header host \
     '# OSU MPI Skewed All-to-Allv Personalized Exchange Latency Test'
 
+# ---- MPI_Alltoall ----
+
+# OPTION...: a run on 4 ranks without fast.
+bench_plain() {
+    mpi_run -np 4 --mca coll ^fast "$bench" --servers 2x2 -i 2 -x 1 "$@" \
+        >"$scratch/out" 2>&1
+    status=$?
+}
+
+uniform() {
+    bench_plain --collective alltoall -m 1:4k -c --json && ends_well &&
+        said 13 '"collective": "alltoall", "pattern": "balanced"' &&
+        said 13 '"valid": true'
+}
+
+uniform_table() {
+    bench_plain --collective alltoall -m 8:8 -p balanced -c && ends_well &&
+        said 1 'OSU MPI All-to-All Personalized Exchange' && said 1 ' Pass'
+}
+
+case_of '--collective alltoall, every byte' uniform
+case_of '--collective alltoall, a table' uniform_table
+
+# A call that loses its last byte must not pass.
+cat >"$scratch/wrong.c" <<'CODE'
+#include <mpi.h>
+#include <string.h>
+int MPI_Alltoall(const void *s, int n, MPI_Datatype t, void *r, int m,
+                 MPI_Datatype u, MPI_Comm comm)
+{
+    int size, status = PMPI_Alltoall(s, n, t, r, m, u, comm);
+
+    MPI_Comm_size(comm, &size);
+    memset((char *)r + size * m - 1, 0, 1);
+    return status;
+}
+CODE
+wrong() {
+    ${FS_MPICC:-mpicc.openmpi} -shared -fPIC -o "$scratch/wrong.so" \
+        "$scratch/wrong.c" || return 1
+    mpi_run -np 4 --mca coll ^fast -x LD_PRELOAD="$scratch/wrong.so" "$bench" \
+        -i 2 -x 1 --collective alltoall -m 8:8 -c --json >"$scratch/out" 2>&1
+    status=$?
+    ends_badly && said 1 '"valid": false' && said 4 'offset 7 of 8'
+}
+
+case_of '--collective alltoall, a wrong byte is seen' wrong
+
+# ---- the matrix of a file ----
+
+# Sent and received by every rank: 10, 20, ... as they stand.
+cat >"$scratch/ranks" <<'MATRIX'
+# four ranks
+ 1  2  3  4
+10 20 30 40
+ 5,6,7,8
+ 0  0  0 1e3
+MATRIX
+printf '100 200\n300 7\n' >"$scratch/servers"
+
+# SIZE FILE OPTION...
+from_file() {
+    size=$1 file=$2
+    shift 2
+    bench_plain -p "file:$scratch/$file" -c --json "$@" && ends_well &&
+        said 1 "\"avg_bytes_per_pair\": $size," && said 1 '"valid": true'
+}
+
+# A server with two NICs sends 300 bytes to the other.
+bound() {
+    from_file 38 servers --rate 1mbit && said 1 '"lower_bound_s": 0.0012,'
+}
+
+case_of '-p file: a matrix of ranks as it stands' from_file 71 ranks
+case_of '-p file: scaled' from_file 1000 ranks -m 1000:1000
+case_of '-p file: a matrix of servers as it stands' bound
+
+# ---- packets ----
+
+counted() {
+    bench_plain -m 8:8 --nic-counters --json && ends_well &&
+        said 1 '"counted_nics": ' && said 1 '"data_packets": '
+}
+
+none_counted() {
+    bench_plain -m 8:8 --nic-counters=no_such_nic,lo --json && ends_well &&
+        said 1 '"counted_nics": 0, "sent_packets": 0, "sent_bytes": 0,'
+}
+
+case_of '--nic-counters' counted
+case_of '--nic-counters of no NIC' none_counted
+
 # ---- copies in a device: the kernel's source, every byte ----
 
 copies() {
@@ -103,6 +195,38 @@ case_of '-d managed without a driver' refused "$none" '; HIP: no driver: ' \
     -d managed
 case_of '-d cuda, a driver that lacks something' refused "$other" \
     '-d cuda: CUDA: the driver has no cuInit' -d cuda
+
+# TEXT OPTION...: no run, and why, once; on every rank the same status.
+refused_plain() {
+    words=$1
+    shift
+    bench_plain "$@"
+    ends_badly && said 1 'osu_alltoallv_skew: ' && said 1 "$words"
+}
+
+printf '1 2\n3 x\n' >"$scratch/bad"
+printf '1 2 3\n4 5 6\n7 8 9\n' >"$scratch/three"
+printf '0 0\n0 0\n' >"$scratch/zero"
+case_of '--collective of another name' refused_plain \
+    '--collective "bcast": allowed: alltoallv, alltoall' --collective bcast
+case_of '--collective alltoall, skewed' refused_plain \
+    '-p "zipf:0.8": with --collective alltoall every rank sends the same to every rank; allowed: balanced' \
+    --collective alltoall -p zipf:0.8
+case_of '--collective alltoall, a file' refused_plain 'allowed: balanced' \
+    -p "file:$scratch/ranks" --collective alltoall
+case_of '-p file: that is not there' refused_plain \
+    "-p file:$scratch/missing: No such file" -p "file:$scratch/missing"
+case_of '-p file: with a word in it' refused_plain \
+    "-p file:$scratch/bad:2:3: \"x\" is not a number; allowed: whole numbers of bytes" \
+    -p "file:$scratch/bad"
+case_of '-p file: of another shape' refused_plain \
+    'the matrix is 3 x 3; allowed: 2 x 2 (servers) or 4 x 4 (ranks)' \
+    -p "file:$scratch/three"
+case_of '-p file: all zero' refused_plain 'the matrix is all zero' \
+    -p "file:$scratch/zero"
+case_of '-p file: --dynamic' refused_plain '-p file:PATH has one matrix' \
+    -p "file:$scratch/ranks" --dynamic
+case_of '-p of no name' refused_plain 'adversarial; or file:PATH' -p nonsense
 
 # A rank alone has no driver.
 alone() {

@@ -119,30 +119,34 @@ documented() {
 
 case_of 'no such directory: Open MPI works as ever' documented
 
-# ---- --mca coll fast: only alltoallv is another one ----
+# ---- --mca coll fast: only what we serve is another one ----
 
 who() {
     job -np 4 "$@" "$here/mpi_inside" --who && ends_well &&
         grep '^\(world\|half\|self\) ' "$scratch/out"
 }
 
-only_alltoallv() {
+only_ours() {
     who "$@" >"$scratch/without" &&
         who --mca coll fast "$@" >"$scratch/with_it" || return
     diff "$scratch/without" "$scratch/with_it" | grep '^[<>]' |
         sed 's/mca_coll_tuned\|libmpi/mca_coll_ANY/; s/ANY\.so.*/ANY.so/' \
             >"$scratch/changed"
     cat >"$scratch/wanted" <<'EOF2'
+< world alltoall: mca_coll_ANY.so
 < world alltoallv: mca_coll_ANY.so
+> world alltoall: mca_coll_fast.so
 > world alltoallv: mca_coll_fast.so
+< half alltoall: mca_coll_ANY.so
 < half alltoallv: mca_coll_ANY.so
+> half alltoall: mca_coll_fast.so
 > half alltoallv: mca_coll_fast.so
 EOF2
     diff "$scratch/wanted" "$scratch/changed"
 }
 
-case_of 'coll fast: alltoallv is ours, all else as ever' only_alltoallv
-case_of 'coll fast: the same, where sm serves most' only_alltoallv \
+case_of 'coll fast: alltoall and alltoallv are ours, all else as ever' only_ours
+case_of 'coll fast: the same, where sm serves most' only_ours \
     --mca coll_sm_priority 40
 
 # What Open MPI has loaded and asked, without us.

@@ -323,7 +323,7 @@ START_TEST(plans)
     stage_t st;
 
     stage_init(&st, 500 + 100 * (uint64_t)_i);
-    for (int alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
+    for (int alg = FS_ALG_NATIVE + 1; alg < FS_ALG_BUNDLES; ++alg) {
         st.tc.params.algorithm = (fs_alg_t)alg;
         for (int mode = 0; mode < FS_N_ALL_BALANCES; ++mode) {
             st.tc.params.balance = (fs_balance_t)mode;

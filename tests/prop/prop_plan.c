@@ -262,7 +262,7 @@ START_TEST(prop_larger_clusters)
     play_init(&play, 300000 + (uint64_t)_i);
     use_cluster(&play, clusters[_i % CLUSTERS].n_servers,
                 clusters[_i % CLUSTERS].n_local, clusters[_i % CLUSTERS].lanes);
-    for (int alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
+    for (int alg = FS_ALG_NATIVE + 1; alg < FS_ALG_BUNDLES; ++alg) {
         play.tc.params.algorithm = (fs_alg_t)alg;
         prove(&play);
         drop(&play);

@@ -189,7 +189,7 @@ static fs_comm_t *make_coll(const job_t *job, smpi_host_t *native)
     const char *const set[][2] = {
         {"transport", "mpi"},   {"chunk", job->chunk}, {"window", job->window},
         {"stage_cost", "256k"}, {"calibrate", "0"},    {"tuner", "0"},
-        {"skip", "0"},          {"watchdog", "0"}};
+        {"bundle_memory", "0"}, {"watchdog", "0"}};
     fs_params_t params;
     fs_comm_t  *coll     = NULL;
     char        why[WHY] = "";

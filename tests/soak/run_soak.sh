@@ -83,7 +83,7 @@ on_device=0
 [ $in_lab = 0 ] || lab_up
 soak 'every call by staged' --mca coll_fast_algorithm staged \
     --mca coll_fast_min_bytes 0
-soak 'auto: guard, skip' --mca coll_fast_min_bytes 1k
+soak 'auto: bundles, tuner' --mca coll_fast_min_bytes 1k
 transport=mpi
 soak "over the MPI's own messages" --mca coll_fast_min_bytes 1k
 if [ $in_lab = 0 ]; then

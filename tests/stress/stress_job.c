@@ -35,7 +35,8 @@ const char *job_algorithm(void)
     dice_t  job  = job_dice(0);
     dice_t *dice = &job;
 
-    return PICK("auto", "auto", "staged", "staged", "pipe2d", "direct");
+    return PICK("auto", "auto", "bundles", "staged", "staged", "pipe2d",
+                "direct");
 }
 
 int job_has_threads(void)
@@ -116,7 +117,7 @@ void job_print(void)
     print_param("mtm_threshold", PICK("1", "2.2", "1000"));
     print_param("calibrate", PICK("0", "1"));
     print_param("tuner", PICK("0", "1"));
-    print_param("skip", PICK("0", "4", "64"));
+    print_param("bundle_memory", PICK("0", "20k", "1m"));
     print_param("check", PICK("0", "0", "0", "1"));
     print_param("plan_cache", PICK("0", "20k", "16m"));
     print_param("decompose",

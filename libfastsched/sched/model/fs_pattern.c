@@ -22,8 +22,8 @@
 #include <string.h>
 
 #define MOE_TOKENS      4096 /* per rank: a usual batch of inference */
-#define MOE_SIGMA_MILLI 1000
-#define PENCIL_PLANES   8 /* per rank and axis, plus a remainder */
+#define MOE_SIGMA_MILLI 1000 /* where no number is given */
+#define PENCIL_PLANES   8    /* per rank and axis, plus a remainder */
 
 /* exp() of normals: 24 bits of fraction leave room for exp(4 * 6). */
 #define LOGNORMAL_FRAC_BITS 24
@@ -275,14 +275,21 @@ static fs_status_t weigh_moe(args_t *args, uint64_t *weights)
 {
     uint32_t  n     = args->n;
     uint64_t  total = 0;
+    bool      fits  = true;
     uint64_t *up_to = calloc(n, sizeof(*up_to));
 
     if (up_to == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t e = 0; e < n; ++e) { /* below 2^32 * 2^33: no overflow */
-        total += draw_lognormal(&args->rng, MOE_SIGMA_MILLI);
+    for (uint32_t e = 0; e < n; ++e) {
+        uint64_t popularity = draw_lognormal(&args->rng, args->param);
+
+        fits     = fs_u64_add(total, popularity, &total) && fits;
         up_to[e] = total;
+    }
+    if (!fits) { /* only with a SIGMA near 4 */
+        free(up_to);
+        return FS_ERR_OVERFLOW;
     }
     memset(weights, 0, (size_t)n * n * sizeof(*weights));
     for (uint32_t src = 0; src < n; ++src) {
@@ -316,8 +323,9 @@ static fs_status_t weigh_pencil(args_t *args, uint64_t *weights)
 
 typedef enum param_kind {
     PARAM_NONE,
-    PARAM_MILLI, /* a decimal number, stored in thousandths */
-    PARAM_COUNT  /* a whole number */
+    PARAM_MILLI,       /* a decimal number, stored in thousandths */
+    PARAM_MAYBE_MILLI, /* the same; without it, usual_param */
+    PARAM_COUNT        /* a whole number */
 } param_kind_t;
 
 static const char *const names[] = {
@@ -334,17 +342,19 @@ static const struct {
     bool         by_row;    /* every rank sends the same total */
     bool         by_server; /* server_of is read */
     weigh_fn_t   weigh;
+    uint32_t     usual_param;
 } patterns[N_PATTERNS] = {
-    [FS_PATTERN_BALANCED]    = {PARAM_NONE, 0, 0, false, false, weigh_balanced},
-    [FS_PATTERN_RANDOM]      = {PARAM_NONE, 0, 0, false, false, weigh_random},
-    [FS_PATTERN_ZIPF]        = {PARAM_MILLI, 0, 4000, false, false, weigh_zipf},
-    [FS_PATTERN_LOGNORMAL]   = {PARAM_MILLI, 0, 4000, false, false,
-                                weigh_lognormal},
-    [FS_PATTERN_HOTSPOT]     = {PARAM_COUNT, 1, UINT32_MAX, true, false,
-                                weigh_hotspot},
-    [FS_PATTERN_INTRAHOST]   = {PARAM_NONE, 0, 0, false, true, weigh_intrahost},
-    [FS_PATTERN_MOE]         = {PARAM_NONE, 0, 0, true, false, weigh_moe},
-    [FS_PATTERN_PENCIL]      = {PARAM_NONE, 0, 0, false, false, weigh_pencil},
+    [FS_PATTERN_BALANCED]  = {PARAM_NONE, 0, 0, false, false, weigh_balanced},
+    [FS_PATTERN_RANDOM]    = {PARAM_NONE, 0, 0, false, false, weigh_random},
+    [FS_PATTERN_ZIPF]      = {PARAM_MILLI, 0, 4000, false, false, weigh_zipf},
+    [FS_PATTERN_LOGNORMAL] = {PARAM_MILLI, 0, 4000, false, false,
+                              weigh_lognormal},
+    [FS_PATTERN_HOTSPOT]   = {PARAM_COUNT, 1, UINT32_MAX, true, false,
+                              weigh_hotspot},
+    [FS_PATTERN_INTRAHOST] = {PARAM_NONE, 0, 0, false, true, weigh_intrahost},
+    [FS_PATTERN_MOE]    = {PARAM_MAYBE_MILLI, 0, 4000, true, false, weigh_moe,
+                           MOE_SIGMA_MILLI},
+    [FS_PATTERN_PENCIL] = {PARAM_NONE, 0, 0, false, false, weigh_pencil},
     [FS_PATTERN_ADVERSARIAL] = {PARAM_NONE, 0, 0, false, true,
                                 weigh_adversarial},
     [FS_PATTERN_SPARSE]      = {PARAM_COUNT, 1, UINT32_MAX, false, true,
@@ -410,6 +420,22 @@ fs_status_t fs_pattern_fill(const fs_pattern_t *pattern, uint32_t n_ranks,
     return status;
 }
 
+fs_status_t fs_pattern_scale(uint32_t n_ranks, uint64_t mean_bytes,
+                             uint64_t *bytes)
+{
+    size_t   n   = (size_t)n_ranks * n_ranks;
+    uint64_t any = 0, sum;
+
+    for (size_t i = 0; i < n; ++i) {
+        any |= bytes[i];
+    }
+    if (any == 0) {
+        return FS_ERR_INVAL;
+    }
+    return fs_u64_mul(mean_bytes, n, &sum) ? scale(bytes, n, sum)
+                                           : FS_ERR_OVERFLOW;
+}
+
 /* Read "2", or "0.8" as 800 if n_decimals is 3. False if it is anything else or
  * does not fit. */
 static bool read_number(const char *p, int n_decimals, uint32_t *value_p)
@@ -443,18 +469,22 @@ static bool read_number(const char *p, int n_decimals, uint32_t *value_p)
 /* What is wrong with the part after the name; NULL: nothing. */
 static const char *read_param(size_t kind, const char *rest, uint32_t *param_p)
 {
-    *param_p = 0;
-    if (patterns[kind].param_kind == PARAM_NONE) {
+    param_kind_t wanted = patterns[kind].param_kind;
+
+    *param_p = patterns[kind].usual_param;
+    if (wanted == PARAM_NONE) {
         return *rest == '\0' ? NULL : "takes no number";
+    }
+    if (wanted == PARAM_MAYBE_MILLI && *rest == '\0') {
+        return NULL;
     }
     if (*rest != ':') {
         return "needs a number after a colon";
     }
-    if (!read_number(rest + 1, patterns[kind].param_kind == PARAM_MILLI ? 3 : 0,
-                     param_p)) {
-        return patterns[kind].param_kind == PARAM_MILLI
-                   ? "needs a number with at most three decimals"
-                   : "needs a whole number";
+    if (!read_number(rest + 1, wanted == PARAM_COUNT ? 0 : 3, param_p)) {
+        return wanted == PARAM_COUNT
+                   ? "needs a whole number"
+                   : "needs a number with at most three decimals";
     }
     if (*param_p < patterns[kind].min || *param_p > patterns[kind].max) {
         return "has a number out of range";

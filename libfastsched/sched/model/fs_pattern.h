@@ -26,8 +26,9 @@
  *  - INTRAHOST: every server pair has the same total, all of it between one
  *    random pair of their ranks (DHBvN, model NU);
  *  - MOE: mixture of experts, one on each rank: 4096 tokens per rank go to two
- *    experts each, chosen by a log-normal popularity (SIGMA 1). A new seed is the
- *    next batch;
+ *    experts each, chosen by a log-normal popularity, exp(SIGMA * normal); "moe"
+ *    is "moe:1", and 0 makes all experts equally popular. A new seed is the next
+ *    batch;
  *  - PENCIL: transpose of a 3D FFT inside a row of the process grid: nearly equal,
  *    since neither axis divides by the ranks;
  *  - ADVERSARIAL: in each server one random rank holds all there is to send and
@@ -43,7 +44,7 @@
     X(FS_PATTERN_LOGNORMAL, "lognormal", ":SIGMA (0 to 4)")     \
     X(FS_PATTERN_HOTSPOT, "hotspot", ":K (K ranks, 1 or more)") \
     X(FS_PATTERN_INTRAHOST, "intrahost", "")                    \
-    X(FS_PATTERN_MOE, "moe", "")                                \
+    X(FS_PATTERN_MOE, "moe", " or moe:SIGMA (0 to 4)")          \
     X(FS_PATTERN_PENCIL, "pencil", "")                          \
     X(FS_PATTERN_ADVERSARIAL, "adversarial", "")                \
     X(FS_PATTERN_SPARSE, "sparse", ":K (K servers, 1 or more)")
@@ -76,6 +77,13 @@ fs_status_t fs_pattern_parse(const char *text, fs_pattern_t *pattern_p,
                              char *why, size_t why_len);
 
 /**
+ * Does text ask for the matrix of a file? Ask before fs_pattern_parse().
+ *
+ * @return The path in "file:PATH", part of text; NULL: it is no such text.
+ */
+const char *fs_pattern_path(const char *text);
+
+/**
  * Draw the matrix of one call.
  *
  * The sum of the matrix is n_ranks^2 * mean_bytes exactly; an entry is at most
@@ -101,5 +109,35 @@ fs_status_t fs_pattern_parse(const char *text, fs_pattern_t *pattern_p,
 fs_status_t fs_pattern_fill(const fs_pattern_t *pattern, uint32_t n_ranks,
                             const uint32_t *server_of, uint64_t mean_bytes,
                             uint64_t seed, uint64_t *bytes);
+
+/**
+ * Make the matrix of a file one of all pairs of ranks. What server u sends to
+ * server w is spread evenly over the pairs of their ranks; bytes that do not
+ * divide go to the first pairs, one each, in the order of sender and receiver.
+ *
+ * @param[in]  topo     Who sits where.
+ * @param[in]  n_rows   Servers, or ranks; with as many of both they are alike.
+ * @param[in]  rows     [n_rows x n_rows] row-major, bytes, [src][dst].
+ * @param[out] bytes    [n_ranks x n_ranks] likewise. The caller's.
+ * @param[out] why      On FS_ERR_INVAL: one line that says what is allowed.
+ * @param[in]  why_len  Bytes at why.
+ * @return FS_OK; FS_ERR_INVAL: n_rows is neither
+ */
+fs_status_t fs_pattern_spread(const fs_topo_t *topo, uint32_t n_rows,
+                              const uint64_t *rows, uint64_t *bytes, char *why,
+                              size_t why_len);
+
+/**
+ * Scale a matrix so that its sum is n_ranks^2 * mean_bytes exactly. Proportions
+ * stay, up to one byte of each entry.
+ *
+ * @param[in]     n_ranks     1 or more.
+ * @param[in]     mean_bytes  Average over all pairs.
+ * @param[in,out] bytes       [n_ranks x n_ranks]; as it was unless FS_OK.
+ * @return FS_OK; FS_ERR_INVAL (all zero); FS_ERR_OVERFLOW (the sum before or
+ *         after passes 64 bits)
+ */
+fs_status_t fs_pattern_scale(uint32_t n_ranks, uint64_t mean_bytes,
+                             uint64_t *bytes);
 
 #endif

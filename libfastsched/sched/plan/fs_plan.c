@@ -20,6 +20,7 @@ static const struct {
     FS_ALG_MAP(X)
 #undef X
         [FS_ALG_NATIVE] = {"native", NULL},
+    [FS_ALG_BUNDLES]    = {"bundles", NULL},
 };
 
 const char *fs_alg_name(fs_alg_t alg)

@@ -217,12 +217,8 @@ static void call_once(rank_t *me)
     if (me->on_device) {
         put_on_device(me, &call);
     }
-    me->ran = false;
-    if (fs_comm_skip(me->comm, &counts)) {
-        me->called = FS_OK;
-    } else {
-        me->called = fs_comm_alltoallv(me->comm, &call, &me->ran);
-    }
+    me->ran    = false;
+    me->called = fs_comm_alltoallv(me->comm, &call, &me->ran);
     if (me->called == FS_OK && !me->ran) {
         host_alltoallv(me);
         me->called = fs_comm_native_done(me->comm);
@@ -309,6 +305,8 @@ static void set_up(void)
         fs_params_init(&me->params);
         me->params.chunk     = 4096;
         me->params.min_bytes = 1000;
+        me->params.bundle_memory =
+            0; /* small as they are, these calls are planned */
         for (uint32_t s = 0; s < N_RANKS; ++s) {
             for (uint32_t d = 0; d < N_RANKS; ++d) {
                 me->counts[s][d] = (s * 7919 + d * 104729) % 20000;
@@ -497,8 +495,8 @@ START_TEST(counts_differ)
 {
     --ranks[5].counts[1][5];
     live_all();
-    all_came_out(FS_OK, FS_OK, false);
-    all_said("send and receive counts differ");
+    all_came_out(FS_OK, FS_ERR_MISMATCH, false);
+    all_said("rank 1 sends 11564 bytes to rank 5, which expects 11563");
 }
 END_TEST
 
@@ -560,7 +558,6 @@ static void live_on(int n_calls, void (*before)(rank_t *me, int k))
         ck_assert_int_eq(ranks[r].called, FS_OK);
         ck_assert_uint_eq(a->calls, (unsigned)n_calls);
         ck_assert_uint_eq(a->cache_hits, b->cache_hits);
-        ck_assert_uint_eq(a->skipped, b->skipped);
         ck_assert_uint_eq(a->tuner_probes, b->tuner_probes);
         ck_assert_uint_eq(a->tuner_gone_back, b->tuner_gone_back);
         ck_assert_uint_eq(a->stage_cost, b->stage_cost);
@@ -748,77 +745,6 @@ START_TEST(cannot_prepare_a_known_call)
 }
 END_TEST
 
-static void small_then_large(rank_t *me, int k)
-{
-    scale(me, k < 100 || k % 30 == 0 ? 5 : 6000);
-}
-
-/* Of 100 small calls in a row about every tenth is asked about; the large ones
- * that follow run on the host until somebody asks. */
-START_TEST(small_calls_in_a_row)
-{
-    int n_native = 0;
-
-    SET(tuner, 0);
-    SET(skip, 32);
-    SET(plan_cache, 0);
-    live_on(180, small_then_large);
-    for (int k = 100; k < 180; ++k) {
-        n_native += ranks[0].algs[k] == FS_ALG_NATIVE;
-    }
-    ck_assert_uint_gt(ranks[0].stats.skipped, 80);
-    ck_assert_int_le(n_native, 32 + 2);
-}
-END_TEST
-
-static void all_small(rank_t *me, int k)
-{
-    (void)k;
-    scale(me, 5);
-}
-
-/* Only rank 4 sends much, every ninth call. */
-static void one_sends_much(rank_t *me, int k)
-{
-    scale(me, 5);
-    for (uint32_t d = 0; k % 9 == 8 && d < N_RANKS; ++d) {
-        me->counts[4][d] = 6000;
-    }
-}
-
-/* It tells the others what they have missed: soon nothing is. */
-START_TEST(missed_calls_are_told)
-{
-    int n_native = 0;
-
-    SET(tuner, 0);
-    live_on(180, one_sends_much);
-    for (int k = 8; k < 180; k += 9) {
-        n_native += ranks[0].algs[k] == FS_ALG_NATIVE;
-    }
-    ck_assert_int_ge(n_native, 1);
-    ck_assert_int_le(n_native, 3);
-}
-END_TEST
-
-START_TEST(skip_is_off)
-{
-    SET(skip, 0);
-    live_on(40, all_small);
-    ck_assert_uint_eq(ranks[0].stats.skipped, 0);
-}
-END_TEST
-
-/* A look at the skipped calls: they are counted, and described. */
-START_TEST(skipped_calls_are_told)
-{
-    SET(verbose, 1);
-    live_on(12, all_small);
-    ck_assert_uint_eq(ranks[0].stats.skipped, 4);
-    all_said("COMM call 12: native (summary skipped, parameter skip), 0.");
-}
-END_TEST
-
 /* Whatever the tuner finds here, all ranks find it. */
 static void three_classes(rank_t *me, int k)
 {
@@ -827,7 +753,6 @@ static void three_classes(rank_t *me, int k)
 
 START_TEST(tuner_probes)
 {
-    SET(skip, 5);
     live_on(90, three_classes);
     ck_assert_uint_ge(ranks[0].stats.tuner_probes, 3 + 1);
     ck_assert_uint_le(ranks[0].stats.tuner_probes, 3 * 3);
@@ -885,7 +810,7 @@ START_TEST(late_rank_is_no_error)
     all_came_out(FS_OK, FS_OK, true);
     ck_assert_int_eq(ranks[1].n_warnings, 1); /* the leader of its server */
     ck_assert_ptr_nonnull(strstr(ranks[1].warning, "rank 4 on server 1"));
-    ck_assert_ptr_nonnull(strstr(ranks[0].warning, "rank 1 on server 1"));
+    ck_assert_ptr_nonnull(strstr(ranks[0].warning, "on server"));
     ck_assert_int_eq(ranks[4].n_warnings, 0);
 }
 END_TEST
@@ -998,24 +923,142 @@ START_TEST(an_error_is_everybodys_in_the_end)
 }
 END_TEST
 
-/* In the tenth of small calls, which nobody asks about, the times for verbose
- * cannot leave a leader. The next ones are an error, and not the host's. */
-START_TEST(a_lost_communicator_skips_nothing)
-{
-    enum { ROW = 2, CALLS = 8 * 2 * ROW + ROW };
-    fs_loop_faults_t faults = {.fail_send = CALLS + 1, .fail_rank = 1};
+/* ---- bundles ---- */
 
-    fs_loop_set_faults(world.loop, &faults);
-    SET(verbose, 1);
-    for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ranks[r].n_calls = 12;
-        ranks[r].before  = all_small;
-    }
+/* From 0 to 19999 bytes for a pair of ranks; with less, the pairs of servers that
+ * have more than that are planned. */
+static void use_bundles(uint64_t memory)
+{
+    SET(bundle_memory, memory);
+}
+
+START_TEST(small_calls_are_bundled)
+{
+    use_bundles(4 << 20);
     live_all();
-    for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ck_assert_int_eq(ranks[r].called, FS_ERR_TRANSPORT);
-        ck_assert_uint_eq(ranks[r].stats.skipped, 2);
+    all_came_out(FS_OK, FS_OK, true);
+    all_said("bundles (small)");
+    check_counters(FS_ALG_BUNDLES);
+}
+END_TEST
+
+/* Of a server's six pairs, some are too large: both ways in one call. */
+START_TEST(some_pairs_are_bundled)
+{
+    use_bundles((uint64_t)6 * 25000 * (1 + (uint64_t)_i));
+    SET(min_bytes, 0);
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_int_eq(ranks[0].alg, FS_ALG_STAGED);
+    ck_assert_uint_lt(ranks[0].stats.moved_bytes, 6 * 20000);
+}
+END_TEST
+
+static void only_one_pair_is_large(rank_t *me, int k)
+{
+    for (int s = 0; s < N_RANKS; ++s) {
+        for (int d = 0; d < N_RANKS; ++d) {
+            me->counts[s][d] = (uint64_t)(s + d + k);
+        }
     }
+    me->counts[1][2] = 3000000;
+}
+
+/* The plan has that pair alone, and is kept; the others come in bundles, in the
+ * same call and every time. */
+START_TEST(one_large_pair_among_small_ones)
+{
+    use_bundles(4 << 20);
+    SET(tuner, 0);
+    SET(min_bytes, 0);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].packs = _i == 1 && r % 2 == 0;
+    }
+    live_on(4, only_one_pair_is_large);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_STAGED], 4);
+}
+END_TEST
+
+static void nothing_between_servers(rank_t *me, int k)
+{
+    (void)k;
+    for (int s = 0; s < N_RANKS; ++s) {
+        for (int d = 0; d < N_RANKS; ++d) {
+            me->counts[s][d] = s % 3 == d % 3 ? 70000 : 0;
+        }
+    }
+    me->counts[0][1] = 1;
+}
+
+START_TEST(small_between_servers_large_inside)
+{
+    use_bundles(512 << 10);
+    live_on(2, nothing_between_servers);
+    all_came_out(FS_OK, FS_OK, true);
+    all_said("direct (small between servers, the rest inside)");
+}
+END_TEST
+
+static void no_bytes(rank_t *me, int k)
+{
+    (void)k;
+    memset(me->counts, 0, sizeof(me->counts));
+}
+
+START_TEST(no_bytes_at_all)
+{
+    use_bundles(4 << 20);
+    live_on(3, no_bytes);
+    all_came_out(FS_OK, FS_OK, true);
+    all_said("bundles (small)");
+}
+END_TEST
+
+static void now_small_now_large(rank_t *me, int k)
+{
+    scale(me, k % 3 == 0 ? 30000 : k % 3 == 1 ? 40 : 3);
+}
+
+/* Inboxes and pools are used again by calls of other sizes. */
+START_TEST(sizes_change)
+{
+    use_bundles(512 << 10);
+    SET(tuner, 0);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].packs    = r == 2;
+        ranks[r].prepares = r == 3;
+    }
+    live_on(30, now_small_now_large);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_uint_ge(ranks[0].stats.calls_by[FS_ALG_BUNDLES], 20);
+}
+END_TEST
+
+/* Its blocks are copied from there and to there. */
+START_TEST(one_rank_is_on_a_device)
+{
+    use_bundles(4 << 20);
+    SET(min_bytes, 0);
+    fs_test_device_load("accel/libcuda.so.1");
+    accel              = fs_accel_create();
+    ranks[4].on_device = true;
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_int_eq(ranks[0].alg, FS_ALG_BUNDLES);
+    free_blocks(&ranks[4]);
+    fs_accel_destroy(accel);
+}
+END_TEST
+
+/* Seen without parameter check, though nothing is large, and named. */
+START_TEST(small_counts_differ)
+{
+    use_bundles(4 << 20);
+    ranks[5].counts[1][5] += (uint64_t)_i == 0 ? 1 : 100000;
+    live_all();
+    all_came_out(FS_OK, FS_ERR_MISMATCH, false);
+    all_said("rank 1 sends 11564 bytes to rank 5, which expects 11");
 }
 END_TEST
 
@@ -1038,6 +1081,14 @@ int main(void)
     tcase_add_test(tcase, parameters_differ);
     tcase_add_test(tcase, counts_differ);
     tcase_add_test(tcase, check_names_the_pair);
+    tcase_add_test(tcase, small_calls_are_bundled);
+    tcase_add_loop_test(tcase, some_pairs_are_bundled, 0, 2);
+    tcase_add_loop_test(tcase, one_large_pair_among_small_ones, 0, 2);
+    tcase_add_test(tcase, small_between_servers_large_inside);
+    tcase_add_test(tcase, no_bytes_at_all);
+    tcase_add_test(tcase, sizes_change);
+    tcase_add_test(tcase, one_rank_is_on_a_device);
+    tcase_add_loop_test(tcase, small_counts_differ, 0, 2);
     tcase_add_test(tcase, one_rank_has_what_only_the_mpi_can_read);
     tcase_add_test(tcase, one_rank_has_what_the_host_cannot_read);
     tcase_add_test(tcase, no_probe_where_the_native_algorithm_cannot_read);
@@ -1051,16 +1102,11 @@ int main(void)
     tcase_add_test(tcase, cannot_prepare_a_known_call);
     tcase_add_test(tcase, known_calls_get_memory_where_they_need_it);
     tcase_add_test(tcase, plans_that_differ_do_not_run);
-    tcase_add_test(tcase, small_calls_in_a_row);
-    tcase_add_test(tcase, missed_calls_are_told);
-    tcase_add_test(tcase, skip_is_off);
-    tcase_add_test(tcase, skipped_calls_are_told);
     tcase_add_test(tcase, tuner_probes);
     tcase_add_test(tcase, the_tuner_leaves_the_forced_alone);
     tcase_add_test(tcase, stage_cost_is_measured);
     tcase_add_test(tcase, late_rank_is_no_error);
     tcase_add_test(tcase, silence_is_an_error);
-    tcase_add_test(tcase, a_lost_communicator_skips_nothing);
     tcase_add_loop_test(tcase, an_error_in_the_summary_is_everybodys, 0, 12);
     tcase_add_loop_test(tcase, who_cannot_be_told_hears_it_from_others, 0, 6);
     tcase_add_loop_test(tcase, an_error_is_everybodys_in_the_end, 0, N_RANKS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The summary exchange: every rank hears the same, and it is true, whether the
- * ranks of a server share memory or not; here some servers do. */
+/* Rounds of control messages: every rank hears the same, and it is true, whether the
+ * ranks of a server share memory or not; in some tests some servers do. What comes in
+ * bundles is what was sent. */
 #include "base/fs_digest.h"
 #include "comm/fs_control.h"
 #include "fs_test_util.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TURNS = 5000000 };
+enum { MAX_TURNS = 5000000, MAX_LOCAL = 4 };
 
 typedef struct actor {
     fs_net_t       *net;
@@ -23,29 +24,32 @@ typedef struct round_table {
     fs_loop_t     *loop;
     actor_t       *actors;
     void         **shared; /* [n_servers], NULL: messages */
+    bool           all_share;
+    uint64_t       memory; /* for bundles */
+    uint64_t       limit;  /* of bundles */
 } table_t;
 
-/* One server in three has no shared memory. */
+/* Either all servers share memory, or one in three does not. */
 static void share(table_t *table)
 {
     uint32_t n = fs_topo_n_servers(table->tc.topo);
 
     table->shared = fs_test_alloc(n, sizeof(*table->shared));
     for (uint32_t u = 0; u < n; ++u) {
-        size_t bytes = fs_control_shared_bytes(table->tc.topo, u);
+        size_t bytes =
+            fs_control_shared_bytes(table->tc.topo, u, table->memory);
 
-        table->shared[u] = bytes > 0 && fs_rng_below(&table->tc.rng, 3) > 0
+        table->shared[u] = bytes > 0 && (table->all_share ||
+                                         fs_rng_below(&table->tc.rng, 3) > 0)
                                ? fs_test_alloc(bytes, 1)
                                : NULL;
     }
 }
 
-static void table_init(table_t *table, uint64_t seed)
+static void table_start(table_t *table, uint64_t seed)
 {
-    uint32_t n;
+    uint32_t n = table->tc.n_ranks;
 
-    fs_test_case_init(&table->tc, seed);
-    n             = table->tc.n_ranks;
     table->loop   = fs_loop_create(n, seed);
     table->actors = fs_test_alloc(n, sizeof(*table->actors));
     share(table);
@@ -55,11 +59,27 @@ static void table_init(table_t *table, uint64_t seed)
         a->net       = fs_loop_net(table->loop, r);
         a->transport = fs_loop_transport(table->loop, r, 0);
         ck_assert_int_eq(
-            fs_control_create(table->tc.topo, r, a->transport,
-                              table->shared[fs_topo_server(table->tc.topo, r)],
-                              &a->control),
+            fs_control_create(
+                &(fs_control_setup_t){
+                    .topo      = table->tc.topo,
+                    .transport = a->transport,
+                    .shared = table->shared[fs_topo_server(table->tc.topo, r)],
+                    .all_share     = table->all_share,
+                    .bundle_memory = table->memory},
+                r, &a->control),
             FS_OK);
     }
+}
+
+static void table_init(table_t *table, uint64_t seed)
+{
+    *table = (table_t){0};
+    fs_test_case_init(&table->tc, seed);
+    table->all_share = fs_rng_below(&table->tc.rng, 3) > 0;
+    table->memory    = fs_rng_below(&table->tc.rng, 3) > 0
+                           ? fs_rng_below(&table->tc.rng, 1 << 20)
+                           : 0;
+    table_start(table, seed);
 }
 
 static void table_fini(table_t *table)
@@ -119,6 +139,7 @@ static fs_vote_t random_vote(table_t *table)
         .sum = {fs_rng_below(rng, UINT64_MAX), fs_rng_below(rng, UINT64_MAX)}};
 }
 
+/* With or without FS_VOTE_REST, which no rank sets. */
 static void check_votes(const table_t *table)
 {
     fs_vote_t want = {0};
@@ -134,9 +155,10 @@ static void check_votes(const table_t *table)
         want.sum[1] += said->sum[1];
     }
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
-        const fs_vote_t *all = fs_control_vote(table->actors[r].control);
+        fs_vote_t all = *fs_control_vote(table->actors[r].control);
 
-        ck_assert_mem_eq(all, &want, sizeof(want));
+        all.flags &= ~FS_VOTE_REST;
+        ck_assert_mem_eq(&all, &want, sizeof(want));
     }
 }
 
@@ -160,14 +182,90 @@ static void check_matrix(const table_t *table, uint32_t rank)
     free(send);
 }
 
+/* ---- bundles ---- */
+
+/* Byte k of a block in a summary. */
+static char byte_of(uint32_t summary, uint32_t src, uint32_t dst, uint64_t k)
+{
+    return (char)(summary * 31 + src * 61 + dst * 17 + k * 7 + (k >> 8));
+}
+
+typedef struct sender {
+    uint32_t rank;
+    uint32_t summary;
+} sender_t;
+
+static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset,
+                        uint64_t len_bytes, void *dst)
+{
+    const sender_t *sender = ctx;
+
+    for (uint64_t k = 0; k < len_bytes; ++k) {
+        ((char *)dst)[k] =
+            byte_of(sender->summary, sender->rank, block, offset + k);
+    }
+    return FS_OK;
+}
+
+static void check_block(const table_t *table, uint32_t summary, uint32_t src,
+                        uint32_t dst, uint64_t len_bytes)
+{
+    fs_bytes_t block;
+
+    MUST(fs_control_block_of(table->actors[dst].control, src, &block));
+    MUST(block.len == len_bytes);
+    for (uint64_t k = 0; k < len_bytes; ++k) {
+        MUST(block.at[k] == byte_of(summary, src, dst, k));
+    }
+}
+
+/* Which pairs have bundles all ranks know, and what is in them. Returns the bytes
+ * of all. */
+static uint64_t check_bundles(const table_t *table)
+{
+    const fs_topo_t *topo   = table->tc.topo;
+    uint32_t         n      = fs_topo_n_servers(topo);
+    const uint64_t  *matrix = fs_control_matrix(table->actors[0].control);
+    const uint64_t  *rest   = fs_control_rest(table->actors[0].control);
+    uint64_t         bytes = 0, left = 0;
+
+    for (uint32_t k = 0; k < n * n; ++k) {
+        MUST(rest[k] == 0 || rest[k] == matrix[k]);
+        MUST(rest[k] == matrix[k] || matrix[k] <= table->limit);
+        bytes += matrix[k] - rest[k];
+        left += rest[k];
+    }
+    for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
+        const fs_control_t *control = table->actors[r].control;
+
+        ck_assert_mem_eq(fs_control_rest(control), rest, n * n * sizeof(*rest));
+        ck_assert_int_eq((fs_control_vote(control)->flags & FS_VOTE_REST) != 0,
+                         left > 0);
+        for (uint32_t src = 0; src < table->tc.n_ranks; ++src) {
+            uint32_t pair = fs_topo_server(topo, src) * n +
+                            fs_topo_server(topo, r);
+
+            if (rest[pair] == 0 && matrix[pair] > 0) {
+                check_block(
+                    table, 0, src, r,
+                    table->tc.counts[(size_t)src * table->tc.n_ranks + r]);
+            }
+        }
+    }
+    return bytes;
+}
+
 /* With the vote of the actor. */
-static void start_summary(table_t *table, uint32_t rank, const uint64_t *send,
-                          const uint64_t *recv)
+static void start_summary(table_t *table, uint32_t rank, uint32_t summary,
+                          const uint64_t *send, const uint64_t *recv)
 {
     actor_t    *a      = &table->actors[rank];
     fs_counts_t counts = fs_test_call_counts(table->tc.topo, rank, send, recv);
+    sender_t    sender = {rank, summary};
+    fs_call_t   call   = {.counts = &counts, .ctx = &sender, .pack = pack};
 
-    MUST(fs_control_start_summary(a->control, &a->vote, &counts) == FS_OK);
+    (void)fs_control_offer(a->control, &call, table->limit);
+    MUST(fs_control_start_summary(a->control, &a->vote) == FS_OK);
     fs_counts_fini(&counts);
 }
 
@@ -183,7 +281,7 @@ static void summary_round(table_t *table)
             recv[k] = table->tc.counts[(size_t)k * n + r];
         }
         a->vote = random_vote(table);
-        start_summary(table, r, table->tc.counts + (size_t)r * n, recv);
+        start_summary(table, r, 0, table->tc.counts + (size_t)r * n, recv);
     }
     free(recv);
     finish(table);
@@ -191,6 +289,7 @@ static void summary_round(table_t *table)
     for (uint32_t r = 0; r < n; ++r) {
         check_matrix(table, r);
     }
+    (void)check_bundles(table);
 }
 
 static void agree_round(table_t *table)
@@ -212,6 +311,9 @@ START_TEST(prop_all_hear_the_same)
 
     table_init(&table, (uint64_t)_i);
     for (int round = 0; round < 20; ++round) {
+        table.limit = fs_rng_below(&table.tc.rng, 3) > 0
+                          ? fs_rng_below(&table.tc.rng, 1 << 17)
+                          : 0;
         if (fs_rng_below(&table.tc.rng, 2) == 0) {
             summary_round(&table);
         } else {
@@ -235,7 +337,7 @@ START_TEST(wire_bytes_are_n_by_n)
     for (uint32_t r = 0; r < table.tc.n_ranks; ++r) {
         sent += fs_control_wire_bytes(table.actors[r].control);
     }
-    ck_assert_uint_eq(sent, n * (n - 1) * (sizeof(fs_vote_t) + 8 * n));
+    ck_assert_uint_eq(sent, n * (n - 1) * (sizeof(fs_vote_t) + 8 + 8 * n));
     table_fini(&table);
 }
 END_TEST
@@ -303,7 +405,7 @@ END_TEST
 /* What rank src sends to dst in a summary; 0 in none. */
 static uint64_t bytes_of(uint32_t summary, uint32_t src, uint32_t dst)
 {
-    return summary * 1000003 + src * 1009 + dst * 17;
+    return (summary * 101 + src * 109 + dst * 17) % 1500 + 1;
 }
 
 static void start_numbered(table_t *table, uint32_t r, uint32_t summary)
@@ -317,8 +419,19 @@ static void start_numbered(table_t *table, uint32_t r, uint32_t summary)
         recv[k] = bytes_of(summary, k, r);
     }
     table->actors[r].vote = (fs_vote_t){.max_inter = summary};
-    start_summary(table, r, send, recv);
+    start_summary(table, r, summary, send, recv);
     free(send);
+}
+
+static bool is_bundled(const table_t *table, uint32_t src, uint32_t dst)
+{
+    const fs_topo_t    *topo    = table->tc.topo;
+    const fs_control_t *control = table->actors[dst].control;
+    uint32_t            n       = fs_topo_n_servers(topo);
+    uint32_t pair = fs_topo_server(topo, src) * n + fs_topo_server(topo, dst);
+
+    return fs_control_rest(control)[pair] == 0 &&
+           fs_control_matrix(control)[pair] > 0;
 }
 
 /* All that a rank has heard is of this summary. */
@@ -348,6 +461,11 @@ static void check_numbered(const table_t *table, uint32_t r, uint32_t summary)
         }
     }
     MUST(fs_control_matrix(control)[server * fs_topo_n_servers(topo)] == cell);
+    for (uint32_t k = 0; k < n; ++k) {
+        if (is_bundled(table, k, r)) {
+            check_block(table, summary, k, r, bytes_of(summary, k, r));
+        }
+    }
 }
 
 /* A rank reads its results as late as it may, just before it starts the next
@@ -359,6 +477,7 @@ START_TEST(prop_late_readers_see_their_round)
     uint32_t *round, n, n_left;
 
     table_init(&table, 700 + (uint64_t)_i);
+    table.limit = fs_rng_below(&table.tc.rng, 3) > 0 ? 1 << 17 : 0;
     n = n_left = table.tc.n_ranks;
     round      = fs_test_alloc(n, sizeof(*round));
     for (uint32_t k = 0; n_left > 0; ++k) {
@@ -409,6 +528,25 @@ START_TEST(shared_memory_saves_messages)
 }
 END_TEST
 
+/* Rank r waits for somebody, and only for ranks of its own server and the late one. */
+static void check_awaited(const table_t *table, uint32_t r,
+                          uint32_t late_server)
+{
+    const fs_topo_t    *topo    = table->tc.topo;
+    const fs_control_t *control = table->actors[r].control;
+    bool                any     = false;
+
+    for (uint32_t k = 0; k < table->tc.n_ranks; ++k) {
+        uint32_t u = fs_topo_server(topo, k);
+
+        if (fs_control_awaits(control, k)) {
+            any = true;
+            ck_assert(u == fs_topo_server(topo, r) || u == late_server);
+        }
+    }
+    ck_assert(any);
+}
+
 /* One rank comes late: all of its server know whom they wait for. */
 START_TEST(waits_for_the_late_rank)
 {
@@ -443,9 +581,8 @@ START_TEST(waits_for_the_late_rank)
         if (r == late) {
             continue;
         }
-        if (u != server) { /* through leaders */
-            ck_assert(fs_control_awaits(
-                control, fs_control_leader(topo, leader ? server : u)));
+        if (u != server) { /* it, or one of its own that waits for it */
+            check_awaited(&table, r, server);
         } else {
             ck_assert_int_eq(fs_control_awaits(control, late),
                              knows || late == fs_control_leader(topo, u));
@@ -513,12 +650,43 @@ START_TEST(large_counts_do_not_wrap)
     ck_assert_uint_gt(fs_topo_n_local(table.tc.topo, far), 1);
     for (uint32_t r = 0; r < n; ++r) {
         table.actors[r].vote = (fs_vote_t){0};
-        start_summary(&table, r, table.tc.counts + (size_t)r * n, zero);
+        start_summary(&table, r, 0, table.tc.counts + (size_t)r * n, zero);
     }
     finish(&table);
-    ck_assert_uint_eq(fs_control_matrix(table.actors[0].control)[far],
-                      UINT64_MAX);
+    ck_assert_uint_gt(fs_control_matrix(table.actors[0].control)[far],
+                      UINT64_MAX / 4);
     free(zero);
+    table_fini(&table);
+}
+END_TEST
+
+/* A long bundle travels on all lanes of its pair, evenly. */
+START_TEST(lanes_share_a_bundle)
+{
+    enum { N = 8, EACH = 1000 };
+    uint32_t labels[N] = {0, 0, 0, 0, 1, 1, 1, 1};
+    table_t  table = {.all_share = true, .memory = 1 << 20, .limit = 1 << 20};
+    uint64_t least = UINT64_MAX, most = 0;
+
+    fs_rng_init(&table.tc.rng, 5);
+    ck_assert_int_eq(fs_topo_create(N, labels, 0, &table.tc.topo), FS_OK);
+    table.tc.counts = fs_test_alloc(N * N, sizeof(uint64_t));
+    for (uint32_t k = 0; k < N * N; ++k) {
+        table.tc.counts[k] = k % N == 5 ? 4 * EACH : 0; /* all to one rank */
+    }
+    table.tc.traffic = fs_test_traffic(table.tc.topo, table.tc.counts);
+    table.tc.n_ranks = N;
+    table_start(&table, 5);
+    summary_round(&table);
+    ck_assert_uint_gt(check_bundles(&table), 0);
+    for (uint32_t r = 0; r < 4; ++r) {
+        uint64_t sent = fs_control_wire_bytes(table.actors[r].control);
+
+        least = sent < least ? sent : least;
+        most  = sent > most ? sent : most;
+    }
+    ck_assert_uint_ge(least, 4 * EACH);
+    ck_assert_uint_le(most, 4 * EACH + 200);
     table_fini(&table);
 }
 END_TEST
@@ -534,6 +702,7 @@ int main(void)
     tcase_add_loop_test(tcase, prop_late_readers_see_their_round, 0, 20);
     tcase_add_loop_test(tcase, shared_memory_saves_messages, 0, 10);
     tcase_add_loop_test(tcase, waits_for_the_late_rank, 0, 20);
+    tcase_add_test(tcase, lanes_share_a_bundle);
     tcase_add_test(tcase, leader_tells_of_its_failure);
     tcase_add_test(tcase, large_counts_do_not_wrap);
     tcase_add_test(tcase, wire_bytes_are_n_by_n);

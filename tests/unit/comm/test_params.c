@@ -33,7 +33,7 @@ static const field_t fields[] = {
     FIELD(chunk),         FIELD(window),         FIELD(staging_limit),
     FIELD(transport),     FIELD(tcp_sndbuf),     FIELD(accel),
     FIELD(accel_direct),  FIELD(accel_fallback), FIELD(stage_cost),
-    FIELD(calibrate),     FIELD(tuner),          FIELD(skip),
+    FIELD(calibrate),     FIELD(tuner),          FIELD(bundle_memory),
     FIELD(plan_cache),    FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
@@ -154,7 +154,7 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.stage_cost, 64 * KIB);
     ck_assert_uint_eq(params.calibrate, 1);
     ck_assert_uint_eq(params.tuner, 1);
-    ck_assert_uint_eq(params.skip, 64);
+    ck_assert_uint_eq(params.bundle_memory, 1 << 20);
     ck_assert_uint_eq(params.plan_cache, 16 * MIB);
     ck_assert_uint_eq(params.check, 0);
     ck_assert_uint_eq(params.verbose, 0);
@@ -191,8 +191,8 @@ static const struct {
     {"calibrate", "1", 1},
     {"tuner", "0", 0},
     {"tuner", "1", 1},
-    {"skip", "0", 0},
-    {"skip", "4096", 4096},
+    {"bundle_memory", "0", 0},
+    {"bundle_memory", "1g", 1 << 30},
     {"plan_cache", "0", 0},
     {"plan_cache", "16g", 16 * GIB},
     {"verbose", "0", 0},
@@ -312,8 +312,8 @@ static const struct {
     {"calibrate", "2"},
     {"tuner", "2"},
     {"tuner", "auto"},
-    {"skip", "4097"},
-    {"skip", "-1"},
+    {"bundle_memory", "2g"},
+    {"bundle_memory", "-1"},
     {"plan_cache", "17g"},
     {"plan_cache", "none"},
     {"decompose", ""},
@@ -560,7 +560,7 @@ static const struct {
     {"stage_cost", true, "0"},
     {"calibrate", true, "0"},
     {"tuner", true, "0"},
-    {"skip", true, "1"},
+    {"bundle_memory", true, "1"},
     {"plan_cache", true, "0"},
     {"decompose", true, "openshop"},
 };
@@ -658,8 +658,9 @@ START_TEST(words_are_names)
     fs_params_init(&params);
     for (uint32_t alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
         set(&params, "algorithm", fs_alg_name(alg));
-        ck_assert(fs_params_plan(&params).force_algorithm);
-        ck_assert_int_eq(fs_params_plan(&params).algorithm, alg);
+        ck_assert_uint_eq(params.algorithm, alg);
+        ck_assert_int_eq(fs_params_plan(&params).algorithm,
+                         alg == FS_ALG_BUNDLES ? FS_ALG_NATIVE : alg);
     }
     for (uint32_t how = 0; how < FS_N_DECOMPOSITIONS; ++how) {
         set(&params, "decompose", fs_decompose_name(how));

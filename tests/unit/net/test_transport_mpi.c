@@ -478,9 +478,10 @@ START_TEST(data_arrive)
 
     gather_all(FEW_TAGS, 40 + (uint64_t)_i);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
-        ranks[r].params.algorithm = algorithms[_i % (FS_N_ALGS - 1)];
-        ranks[r].params.window    = 1u << _i % 4;
-        ranks[r].n_calls          = 4;
+        ranks[r].params.algorithm =
+            algorithms[_i % (sizeof(algorithms) / sizeof(algorithms[0]))];
+        ranks[r].params.window = 1u << _i % 4;
+        ranks[r].n_calls       = 4;
     }
     live_all();
     all_came_out(FS_OK, 4);

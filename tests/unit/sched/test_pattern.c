@@ -21,9 +21,10 @@ static uint64_t other[MAX_RANKS * MAX_RANKS];
 static const uint32_t uneven[11] = {9, 9, 9, 9, 2, 2, 2, 2, 7, 7, 0};
 
 static const char *const all[] = {
-    "balanced",    "random",      "zipf:0",      "zipf:0.8",   "zipf:4",
-    "lognormal:1", "lognormal:4", "hotspot:2",   "hotspot:99", "intrahost",
-    "moe",         "pencil",      "adversarial", "sparse:2",   "sparse:99",
+    "balanced",   "random",      "zipf:0",      "zipf:0.8",
+    "zipf:4",     "lognormal:1", "lognormal:4", "hotspot:2",
+    "hotspot:99", "intrahost",   "moe",         "moe:0.18",
+    "pencil",     "adversarial", "sparse:2",    "sparse:99",
 };
 #define N_ALL ((int)(sizeof(all) / sizeof(all[0])))
 
@@ -148,6 +149,7 @@ START_TEST(digests_are_golden)
         {"hotspot:2", UINT64_C(0x3ab28e5ff1ad803c)},
         {"intrahost", UINT64_C(0x176419f0a8da0636)},
         {"moe", UINT64_C(0x913c0ead4c9f722f)},
+        {"moe:1", UINT64_C(0x913c0ead4c9f722f)},
         {"pencil", UINT64_C(0xfd5c96322d682c0e)},
         {"adversarial", UINT64_C(0xd42a12629c035569)},
     };
@@ -208,6 +210,9 @@ START_TEST(numbers_are_thousandths)
     ck_assert_uint_eq(parse("lognormal:4.000").param, 4000);
     ck_assert_uint_eq(parse("hotspot:2").param, 2);
     ck_assert_int_eq(parse("moe").kind, FS_PATTERN_MOE);
+    ck_assert_uint_eq(parse("moe").param, 1000);
+    ck_assert_uint_eq(parse("moe:0.18").param, 180);
+    ck_assert_uint_eq(parse("moe:0").param, 0);
     ck_assert_int_eq(parse("adversarial").kind, FS_PATTERN_ADVERSARIAL);
 }
 END_TEST
@@ -222,7 +227,10 @@ START_TEST(bad_text_says_why)
         {"zipff:1", "is not a pattern"},
         {"Random", "is not a pattern"},
         {"random ", "is not a pattern"},
-        {"moe:2", "takes no number"},
+        {"moe:", "at most three decimals"},
+        {"moe:4.001", "out of range"},
+        {"moe2", "is not a pattern"},
+        {"file:x", "is not a pattern"},
         {"random:", "takes no number"},
         {"zipf", "needs a number after a colon"},
         {"zipf:", "at most three decimals"},
@@ -461,6 +469,36 @@ START_TEST(moe_rows_are_equal_columns_are_not)
 }
 END_TEST
 
+/* Most over mean of what ranks receive. */
+static double most_over_mean(const char *pattern)
+{
+    uint64_t most = 0;
+
+    fill(pattern, 16, NULL, 100000, 11, matrix);
+    for (uint32_t r = 0; r < 16; ++r) {
+        uint64_t received = 0;
+
+        for (uint32_t src = 0; src < 16; ++src) {
+            received += matrix[src * 16 + r];
+        }
+        most = received > most ? received : most;
+    }
+    return (double)most / 1600000;
+}
+
+START_TEST(moe_skew_grows_with_sigma)
+{
+    double flat = most_over_mean("moe:0"), mild = most_over_mean("moe:0.18"),
+           more = most_over_mean("moe:0.7");
+
+    ck_assert_double_lt(flat, 1.05);
+    ck_assert_double_lt(flat, mild);
+    ck_assert_double_lt(mild, 1.5);
+    ck_assert_double_lt(mild, more);
+    ck_assert_double_lt(more, most_over_mean("moe"));
+}
+END_TEST
+
 START_TEST(pencil_is_nearly_equal)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -535,6 +573,7 @@ int main(void)
     tcase_add_test(shape, adversarial_is_one_holder_one_taker);
     tcase_add_test(shape, sparse_has_few_partners);
     tcase_add_test(shape, moe_rows_are_equal_columns_are_not);
+    tcase_add_test(shape, moe_skew_grows_with_sigma);
     tcase_add_test(shape, pencil_is_nearly_equal);
     tcase_add_test(shape, fixed_point_functions);
     tcase_add_test(shape, normal_has_mean_0_variance_1);

@@ -180,7 +180,7 @@ static fs_plan_params_t random_params(fs_rng_t *rng)
                                          : 12 + fs_rng_below(rng, 200);
 
     return (fs_plan_params_t){
-        .algorithm       = algs[fs_rng_below(rng, FS_N_ALGS)],
+        .algorithm = algs[fs_rng_below(rng, sizeof(algs) / sizeof(algs[0]))],
         .force_algorithm = true,
         .balance         = (fs_balance_t)fs_rng_below(rng, FS_N_ALL_BALANCES),
         .decompose = (fs_decompose_t)fs_rng_below(rng, FS_N_ALL_DECOMPOSITIONS),

@@ -153,7 +153,7 @@ START_TEST(summary_is_of_rank_0_and_verbose)
     fs_wrapper_summary(&wrapper);
 #define NONE(_alg, _word, _text) ", 0 " #_word
     snprintf(wanted, sizeof(wanted),
-             "summary: 2 calls, 1%s, 12345 bytes between servers",
+             "summary: 2 calls, 1%s, 0 bundles, 12345 bytes between servers",
              &FS_ALG_MAP(NONE)[3]);
 #undef NONE
     ck_assert_str_eq(said, wanted);

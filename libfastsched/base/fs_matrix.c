@@ -4,37 +4,35 @@
  * number of columns. Everything that is not a whole number, a separator or a
  * comment is an error, reported with its line and column.
  */
-#include "tools/fs_tool_matrix.h"
+#include "base/fs_matrix.h"
 
 #include "base/fs_grow.h"
-#include "tools/fs_tool.h"
-#include "tools/fs_tool_progress.h"
+#include "base/fs_quote.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define ALLOWED "allowed: whole numbers of bytes"
 #define DIGITS  "0123456789"
 
-enum { TOKEN = 64, SHOWN = 60 };
+enum { TOKEN = 64, SHOWN = 60, QUOTED = 4 * TOKEN };
 
 typedef struct reader {
-    FILE                   *file;
-    int                     c;            /* the next byte, or EOF */
-    uint64_t                line, column; /* of it */
-    uint64_t                n_read;
-    uint64_t               *cells;
-    size_t                  n_cells, max_cells;
-    uint32_t                n_columns; /* of the first row, 0 before its end */
-    uint32_t                n_rows;    /* that have ended */
-    uint32_t                in_row;    /* values of this row so far */
-    uint64_t                sum;
-    bool                    comma; /* a value has to follow */
-    fs_tool_matrix_error_t *error;
+    FILE              *file;
+    fs_matrix_at_t     at;           /* or NULL */
+    int                c;            /* the next byte, or EOF */
+    uint64_t           line, column; /* of it */
+    uint64_t           n_read;
+    uint64_t          *cells;
+    size_t             n_cells, max_cells;
+    uint32_t           n_columns; /* of the first row, 0 before its end */
+    uint32_t           n_rows;    /* that have ended */
+    uint32_t           in_row;    /* values of this row so far */
+    uint64_t           sum;
+    bool               comma; /* a value has to follow */
+    fs_matrix_error_t *error;
 } reader_t;
 
 __attribute__((format(printf, 3, 4))) static fs_status_t
@@ -108,6 +106,7 @@ static const char *parse(const char *text, uint64_t *value_p)
 static fs_status_t read_token(reader_t *reader, char token[TOKEN + 1],
                               uint64_t *column_p)
 {
+    char   quoted[QUOTED];
     size_t len = 0;
 
     *column_p = reader->column;
@@ -117,7 +116,7 @@ static fs_status_t read_token(reader_t *reader, char token[TOKEN + 1],
         if (len == TOKEN) {
             return bad(reader, *column_p,
                        "\"%.*s...\" is too long for a number; " ALLOWED, SHOWN,
-                       fs_tool_quote(token));
+                       fs_quote(token, quoted, sizeof(quoted)));
         }
         token[len++] = (char)reader->c;
         advance(reader);
@@ -140,11 +139,11 @@ static fs_status_t check_place(reader_t *reader, uint64_t column)
 {
     uint32_t n = reader->n_columns;
 
-    if (n == 0 && reader->in_row == FS_TOOL_MATRIX_MAX_ROWS) {
+    if (n == 0 && reader->in_row == FS_MATRIX_MAX_ROWS) {
         return bad(reader, column,
                    "the matrix is too large; allowed: up to %d rows and "
                    "columns",
-                   FS_TOOL_MATRIX_MAX_ROWS);
+                   FS_MATRIX_MAX_ROWS);
     }
     if (n > 0 && reader->n_rows == n) {
         return bad(reader, column,
@@ -180,7 +179,7 @@ static fs_status_t append(reader_t *reader, uint64_t value)
 
 static fs_status_t read_value(reader_t *reader)
 {
-    char        token[TOKEN + 1];
+    char        token[TOKEN + 1], quoted[QUOTED];
     uint64_t    column, value = 0;
     fs_status_t status = read_token(reader, token, &column);
     const char *wrong;
@@ -195,19 +194,22 @@ static fs_status_t read_value(reader_t *reader)
     wrong = parse(token, &value);
     if (token[0] == '-' && parse(token + 1, &value) != not_a_number) {
         wrong = "is negative";
-    } else if (wrong == NULL && value > FS_TOOL_MATRIX_MAX_SUM - reader->sum) {
+    } else if (wrong == NULL && value > FS_MATRIX_MAX_SUM - reader->sum) {
         wrong = "makes the sum of the matrix exceed 2^62";
     }
-    return wrong == NULL ? append(reader, value)
-                         : bad(reader, column, "\"%.*s\" %s; " ALLOWED,
-                               3 * TOKEN, fs_tool_quote(token), wrong);
+    return wrong == NULL
+               ? append(reader, value)
+               : bad(reader, column, "\"%.*s\" %s; " ALLOWED, 3 * TOKEN,
+                     fs_quote(token, quoted, sizeof(quoted)), wrong);
 }
 
 /* ---- rows ---- */
 
 static fs_status_t end_row(reader_t *reader)
 {
-    fs_tool_progress_at(reader->n_read);
+    if (reader->at != NULL) {
+        reader->at(reader->n_read);
+    }
     if (reader->comma) {
         return bad(reader, reader->column,
                    "a value is missing after the last comma");
@@ -280,10 +282,10 @@ static fs_status_t check_end(reader_t *reader)
     return status;
 }
 
-fs_status_t fs_tool_matrix_read(FILE *file, fs_tool_matrix_t *matrix_p,
-                                fs_tool_matrix_error_t *error_p)
+fs_status_t fs_matrix_read(FILE *file, fs_matrix_at_t at, fs_matrix_t *matrix_p,
+                           fs_matrix_error_t *error_p)
 {
-    reader_t    reader = {.file = file, .line = 1, .error = error_p};
+    reader_t    reader = {.file = file, .at = at, .line = 1, .error = error_p};
     fs_status_t status = FS_OK;
 
     advance(&reader);
@@ -297,43 +299,6 @@ fs_status_t fs_tool_matrix_read(FILE *file, fs_tool_matrix_t *matrix_p,
         free(reader.cells);
         return status;
     }
-    *matrix_p = (fs_tool_matrix_t){reader.n_rows, reader.cells};
+    *matrix_p = (fs_matrix_t){reader.n_rows, reader.cells};
     return FS_OK;
-}
-
-/* ---- files ---- */
-
-static uint64_t file_size(FILE *file)
-{
-    struct stat status;
-
-    return fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode)
-               ? (uint64_t)status.st_size
-               : 0;
-}
-
-void fs_tool_matrix_file(const char *path, const char *name,
-                         fs_tool_matrix_t *matrix_p)
-{
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    fs_tool_matrix_error_t error;
-    fs_status_t            status;
-
-    if (file == NULL) {
-        fs_tool_bad("%s: %s", name, strerror(errno));
-    }
-    fs_tool_progress_begin("reading the matrix", file_size(file));
-    status = fs_tool_matrix_read(file, matrix_p, &error);
-    if (status == FS_ERR_NATIVE) {
-        fs_tool_bad("%s: %s", name, strerror(errno));
-    }
-    if (status == FS_ERR_INVAL) {
-        fs_tool_bad("%s:%" PRIu64 ":%" PRIu64 ": %s", name, error.line,
-                    error.column, error.why);
-    }
-    fs_tool_must(status, name);
-    fs_tool_progress_end();
-    if (file != stdin) {
-        fclose(file);
-    }
 }

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each pair of servers has a lane, and its proxies send each other one message with
+ * the server's vote, its row and the bundle, or as much of the bundle as is this
+ * lane's: a long one is cut among the lanes of the pair. The others know what they
+ * have to receive when that message is here.
+ */
+#include "comm/fs_control_state.h"
+
+#include "base/fs_arith.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A bundle is cut among lanes from here on, about two packets each. */
+enum { CUT_BYTES = 3000 };
+
+/* ---- lanes of a pair of servers ---- */
+
+static uint32_t pair_lanes(const fs_control_t *control, uint32_t server)
+{
+    return control->all_share
+               ? fs_u32_min(fs_topo_n_lanes(control->topo, control->server),
+                            fs_topo_n_lanes(control->topo, server))
+               : 1;
+}
+
+/* The lane of a pair's heads. */
+static uint32_t head_lane(const fs_control_t *control, uint32_t server)
+{
+    return (control->server + server) % pair_lanes(control, server);
+}
+
+/* The rank of another server that this lane talks to. */
+static uint32_t peer_of(const fs_control_t *control, uint32_t server)
+{
+    return fs_topo_rank(control->topo, server,
+                        fs_topo_proxy(control->topo, server, control->lane));
+}
+
+/* Bytes from to from + len of the bundle of a pair. */
+typedef struct range {
+    uint64_t from;
+    uint64_t len; /* 0: none */
+} range_t;
+
+/* What of a bundle is this lane's. */
+static range_t own_range(const fs_control_t *control, uint32_t server,
+                         uint64_t bundle_len)
+{
+    uint32_t lanes = pair_lanes(control, server);
+    uint32_t k = (control->lane + lanes - head_lane(control, server)) % lanes;
+    uint64_t n_ranges = fs_u64_min(fs_u64_div_up(bundle_len, CUT_BYTES), lanes);
+    uint64_t each;
+
+    if (control->lane >= lanes || k >= n_ranges) {
+        return (range_t){0, 0};
+    }
+    each = fs_u64_div_up(bundle_len, n_ranges);
+    return k * each < bundle_len
+               ? (range_t){k * each, fs_u64_min(each, bundle_len - k * each)}
+               : (range_t){0, 0};
+}
+
+/* To a server, from here: neither has more memory for it. */
+static uint64_t longest_bundle(const fs_control_t *control, uint32_t server)
+{
+    return fs_u64_min(
+        control->block.bundle_bytes,
+        fs_control_bundle_bytes(control->topo, server, control->bundle_memory));
+}
+
+/* Of one message between servers, at most. */
+static uint64_t longest_message(const fs_control_t *control, uint32_t server)
+{
+    uint64_t lanes = pair_lanes(control, server);
+    uint64_t most  = longest_bundle(control, server);
+
+    return fs_control_head_len(control->topo) +
+           fs_u64_min(most, fs_u64_max(fs_u64_div_up(most, lanes), CUT_BYTES));
+}
+
+fs_status_t fs_lane_alloc(fs_control_t *control)
+{
+    uint32_t n   = fs_topo_n_servers(control->topo);
+    size_t   out = 0;
+
+    for (uint32_t u = 0; u < n; ++u) {
+        out += longest_message(control, u);
+    }
+    control->head = calloc(1, fs_control_head_len(control->topo));
+    control->pieces =
+        calloc(1 + (size_t)control->n_local, sizeof(*control->pieces));
+    control->ends  = calloc(control->n_local, sizeof(*control->ends));
+    control->out   = calloc(out, 1);
+    control->todo  = calloc(n, sizeof(*control->todo));
+    control->heads = calloc(n, sizeof(*control->heads));
+    return control->head != NULL && control->pieces != NULL &&
+                   control->ends != NULL && control->out != NULL &&
+                   control->todo != NULL && control->heads != NULL
+               ? FS_OK
+               : FS_ERR_NOMEM;
+}
+
+/* ---- numbers ---- */
+
+static void combine(fs_vote_t *into, const fs_vote_t *vote)
+{
+    into->flags |= vote->flags;
+    into->max_inter = fs_u64_max(into->max_inter, vote->max_inter);
+    into->max_ns    = fs_u64_max(into->max_ns, vote->max_ns);
+    into->min_ns    = fs_u64_min(into->min_ns - 1, vote->min_ns - 1) +
+                   1; /* 0 - 1: most */
+    into->sum[0] += vote->sum[0];
+    into->sum[1] += vote->sum[1];
+}
+
+static const fs_vote_t *vote_of(const fs_control_t *control, uint32_t local)
+{
+    return (const fs_vote_t *)fs_control_block_row(&control->block, local);
+}
+
+static const uint64_t *row_of(const fs_control_t *control, uint32_t local)
+{
+    return fs_control_block_row(&control->block, local) + FS_VOTE_LEN;
+}
+
+/* A sum that does not fit must look too large: fs_traffic_sum() refuses it. */
+static uint64_t add_bytes(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return fs_u64_add(a, b, &sum) && sum < FS_CONTROL_BUNDLED
+               ? sum
+               : FS_CONTROL_BUNDLED - 1;
+}
+
+/* All local ranks have said: what the server says. */
+static void sum_up(fs_control_t *control)
+{
+    uint32_t n = fs_topo_n_servers(control->topo);
+
+    memset(control->head, 0, fs_control_head_len(control->topo));
+    for (uint32_t i = 0; i < control->n_local; ++i) {
+        const uint64_t *row = row_of(control, i);
+
+        combine(&control->head->vote, vote_of(control, i));
+        for (uint32_t v = 0; v < n && control->summary; ++v) {
+            control->head->row[v] = add_bytes(control->head->row[v], row[v]);
+        }
+    }
+}
+
+/* The numbers of a server, for all ranks of this one. */
+static void keep_numbers(fs_control_t *control, uint32_t server,
+                         const fs_control_head_t *head)
+{
+    fs_control_block_t *block = &control->block;
+    size_t              n = fs_topo_n_servers(control->topo), at = server * n;
+
+    fs_control_block_votes(block, control->round)[server] = head->vote;
+    for (uint32_t v = 0; v < n && control->summary; ++v) {
+        uint64_t cell         = head->row[v];
+        block->matrix[at + v] = cell & ~FS_CONTROL_BUNDLED;
+        block->rest[at + v]   = cell & FS_CONTROL_BUNDLED ? 0 : cell;
+    }
+}
+
+void fs_lane_add_votes(fs_control_t *control)
+{
+    const fs_vote_t *votes =
+        fs_control_block_votes(&control->block, control->round);
+
+    control->vote = (fs_vote_t){0};
+    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
+        combine(&control->vote, &votes[u]);
+    }
+}
+
+/* ---- bundles ---- */
+
+/* The length of the bundle for a server, whose parts are pieces[1] and so on then;
+ * 0: there is none. For its own there is no message to be too long. */
+static uint64_t bundle_to(fs_control_t *control, uint32_t server)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < control->n_local; ++i) {
+        fs_bytes_t part = fs_control_part_of(control, i, server);
+
+        if (part.len == FS_PART_NONE) {
+            return 0;
+        }
+        sum += part.len;
+        control->ends[i]       = (uint32_t)sum;
+        control->pieces[1 + i] = part;
+    }
+    control->pieces[0] = (fs_bytes_t){(const char *)control->ends,
+                                      fs_bundle_ends_len(control->n_local)};
+    sum += control->pieces[0].len;
+    return server == control->server || sum <= longest_bundle(control, server)
+               ? sum
+               : 0;
+}
+
+/* Which pairs have one: a mark in the row. And is that all? */
+static void mark_bundles(fs_control_t *control)
+{
+    for (uint32_t v = 0; v < fs_topo_n_servers(control->topo); ++v) {
+        uint64_t *cell = &control->head->row[v];
+
+        if (*cell == 0) {
+            continue;
+        }
+        if (*cell <= control->limit && bundle_to(control, v) > 0) {
+            *cell |= FS_CONTROL_BUNDLED;
+        } else {
+            control->head->vote.flags |= FS_VOTE_REST;
+        }
+    }
+}
+
+/* ---- messages ---- */
+
+/* The message for a server, if this lane has one; its end. */
+static char *send_to(fs_control_t *control, uint32_t server, char *out)
+{
+    fs_control_head_t *head    = (fs_control_head_t *)out;
+    bool               first   = head_lane(control, server) == control->lane;
+    bool               bundled = control->summary &&
+                   control->head->row[server] & FS_CONTROL_BUNDLED;
+    uint64_t len   = bundled ? bundle_to(control, server) : 0;
+    range_t  range = own_range(control, server, len);
+    size_t   front = !first             ? 0
+                     : control->summary ? fs_control_head_len(control->topo)
+                                        : sizeof(fs_vote_t);
+
+    if (!first && range.len == 0) {
+        return out;
+    }
+    memcpy(out, control->head, front);
+    if (first && control->summary) {
+        head->bundle_len = len;
+    }
+    fs_bundle_copy(control->pieces, 1 + control->n_local, range.from, range.len,
+                   out + front);
+    fs_control_send(control, peer_of(control, server),
+                    first ? FS_CONTROL_HEAD : FS_CONTROL_RANGE, out,
+                    front + range.len);
+    control->wire_bytes += front + range.len;
+    return out + fs_u64_div_up(front + range.len, sizeof(uint64_t)) *
+                     sizeof(uint64_t);
+}
+
+static void send_each(fs_control_t *control)
+{
+    uint32_t n   = fs_topo_n_servers(control->topo);
+    char    *out = control->out;
+
+    for (uint32_t k = 1; k < n; ++k) {
+        uint32_t v = (control->server + k) % n;
+
+        if (control->lane < pair_lanes(control, v)) {
+            out = send_to(control, v, out);
+        }
+    }
+}
+
+/* Before anyone can have sent it, mostly. */
+void fs_lane_begin(fs_control_t *control)
+{
+    fs_control_block_t *block = &control->block;
+    uint32_t            n     = fs_topo_n_servers(control->topo);
+    size_t              head  = fs_control_head_len(control->topo);
+
+    control->n_todo = 0;
+    for (uint32_t k = 1; k < n; ++k) {
+        uint32_t u     = (control->server + k) % n;
+        bool     first = head_lane(control, u) == control->lane;
+
+        if (!first &&
+            (!control->summary || control->lane >= pair_lanes(control, u))) {
+            continue;
+        }
+        control->todo[control->n_todo++] = u;
+        control->heads[u]                = NULL;
+        if (first && control->summary) {
+            control->heads[u] =
+                fs_control_recv(control, peer_of(control, u), FS_CONTROL_HEAD,
+                                fs_control_block_inbox(block, u), head,
+                                head + block->bundle_bytes);
+        } else if (first) {
+            control->heads[u] = fs_control_recv(
+                control, peer_of(control, u), FS_CONTROL_HEAD,
+                &fs_control_block_votes(block, control->round)[u],
+                sizeof(fs_vote_t), sizeof(fs_vote_t));
+        }
+    }
+}
+
+/* A head has come. */
+static void take_head(fs_control_t *control, uint32_t server)
+{
+    const fs_control_head_t *head =
+        (const fs_control_head_t *)fs_control_block_inbox(&control->block,
+                                                          server);
+    uint64_t len;
+
+    if (control->summary) {
+        len = fs_control_head_len(control->topo);
+        if (head->bundle_len > control->block.bundle_bytes ||
+            control->heads[server]->len_bytes !=
+                len + own_range(control, server, head->bundle_len).len) {
+            control->status = FS_ERR_TRUNCATE;
+            return;
+        }
+        keep_numbers(control, server, head);
+    }
+    fs_control_block_write_round(&control->block.here[server], control->round);
+}
+
+/* Another lane has the head of a server: receive what of its bundle is ours. */
+static void expect_range(fs_control_t *control, uint32_t server)
+{
+    char *inbox = fs_control_block_inbox(&control->block, server);
+    const fs_control_head_t *head = (const fs_control_head_t *)inbox;
+    range_t range = own_range(control, server, head->bundle_len);
+
+    if (range.len > 0) {
+        (void)fs_control_recv(
+            control, peer_of(control, server), FS_CONTROL_RANGE,
+            inbox + fs_control_head_len(control->topo) + range.from, range.len,
+            range.len);
+    }
+}
+
+static bool is_head_here(const fs_control_t *control, uint32_t server)
+{
+    return control->heads[server] != NULL
+               ? control->heads[server]->ended
+               : fs_control_block_is_round(&control->block.here[server],
+                                           control->round);
+}
+
+/* Is the lane through with all servers? */
+bool fs_lane_progress(fs_control_t *control)
+{
+    uint32_t n_left = 0;
+
+    for (uint32_t k = 0; k < control->n_todo && control->status == FS_OK; ++k) {
+        uint32_t u = control->todo[k];
+
+        if (!is_head_here(control, u)) {
+            control->todo[n_left++] = u;
+        } else if (control->heads[u] != NULL) {
+            take_head(control, u);
+        } else {
+            expect_range(control, u);
+        }
+    }
+    control->n_todo = n_left;
+    return n_left == 0 && control->n_receiving == 0;
+}
+
+void fs_lane_send(fs_control_t *control)
+{
+    sum_up(control);
+    if (control->summary) {
+        mark_bundles(control);
+    }
+    if (control->lane == 0) {
+        keep_numbers(control, control->server, control->head);
+    }
+    send_each(control);
+}

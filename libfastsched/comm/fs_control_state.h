@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files about rounds of control messages share:
+ *
+ *   fs_control.c          a round, step by step
+ *   fs_control_lane.c     what a lane says to other servers, and hears of them
+ *   fs_control_offer.c    what a rank puts into a summary, and finds there
+ *   fs_control_message.c  messages, also those inside a server
+ */
+#ifndef FS_CONTROL_STATE_H
+#define FS_CONTROL_STATE_H
+
+#include "comm/fs_control.h"
+#include "comm/fs_control_block.h"
+
+/* Number in the key. */
+enum {
+    FS_CONTROL_TO_LEADER,
+    FS_CONTROL_FROM_LEADER,
+    FS_CONTROL_HEAD,
+    FS_CONTROL_RANGE
+};
+
+typedef enum fs_control_step {
+    FS_CONTROL_IDLE,
+    FS_CONTROL_COLLECT,
+    FS_CONTROL_EXCHANGE,
+    FS_CONTROL_WAIT
+} fs_control_step_t;
+
+typedef struct fs_pending {
+    fs_xfer_t     xfer; /* first */
+    fs_control_t *control;
+    uint64_t      len_bytes; /* expected, at least; then what has come */
+    uint32_t      peer;
+    bool          receives;
+    bool          at_least;
+    bool          ended;
+} fs_pending_t;
+
+struct fs_control {
+    const fs_topo_t   *topo;
+    fs_transport_t    *transport;
+    uint32_t           rank;
+    uint32_t           server;
+    uint32_t           leader;
+    uint32_t           n_local;
+    uint32_t           local;     /* this rank's position there */
+    uint32_t           n_lanes;   /* of this server, that exchange messages */
+    uint32_t           lane;      /* this rank's; FS_NO_LANE: none of these */
+    bool               messages;  /* inside the server */
+    bool               all_share; /* all servers share memory */
+    bool               summary;
+    uint64_t           bundle_memory;
+    uint64_t           limit; /* of bundles, in this summary */
+    uint64_t           round;
+    uint32_t           n_said; /* lane: local ranks below have said */
+    fs_control_step_t  state;
+    fs_status_t        status;
+    uint32_t           n_pending;
+    uint32_t           n_receiving; /* of these, receives */
+    uint32_t           n_posted;
+    fs_pending_t      *pending; /* [max_pending] of this round */
+    uint64_t           wire_bytes;
+    fs_vote_t          vote; /* the result */
+    fs_control_block_t block;
+    uint64_t          *up; /* messages to the leader: one; there [n_local] */
+    /* Of a lane: */
+    fs_control_head_t *head;   /* what its server says */
+    fs_bytes_t        *pieces; /* [1 + n_local] of a bundle */
+    uint32_t          *ends;   /* [n_local] of its parts */
+    char              *out;    /* messages under way */
+    uint32_t          *todo;   /* [N] servers whose messages are not received or
+                                  expected yet */
+    uint32_t           n_todo;
+    fs_pending_t     **heads; /* [N] of those in todo, that are this lane's */
+};
+
+static inline bool fs_control_is_leader(const fs_control_t *control)
+{
+    return control->rank == control->leader;
+}
+
+static inline bool fs_control_is_lane(const fs_control_t *control)
+{
+    return control->lane != FS_NO_LANE;
+}
+
+/* ---- messages ---- */
+
+/* Post one; an error goes into status, and after one nothing is posted. */
+void fs_control_send(fs_control_t *control, uint32_t peer, uint32_t kind,
+                     const void *message, uint64_t len_bytes);
+
+/* Likewise, of least to most bytes. NULL after an error. */
+fs_pending_t *fs_control_recv(fs_control_t *control, uint32_t peer,
+                              uint32_t kind, void *message, uint64_t least,
+                              uint64_t most);
+
+/* Inside a server without shared memory: what this rank says goes to the leader, and
+ * the result comes, or the leader takes all; it has them all; it says the result. */
+void fs_control_post_up(fs_control_t *control);
+void fs_control_unpack(fs_control_t *control);
+void fs_control_post_down(fs_control_t *control);
+
+/* ---- a lane ---- */
+
+/* FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_lane_alloc(fs_control_t *control);
+
+/* A round begins: receive what other servers say to this lane. */
+void fs_lane_begin(fs_control_t *control);
+
+/* All local ranks have said: send what the server says. */
+void fs_lane_send(fs_control_t *control);
+
+/* Is the lane through with all servers? */
+bool fs_lane_progress(fs_control_t *control);
+
+/* The round is over: the vote of all. */
+void fs_lane_add_votes(fs_control_t *control);
+
+/* ---- parts ---- */
+
+/* That of a local rank for a server. */
+fs_bytes_t fs_control_part_of(const fs_control_t *control, uint32_t local,
+                              uint32_t server);
+
+#endif

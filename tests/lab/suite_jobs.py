@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the suite runs: labs, jobs, the options of the MPIs, and which jobs an
+option of the suite asks for.
+
+Imported by suite; runs nothing."""
+
+import dataclasses
+import pathlib
+import re
+
+import suite_table
+import suite_traffic
+
+LAB = str(pathlib.Path(__file__).resolve().parent / "lab")
+PROGRAM = {"ompi": "osu_alltoallv_skew", "mpich": "osu_alltoallv_skew.mpich"}
+EAGER = ["-x", "UCX_RNDV_THRESH=inf"]
+PAIRWISE = ["--mca", "coll_tuned_use_dynamic_rules", "1"]
+PAIRWISE += ["--mca", "coll_tuned_alltoallv_algorithm", "2"]
+PAIRWISE += ["--mca", "coll_tuned_alltoall_algorithm", "2"]
+FAST = ["--mca", "coll", "fast", "--mca", "coll_fast_stats", "1"]
+LAUNCHER = ["mpich-fast"]  # in front of the program
+MPICH_FAST = ["-x", "FASTSCHED_STATS=1"]
+
+# Options of mpirun. The tuner times the native algorithm periodically, which
+# would be counted as ours; in small calls that is part of what a user gets.
+TUNED = suite_table.TUNED
+VARIANTS = {
+    "ompi": {
+        "stream": EAGER,
+        "fast": FAST + ["--mca", "coll_fast_tuner", "0"],
+        TUNED: FAST,
+        "default": [],
+        "default eager": EAGER,
+        "pairwise": PAIRWISE,
+        "pairwise eager": PAIRWISE + EAGER,
+    },
+    "mpich": {
+        "stream": EAGER,
+        "fast": MPICH_FAST + ["-x", "FASTSCHED_TUNER=0"],
+        TUNED: MPICH_FAST,
+        "default": [],
+        "default eager": EAGER,
+    },
+}
+NATIVE = {"ompi": ["default", "default eager", "pairwise", "pairwise eager"],
+          "mpich": ["default", "default eager"]}
+
+# What a pattern needs on 4x4, over balanced traffic: only for the estimate.
+PATTERNS = {
+    "balanced": 1.0,
+    "random": 1.1,
+    "zipf:0.8": 1.5,
+    "zipf:1.2": 2.5,
+    "hotspot:2": 2.3,
+    "intrahost": 1.0,
+    "moe": 1.7,
+    "pencil": 1.05,
+}
+FLAT_MOE = {"moe:0.18": 1.1, "moe:0.43": 1.3, "moe:0.7": 1.5}
+SMALL_PATTERNS = ["balanced", "random", "zipf:0.8", "moe", "intrahost",
+                  "pencil"]
+KINDS = ["bulk", "small", "alltoall", "traffic", "plan"]
+BULK_LAYOUTS = ["4x4", "8x2", "2x8", "4+4+2+1"]
+BULK_RATES = ["50mbit", "100mbit"]
+BULK_SIZES = {"4x4": [1000000, 100000]}  # elsewhere the first one
+TRAFFIC_S = 2  # lower bound of a matrix
+PLAN_LANES = [4, 8, 16, 32]
+JOB_S = 2.5  # to start and end one
+MPI_CALL_S = 0.0015  # at least, of 16 ranks
+
+
+@dataclasses.dataclass(frozen=True)
+class Lab:
+    layout: str  # "4x4": 4 servers of 4 ranks; or "4+4+2+1"
+    rate: str
+    nics: int  # of each server, 0: one per rank
+
+    def servers(self):
+        """Ranks of each server."""
+        if "x" in self.layout:
+            n, each = map(int, self.layout.split("x"))
+            return [each] * n
+        return list(map(int, self.layout.split("+")))
+
+    def bits_per_s(self):
+        number, unit = re.fullmatch(r"(\d+)([kmg])bit", self.rate).groups()
+        return int(number) * 1000 ** (" kmg".index(unit))
+
+    def balanced_s(self, size):
+        """Lower bound of balanced traffic."""
+        ranks = self.servers()
+        nic_bytes = max(
+            n * (sum(ranks) - n) * size / min(n, self.nics or n) for n in ranks
+        )
+        return nic_bytes * 8 / self.bits_per_s()
+
+
+# Sizes and timed calls of a job. Before them come some that warm up; the tuner
+# may need six until it has settled.
+SMALL_PARTS = [("8:8k", 15), ("16k:64k", 3)]
+LONGER_PARTS = [("8:8k", 15), ("16k:1m", 5)]
+FEW_PARTS = [("8:64", 15)]
+ONE_SERVER_PARTS = [("8:1m", 200)]
+ALLTOALL_PARTS = [("8:4k", 15)]
+WARMUP = {TUNED: 8}
+OTHER_WARMUP = 2
+# After so many rounds a setting of the MPI that is nowhere near the best one
+# is left out of those that follow.
+TRIAL_ROUNDS = 3
+NEAR = 1.25
+
+# In which labs, and what there.
+SMALL = {
+    Lab("4x4", "50mbit", 0): (SMALL_PARTS, SMALL_PATTERNS),
+    Lab("8x2", "50mbit", 0): (SMALL_PARTS, SMALL_PATTERNS),
+    Lab("2x8", "50mbit", 0): (SMALL_PARTS, SMALL_PATTERNS),
+    Lab("4+4+2+1", "50mbit", 0): (SMALL_PARTS, SMALL_PATTERNS),
+    Lab("2x16", "50mbit", 0): (SMALL_PARTS, SMALL_PATTERNS),
+    Lab("2x16", "100mbit", 1): (FEW_PARTS, ["balanced", "zipf:0.8"]),
+    Lab("4x16", "100mbit", 1): (FEW_PARTS, ["balanced", "zipf:0.8"]),
+    Lab("2x4", "500mbit", 0): (LONGER_PARTS, ["balanced", "zipf:0.8"]),
+    Lab("2x4", "2gbit", 0): (LONGER_PARTS, ["balanced", "zipf:0.8"]),
+    Lab("1x4", "50mbit", 0): (ONE_SERVER_PARTS, SMALL_PATTERNS),
+}
+ALLTOALL = {lab: (ALLTOALL_PARTS, ["balanced"]) for lab in [
+    Lab("4x4", "100mbit", 0), Lab("2x16", "100mbit", 1),
+    Lab("4x16", "100mbit", 1)]}
+TRAFFIC = [Lab("4x4", "50mbit", 0), Lab("8x2", "50mbit", 0)]
+
+
+def read_size(text):
+    suffixes = {"k": 10, "m": 20}
+    shift = suffixes.get(text[-1], 0)
+    return int(text[:-1] if shift else text) << shift
+
+
+def each_size(sizes):
+    """Of "8:8k" and the like, doubling."""
+    least, most = map(read_size, sizes.split(":"))
+    while least <= most:
+        yield least
+        least *= 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    kind: str
+    lab: Lab
+    variant: str
+    pattern: str = "balanced"  # or the name of a matrix
+    sizes: str = "8:8"
+    calls: int = 1  # timed
+    warmup: int = 1
+    round: int = 0
+    mpi: str = "ompi"
+    matrix: str = ""  # the file; sizes do not count then
+    reduced: str = ""  # what it was made of
+
+    def name(self):
+        """What a later run recognises it by."""
+        if self.kind == "plan":
+            return f"plan {self.pattern} {self.lab.layout}"
+        nics = [f"{self.lab.nics} NICs"] if self.lab.nics else []
+        words = [self.lab.layout, *nics, self.lab.rate, self.pattern]
+        if self.is_in_turn():
+            words += [self.sizes]
+        elif not self.matrix:
+            words += [self.sizes.partition(":")[2]]
+        words += [self.variant]
+        words += [f"round {self.round + 1}"] if self.is_in_turn() else []
+        return " ".join([self.kind] + words)
+
+    def is_in_turn(self):
+        return self.kind in ("small", "alltoall")
+
+    def expected_s(self):
+        if self.kind == "plan":
+            return 1.0
+        if self.kind == "stream":
+            return JOB_S + 1.5
+        start_s = JOB_S * max(1, sum(self.lab.servers()) / 16)
+        if self.is_in_turn():
+            many = len(self.lab.servers()) > 1
+            least_s = MPI_CALL_S * max(1, (sum(self.lab.servers()) / 16) ** 2)
+            each = [least_s + 2 * many * self.lab.balanced_s(size)
+                    for size in each_size(self.sizes)]
+            return start_s + (self.calls + self.warmup) * sum(each)
+        bound = TRAFFIC_S if self.matrix else self.lab.balanced_s(
+            int(self.sizes.partition(":")[2]))
+        over = 1.1 if self.variant == "fast" else 2.2
+        weight = (PATTERNS | FLAT_MOE).get(self.pattern, 1)
+        return start_s + (self.calls + 1) * bound * weight * over
+
+    def options(self):
+        """Of the benchmark."""
+        options = ["-i", str(self.calls), "-x", str(self.warmup)]
+        if self.matrix:
+            options += ["-p", f"file:{self.matrix}"]
+        else:
+            options += ["-p", self.pattern, "-m", self.sizes]
+        options += ["--rate", self.lab.rate, "--json"]
+        options += ["--nics", str(self.lab.nics)] if self.lab.nics else []
+        return options + {
+            "stream": ["--ceiling"],
+            "bulk": ["-c", "--times"],
+            "traffic": ["-c", "--times"],
+            "small": ["-c", "--nic-counters=nic*"],
+            "alltoall": ["-c", "--nic-counters=nic*", "--collective",
+                         "alltoall"],
+        }[self.kind]
+
+    def command(self, lab_name, timeout_s):
+        run = [LAB, "run", "--name", lab_name, "--mpi", self.mpi]
+        run += ["--timeout", str(timeout_s), *VARIANTS[self.mpi][self.variant]]
+        ours = self.mpi == "mpich" and self.variant.startswith("fast")
+        run += ["--", *(LAUNCHER if ours else []), PROGRAM[self.mpi]]
+        # Should this script be killed, so is the job.
+        return ["setpriv", "--pdeathsig", "TERM", *run, *self.options()]
+
+
+# ---- what is to be done ----
+
+
+def chosen_labs(kind, options):
+    """Of a kind. --layout, --rate and --nics choose among those that it has;
+    of bulk, and where none is left, they make labs of their own."""
+    known = {"small": list(SMALL), "alltoall": list(ALLTOALL),
+             "traffic": TRAFFIC}.get(kind, [])
+    labs = [lab for lab in known
+            if lab.layout in (options.layout or [lab.layout])
+            and lab.rate in (options.rate or [lab.rate])
+            and lab.nics == (lab.nics if options.nics is None
+                             else options.nics)]
+    if labs:
+        return labs
+    return [Lab(layout, rate, options.nics or 0)
+            for rate in options.rate or BULK_RATES[:1 if options.quick else 2]
+            for layout in options.layout or BULK_LAYOUTS]
+
+
+def bulk_jobs(lab, options, variants):
+    for size in BULK_SIZES.get(lab.layout, [1000000]):
+        for pattern in options.only or PATTERNS:
+            for variant in variants:
+                yield Job("bulk", lab, variant, pattern, f"{size}:{size}",
+                          options.repeat or 5, mpi=options.mpi)
+
+
+def leaves_servers(matrix, lab):
+    ranks = sum(lab.servers())
+    return len(matrix) >= ranks and suite_traffic.bytes_per_nic(
+        suite_traffic.fold(matrix, ranks), lab.servers(), lab.nics) > 0
+
+
+def traffic_jobs(lab, options, variants):
+    for name, matrix in options.matrices.items():
+        for variant in variants if leaves_servers(matrix, lab) else []:
+            yield Job("traffic", lab, variant, name, matrix=name,
+                      calls=options.repeat or 5, mpi=options.mpi)
+    for pattern in FLAT_MOE:
+        for variant in variants:
+            yield Job("traffic", lab, variant, pattern, "1000000:1000000",
+                      options.repeat or 5, mpi=options.mpi)
+
+
+def jobs_in_turn(kind, lab, options):
+    usual = (SMALL_PARTS, SMALL_PATTERNS if kind == "small" else ["balanced"])
+    parts, patterns = {"small": SMALL, "alltoall": ALLTOALL}[kind].get(
+        lab, usual)
+    variants = [TUNED, *NATIVE[options.mpi]]
+    variants += options.peers if kind == "alltoall" else []
+    for pattern in (options.only if kind == "small" else None) or patterns:
+        if len(lab.servers()) == 1 and pattern == "intrahost":
+            continue  # it has no bytes there
+        for sizes, calls in parts:
+            for k in range(options.repeat or 9):
+                # There and back, so that a drift is nobody's.
+                for variant in variants[::-1 if k % 2 else 1]:
+                    yield Job(kind, lab, variant, pattern, sizes, calls,
+                              WARMUP.get(variant, OTHER_WARMUP), k,
+                              options.mpi)
+
+
+def plan_jobs(options):
+    """A matrix and lanes; the lab is the layout of servers."""
+    for name, matrix in options.matrices.items():
+        for lanes in PLAN_LANES:
+            servers, rest = divmod(len(matrix), lanes)
+            if rest == 0 and servers > 1:
+                yield Job("plan", Lab(f"{servers}x{lanes}", "", 0), "fast",
+                          name, matrix=name)
+
+
+def jobs_of(kind, lab, options):
+    variants = ["fast"] if options.fast_only else ["fast",
+                                                   *NATIVE[options.mpi]]
+    if kind in ("small", "alltoall"):
+        yield from jobs_in_turn(kind, lab, options)
+        return
+    if len(lab.servers()) == 1:
+        return
+    yield Job("stream", lab, "stream", warmup=0, mpi=options.mpi)
+    yield from {"bulk": bulk_jobs, "traffic": traffic_jobs}[kind](
+        lab, options, variants)
+
+
+def all_jobs(options):
+    """Each once, those of a lab together."""
+    by_lab = {}
+    for kind in [k for k in options.kind if k != "plan"]:
+        for lab in chosen_labs(kind, options):
+            by_lab.setdefault(lab, {}).update(
+                {job.name(): job for job in jobs_of(kind, lab, options)})
+    for jobs in by_lab.values():
+        yield from jobs.values()
+    if "plan" in options.kind:
+        yield from plan_jobs(options)
+
+
+def is_quick(job):
+    """Less than four minutes in all."""
+    peers = ("fast", TUNED, "default eager", "pairwise")
+    if job.lab.layout not in ("4x4", "1x4") or job.variant not in (
+            *peers, "stream"):
+        return False
+    if job.kind == "small":
+        return job.pattern == "random" and job.round < 2 and (
+            job.sizes in ("8:8k", "8:1m"))
+    if job.kind == "bulk" and job.sizes.startswith("1000000:"):
+        return job.pattern in ("balanced", "zipf:0.8")
+    return job.kind == "stream" or (
+        job.kind == "bulk" and job.variant == "fast")
