@@ -125,7 +125,7 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h | grep -E '(col
 $crossing"
 
 # What is not installed and whose header is a contract.
-contracts='sched/[a-z]*/fs_(balance|pattern|plan_check|straggler|hierarchy)|sim/fs_sim(_loggp)?|net/fs_hwloc'
+contracts='sched/[a-z]*/fs_(balance|pattern|plan|plan_check|replan|straggler|hierarchy)|sim/fs_sim(_loggp)?|net/fs_hwloc'
 crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE " \"(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?|$contracts)\.h\"$")
 [ -z "$crossing" ] || complain "the command may not know of the library:
 $crossing"

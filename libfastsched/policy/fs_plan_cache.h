@@ -19,13 +19,14 @@ enum { FS_PLAN_CACHE_MAX = 8 };
 
 /* A plan and the results that led to it. */
 typedef struct fs_cached_plan {
-    uint32_t     n_users;
-    uint64_t     key;
-    uint64_t     size; /* bytes on the rank where it is largest */
-    fs_plan_t   *plan;
-    fs_choice_t  choice;
-    fs_traffic_t traffic; /* sums only */
-    uint64_t     bound;   /* fs_traffic_lower_bound() */
+    uint32_t       n_users;
+    uint64_t       key;
+    uint64_t       size; /* bytes on the rank where it is largest */
+    fs_plan_t     *plan;
+    fs_schedule_t *lane; /* of fs_plan_request_t, for a trace, or NULL */
+    fs_choice_t    choice;
+    fs_traffic_t   traffic; /* sums only */
+    uint64_t       bound;   /* fs_traffic_lower_bound() */
 } fs_cached_plan_t;
 
 /* The caller is its user, and sets the rest. NULL: out of memory, and plan is still

@@ -236,21 +236,40 @@ int fs_transfer_by_start(const void *a, const void *b)
     return x->src < y->src ? -1 : x->src > y->src;
 }
 
-/* Copy a finished draft into a schedule: one block. */
-static fs_schedule_t *seal(fs_draft_t *draft, const fs_demand_t *demand,
-                           fs_decompose_t how)
+fs_status_t fs_draft_make(fs_draft_t *draft, fs_decompose_t how,
+                          fs_demand_t *demand, fs_arena_t *arena)
+{
+    const fs_decompose_method_t *method = fs_decompose_method(how);
+    fs_status_t                  status;
+
+    if (method == NULL || demand->n == 0) {
+        return FS_ERR_INVAL;
+    }
+    status = read_matrix(demand, arena);
+    if (status == FS_OK) {
+        status = method->build(demand, arena, draft);
+    }
+    if (draft->chosen == FS_DECOMPOSE_AUTO) {
+        draft->chosen = how;
+    }
+    return status == FS_OK ? draft->status : status;
+}
+
+fs_status_t fs_draft_seal(const fs_draft_t *draft, uint32_t n_servers,
+                          uint64_t bound, fs_schedule_t **schedule_p)
 {
     size_t         bytes    = draft->n_transfers * sizeof(fs_transfer_t);
     fs_schedule_t *schedule = malloc(sizeof(*schedule) + bytes);
 
-    if (schedule == NULL) {
-        return NULL;
+    if (draft->status != FS_OK || schedule == NULL) {
+        free(schedule);
+        return draft->status == FS_OK ? FS_ERR_NOMEM : draft->status;
     }
     *schedule = (fs_schedule_t){
-        .decompose   = draft->chosen == FS_DECOMPOSE_AUTO ? how : draft->chosen,
-        .n_servers   = demand->n,
+        .decompose   = draft->chosen,
+        .n_servers   = n_servers,
         .n_stages    = draft->n_stages,
-        .lower_bound = demand->bound,
+        .lower_bound = bound,
         .total       = draft->total,
         .n_transfers = draft->n_transfers,
         .transfers   = (fs_transfer_t *)(schedule + 1),
@@ -265,36 +284,22 @@ static fs_schedule_t *seal(fs_draft_t *draft, const fs_demand_t *demand,
         qsort(schedule->transfers, draft->n_transfers, sizeof(fs_transfer_t),
               fs_transfer_by_start);
     }
-    return schedule;
+    *schedule_p = schedule;
+    return FS_OK;
 }
 
 fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
                                uint32_t n_servers, const uint64_t *bytes,
                                uint32_t only_server, fs_schedule_t **schedule_p)
 {
-    const fs_decompose_method_t *method = fs_decompose_method(how);
-    fs_arena_t                   arena  = {0};
-    fs_draft_t                   draft  = {.only_server = only_server};
-    fs_demand_t                  demand = {
-                         .n = n_servers, .bytes = bytes, .stage_cost = stage_cost};
-    fs_status_t status;
+    fs_arena_t  arena  = {0};
+    fs_draft_t  draft  = {.only_server = only_server};
+    fs_demand_t demand = {
+        .n = n_servers, .bytes = bytes, .stage_cost = stage_cost};
+    fs_status_t status = fs_draft_make(&draft, how, &demand, &arena);
 
-    if (method == NULL || n_servers == 0) {
-        return FS_ERR_INVAL;
-    }
-    status = read_matrix(&demand, &arena);
     if (status == FS_OK) {
-        status = method->build(&demand, &arena, &draft);
-        status = status == FS_OK ? draft.status : status;
-    }
-    if (status == FS_OK) {
-        fs_schedule_t *schedule = seal(&draft, &demand, how);
-
-        if (schedule == NULL) {
-            status = FS_ERR_NOMEM;
-        } else {
-            *schedule_p = schedule;
-        }
+        status = fs_draft_seal(&draft, n_servers, demand.bound, schedule_p);
     }
     fs_draft_fini(&draft);
     fs_arena_fini(&arena);

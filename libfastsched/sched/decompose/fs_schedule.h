@@ -34,7 +34,7 @@ int fs_transfer_by_start(const void *a, const void *b);
 typedef struct fs_draft {
     fs_status_t    status;
     uint32_t       only_server; /* or FS_ALL_SERVERS */
-    fs_decompose_t chosen;      /* by AUTO; AUTO: nothing */
+    fs_decompose_t chosen;      /* by AUTO, then what made it */
     uint32_t       n_stages;
     uint32_t       n_rounds; /* messages of a server in a row, at most */
     uint64_t       total;
@@ -78,6 +78,16 @@ static inline void fs_draft_transfer(fs_draft_t *draft, uint32_t src,
 /* The transfers since the last stage, which started at draft->total, are a
  * stage of this length. */
 void fs_draft_end_stage(fs_draft_t *draft, uint64_t weight);
+
+/* Schedule a matrix: demand has n, bytes and stage_cost, and gets the rest. FS_OK;
+ * errors as fs_schedule_create(). */
+fs_status_t fs_draft_make(fs_draft_t *draft, fs_decompose_t how,
+                          fs_demand_t *demand, fs_arena_t *arena);
+
+/* Copy a finished draft into a schedule: one block, which fs_schedule_destroy()
+ * frees. FS_OK, the draft's status, FS_ERR_NOMEM. */
+fs_status_t fs_draft_seal(const fs_draft_t *draft, uint32_t n_servers,
+                          uint64_t bound, fs_schedule_t **schedule_p);
 
 /* Exchange what two drafts hold. */
 void fs_draft_swap(fs_draft_t *a, fs_draft_t *b);
