@@ -15,7 +15,8 @@ typedef struct fs_collective {
      * rank. */
     void (*decide)(fs_request_t *request);
     /* Make this rank's program, and with a trace what its lane is to do, if there
-     * is a schedule. An error may be this rank's alone. */
+     * is a schedule (see fs_plan_request_t). An error may be this rank's
+     * alone. */
     fs_status_t (*plan)(const fs_request_t *request, fs_plan_t **plan_p,
                         fs_schedule_t **lane_p);
 } fs_collective_t;

@@ -120,30 +120,37 @@ static fs_step_t begin(fs_request_t *request)
 
 /* ---- plan ---- */
 
+static fs_status_t make_plan(fs_request_t *request)
+{
+    fs_plan_t     *plan   = NULL;
+    fs_schedule_t *lane   = NULL;
+    fs_status_t    status = request->collective->plan(request, &plan, &lane);
+
+    if (status == FS_OK) {
+        request->plan = fs_cached_plan_create(plan);
+        status        = request->plan == NULL ? FS_ERR_NOMEM : FS_OK;
+    }
+    if (status != FS_OK) {
+        fs_plan_destroy(plan);
+        fs_schedule_destroy(lane);
+        return status;
+    }
+    request->plan->lane = lane;
+    return FS_OK;
+}
+
 /* Everything that can fail on this rank alone. A plan that is recalled may
  * still have to be prepared for buffers like these. */
 static fs_status_t get_ready(fs_request_t *request)
 {
     const fs_call_t *call   = request->call;
     fs_status_t      status = FS_OK;
-    fs_plan_t       *plan   = NULL;
-    fs_schedule_t   *lane   = NULL;
 
     if (call->prepare != NULL) {
         status = call->prepare(call->owner);
     }
     if (status == FS_OK && !request->outcome.recalled) {
-        status = request->collective->plan(request, &plan, &lane);
-    }
-    if (status == FS_OK && !request->outcome.recalled) {
-        request->plan = fs_cached_plan_create(plan);
-        if (request->plan == NULL) {
-            fs_plan_destroy(plan);
-            fs_schedule_destroy(lane);
-            status = FS_ERR_NOMEM;
-        } else {
-            request->plan->lane = lane;
-        }
+        status = make_plan(request);
     }
     return status == FS_OK
                ? fs_exec_reserve(request->comm->exec, request->plan->plan, call)

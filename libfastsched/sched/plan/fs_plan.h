@@ -91,9 +91,10 @@ typedef struct fs_plan_request {
     uint32_t                  rank;
     const fs_local_traffic_t *local;
     fs_replan_t *replan; /* schedules of the calls before; NULL: none */
-    /* Gets the schedule that the plan is made from, if there is one, the caller's.
-     * Its transfers are those of the rank's lane only; its other fields are those
-     * of all servers. NULL: not wanted. */
+    /* Gets the schedule that the plan is made from, the caller's; not set if there
+     * is none, and possibly set if planning fails. Its transfers are those of the
+     * rank's lane only; its other fields are those of all servers. NULL: not
+     * wanted. */
     fs_schedule_t **lane_p;
 } fs_plan_request_t;
 
