@@ -71,7 +71,7 @@ fi
 # ---- includes ----
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
-base='"(base/)?fs_(arena|arith|assert|bits|clock|digest|grow|json|matrix|quote|status|strbuf|value).h"|"fastsched.h"'
+base='"(base/)?fs_(arena|arith|assert|bits|clock|digest|grow|json|matrix|minima|quote|status|strbuf|value).h"|"fastsched.h"'
 
 # FOLDER...: the headers in them.
 in_folders() { printf '"(%s)/fs_[a-z_0-9]*.h"' "$(echo "$*" | tr ' ' '|')"; }
@@ -125,7 +125,7 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h | grep -E '(col
 $crossing"
 
 # What is not installed and whose header is a contract.
-contracts='sched/[a-z]*/fs_(balance|pattern|plan_check|straggler|hierarchy)|sim/fs_sim(_loggp)?|net/fs_hwloc|policy/fs_tun(er|ing)'
+contracts='sched/[a-z]*/fs_(balance|pattern|plan|plan_check|replan|straggler|hierarchy)|sim/fs_sim(_loggp)?|net/fs_hwloc|policy/fs_tun(er|ing)'
 crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE " \"(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?|$contracts)\.h\"$")
 [ -z "$crossing" ] || complain "the command may not know of the library:
 $crossing"

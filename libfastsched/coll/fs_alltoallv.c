@@ -441,15 +441,25 @@ static uint64_t *planned_counts(const fs_comm_t *comm)
     return counts;
 }
 
-static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
+static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
+                        fs_schedule_t **lane_p)
 {
-    const fs_comm_t   *comm   = request->comm;
+    fs_comm_t         *comm   = request->comm;
     fs_plan_params_t   params = fs_params_plan(&comm->params);
     uint64_t          *counts = planned_counts(comm);
     fs_local_traffic_t local  = {
          .send        = counts,
          .send_packed = fs_call_sends_packed(request->call),
          .recv_packed = fs_call_receives_packed(request->call),
+    };
+    fs_plan_request_t wanted = {
+        .topo    = comm->topo,
+        .traffic = &request->rest,
+        .params  = &params,
+        .rank    = comm->rank,
+        .local   = &local,
+        .replan  = comm->params.plan_cache > 0 ? &comm->replan : NULL,
+        .lane_p  = comm->trace != NULL ? lane_p : NULL,
     };
     fs_status_t status = FS_ERR_NOMEM;
 
@@ -459,9 +469,7 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p)
             counts +
             (size_t)comm->topo->n_ranks *
                 fs_topo_n_local(comm->topo, comm->topo->server[comm->rank]);
-        status = fs_plan_create(request->outcome.choice.alg, comm->topo,
-                                &request->rest, &params, comm->rank, &local,
-                                plan_p);
+        status = fs_plan_make(&wanted, request->outcome.choice.alg, plan_p);
         free(counts);
     }
     return status;

@@ -14,8 +14,11 @@ typedef struct fs_collective {
     /* All votes are in: make the choice. The result is the same on every
      * rank. */
     void (*decide)(fs_request_t *request);
-    /* Make this rank's program. An error may be this rank's alone. */
-    fs_status_t (*plan)(const fs_request_t *request, fs_plan_t **plan_p);
+    /* Make this rank's program, and with a trace what its lane is to do, if there
+     * is a schedule (see fs_plan_request_t). An error may be this rank's
+     * alone. */
+    fs_status_t (*plan)(const fs_request_t *request, fs_plan_t **plan_p,
+                        fs_schedule_t **lane_p);
 } fs_collective_t;
 
 extern const fs_collective_t fs_alltoallv;

@@ -120,26 +120,37 @@ static fs_step_t begin(fs_request_t *request)
 
 /* ---- plan ---- */
 
+static fs_status_t make_plan(fs_request_t *request)
+{
+    fs_plan_t     *plan   = NULL;
+    fs_schedule_t *lane   = NULL;
+    fs_status_t    status = request->collective->plan(request, &plan, &lane);
+
+    if (status == FS_OK) {
+        request->plan = fs_cached_plan_create(plan);
+        status        = request->plan == NULL ? FS_ERR_NOMEM : FS_OK;
+    }
+    if (status != FS_OK) {
+        fs_plan_destroy(plan);
+        fs_schedule_destroy(lane);
+        return status;
+    }
+    request->plan->lane = lane;
+    return FS_OK;
+}
+
 /* Everything that can fail on this rank alone. A plan that is recalled may
  * still have to be prepared for buffers like these. */
 static fs_status_t get_ready(fs_request_t *request)
 {
     const fs_call_t *call   = request->call;
     fs_status_t      status = FS_OK;
-    fs_plan_t       *plan   = NULL;
 
     if (call->prepare != NULL) {
         status = call->prepare(call->owner);
     }
     if (status == FS_OK && !request->outcome.recalled) {
-        status = request->collective->plan(request, &plan);
-    }
-    if (status == FS_OK && !request->outcome.recalled) {
-        request->plan = fs_cached_plan_create(plan);
-        if (request->plan == NULL) {
-            fs_plan_destroy(plan);
-            status = FS_ERR_NOMEM;
-        }
+        status = make_plan(request);
     }
     return status == FS_OK
                ? fs_exec_reserve(request->comm->exec, request->plan->plan, call)
@@ -174,6 +185,9 @@ static fs_step_t run(fs_request_t *request)
     request->ran        = true;
     request->started_ns = fs_now_ns();
     enter(request, FS_TRACE_RUN);
+    if (comm->trace != NULL && request->plan->lane != NULL) {
+        fs_trace_planned(comm->trace, request->plan->lane);
+    }
     status = fs_unbundle(request);
     if (status != FS_OK) {
         return lose(request, status);
@@ -185,12 +199,11 @@ static fs_step_t run(fs_request_t *request)
 
 static void trace_decision(const fs_request_t *request)
 {
-    const fs_comm_t *comm   = request->comm;
-    fs_plan_params_t params = fs_params_plan(&comm->params);
+    const fs_comm_t *comm = request->comm;
 
     if (comm->trace != NULL) {
         fs_trace_decision(comm->trace, &request->outcome.choice,
-                          &request->outcome.traffic, &params);
+                          &request->outcome.traffic);
     }
 }
 
@@ -281,7 +294,7 @@ static void keep(fs_request_t *request, uint64_t size)
 
 static fs_step_t compare_plans(fs_request_t *request)
 {
-    const fs_comm_t *comm   = request->comm;
+    fs_comm_t       *comm   = request->comm;
     const fs_vote_t *all    = fs_control_vote(comm->control);
     fs_status_t      status = progress_control(request);
     uint64_t         digest;
@@ -297,6 +310,7 @@ static fs_step_t compare_plans(fs_request_t *request)
         all->sum[0] != digest * comm->topo->n_ranks) {
         request->outcome.choice.alg    = FS_ALG_NATIVE;
         request->outcome.choice.reason = "a rank could not plan";
+        fs_replan_clear(&comm->replan); /* not equal on all ranks any more */
         return leave(request);
     }
     if (!request->outcome.recalled) {

@@ -12,6 +12,7 @@
 #include "policy/fs_plan_cache.h"
 #include "net/fs_shm.h"
 #include "net/fs_transport.h"
+#include "sched/decompose/fs_replan.h"
 
 typedef struct fs_request fs_request_t;
 
@@ -69,6 +70,7 @@ struct fs_comm {
     fs_comm_t  *next; /* of those not reported yet */
     /* From call to call; equal on every rank. */
     fs_plan_cache_t  cache;
+    fs_replan_t      replan;
     fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;

@@ -244,6 +244,7 @@ void fs_comm_close_network(fs_comm_t *comm)
     }
     fs_exec_destroy(comm->exec);
     fs_plan_cache_clear(&comm->cache);
+    fs_replan_clear(&comm->replan);
     fs_control_destroy(comm->control);
     fs_shm_leave(&comm->shm);
     fs_net_destroy(comm->own_net);

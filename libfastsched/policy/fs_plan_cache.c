@@ -18,6 +18,7 @@ void fs_cached_plan_release(fs_cached_plan_t *cached)
 {
     if (cached != NULL && --cached->n_users == 0) {
         fs_plan_destroy(cached->plan);
+        fs_schedule_destroy(cached->lane);
         free(cached);
     }
 }

@@ -6,9 +6,12 @@
  * up its server's row, check and sum the server matrix, select, schedule,
  * balance its own tiles, write its program. Drawing the traffic is not.
  */
+#include "base/fs_digest.h"
 #include "base/fs_json.h"
 #include "base/fs_value.h"
+#include "sched/decompose/fs_replan.h"
 #include "sched/model/fs_pattern.h"
+#include "sched/plan/fs_plan.h"
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_progress.h"
@@ -30,7 +33,8 @@ typedef struct args {
     const char *patterns;
     const char *decomposes;
     uint32_t    lanes;
-    uint32_t    rounds; /* 0: as many as fit */
+    uint32_t    rounds;  /* 0: as many as fit */
+    uint32_t    changed; /* percent */
     uint32_t    json;
     uint64_t    seed;
     uint64_t    mean;
@@ -43,8 +47,11 @@ typedef struct bench {
     char             pattern[NAME_LEN], decompose[NAME_LEN];
     fs_plan_params_t params;
     fs_tool_sample_t sample;
-    uint64_t        *row; /* [n_servers] */
+    fs_replan_t      replan;
+    uint64_t         state; /* of the changes */
+    uint64_t        *row;   /* [n_servers] */
     uint64_t        *per_lane;
+    uint64_t        *drawn; /* [n_servers x n_servers] before changes */
     uint64_t         times[MAX_ROUNDS];
     const char      *chosen; /* what made the schedule */
     uint32_t         stages;
@@ -70,6 +77,10 @@ static void read_args(int argc, char **argv, args_t *args)
          .value = &args->seed, 0, UINT64_MAX},
         {FS_TOOL_BYTES, "mean", "BYTES", "average over all pairs of ranks (",
          .value = &args->mean, 1, UINT64_C(1) << 32},
+        {FS_TOOL_U32, "changed", "PERCENT",
+         "cells of the server matrix that have changed\nsince an earlier plan "
+         "(",
+         .value = &args->changed, 0, 100},
         {FS_TOOL_U32, "repeat", "K",
          "rounds of a case (as many as fit in 0.4 s,\nat least 5)",
          .value = &args->rounds, 1, MAX_ROUNDS},
@@ -166,9 +177,19 @@ static void sum_row(bench_t *bench)
     memcpy(bench->sample.summary.bytes, bench->row, n * sizeof(*bench->row));
 }
 
+static fs_replan_t *replan_of(bench_t *bench)
+{
+    return bench->args->changed > 0 ? &bench->replan : NULL;
+}
+
 static fs_status_t plan_once(bench_t *bench, fs_plan_t **plan_p)
 {
-    fs_tool_sample_t *sample = &bench->sample;
+    fs_tool_sample_t *sample  = &bench->sample;
+    fs_plan_request_t request = {.topo    = sample->topo,
+                                 .traffic = &sample->summary,
+                                 .params  = &bench->params,
+                                 .local   = &sample->local,
+                                 .replan  = replan_of(bench)};
     fs_status_t       status;
 
     sum_row(bench);
@@ -177,13 +198,14 @@ static fs_status_t plan_once(bench_t *bench, fs_plan_t **plan_p)
         fs_choice_t choice =
             fs_select(sample->topo, &sample->summary, &bench->params);
 
-        status = fs_plan_create(choice.alg, sample->topo, &sample->summary,
-                                &bench->params, 0, &sample->local, plan_p);
+        status = fs_plan_make(&request, choice.alg, plan_p);
     }
     return status;
 }
 
 /* Each returns how long it took. */
+typedef uint64_t (*timed_t)(bench_t *bench);
+
 static uint64_t time_plan(bench_t *bench)
 {
     const fs_tool_sample_t *sample = &bench->sample;
@@ -205,9 +227,9 @@ static uint64_t time_schedule(bench_t *bench)
 {
     uint64_t       start = fs_tool_now_ns(), took;
     fs_schedule_t *schedule;
-    fs_status_t    status =
-        fs_schedule_create(bench->params.decompose, bench->params.stage_cost,
-                           bench->servers, bench->per_lane, 0, &schedule);
+    fs_status_t    status = fs_schedule_update(
+           replan_of(bench), bench->params.decompose, bench->params.stage_cost,
+           bench->servers, bench->per_lane, 0, &schedule);
 
     took = fs_tool_now_ns() - start;
     fs_tool_must(status, bench->decompose);
@@ -216,14 +238,62 @@ static uint64_t time_schedule(bench_t *bench)
     return took;
 }
 
+static void set_per_lane(bench_t *bench)
+{
+    size_t   n = (size_t)bench->servers * bench->servers;
+    uint64_t m = bench->args->lanes;
+
+    for (size_t k = 0; k < n; ++k) {
+        bench->per_lane[k] = (bench->sample.summary.bytes[k] + m - 1) / m;
+    }
+}
+
+/* Some pairs of other servers change. */
+static void change_cells(bench_t *bench)
+{
+    uint32_t  n     = bench->servers;
+    uint64_t *bytes = bench->sample.summary.bytes;
+
+    for (uint32_t u = 1; u < n; ++u) {
+        for (uint32_t w = 1; w < n; ++w) {
+            uint64_t *cell = &bytes[(size_t)u * n + w];
+
+            bench->state = fs_mix64(bench->state + 1);
+            if (bench->state % 100 < bench->args->changed) {
+                *cell = bench->state >> 63 == 0 ? *cell / 2 : *cell + *cell / 2;
+            }
+        }
+    }
+    set_per_lane(bench);
+}
+
+/* The matrix as drawn is planned twice; then one that differs is timed. */
+static uint64_t time_changed(bench_t *bench, timed_t time_it)
+{
+    uint64_t *bytes = bench->sample.summary.bytes, took;
+    size_t    len   = (size_t)bench->servers * bench->servers * sizeof(*bytes);
+
+    fs_replan_clear(&bench->replan);
+    time_it(bench);
+    time_it(bench);
+    memcpy(bench->drawn, bytes, len);
+    change_cells(bench);
+    took = time_it(bench);
+    memcpy(bytes, bench->drawn, len);
+    set_per_lane(bench);
+    return took;
+}
+
 /* The median of as many rounds as were asked for, or as fit. */
-static double time_rounds(bench_t *bench, uint64_t (*time_it)(bench_t *bench))
+static double time_rounds(bench_t *bench, timed_t time_it)
 {
     uint32_t rounds = bench->args->rounds, n = 0;
     uint64_t spent = 0;
 
     do {
-        bench->times[n] = time_it(bench);
+        bench->times[n] = bench->args->changed > 0
+                              ? time_changed(bench, time_it)
+                              : time_it(bench);
         spent += bench->times[n++];
     } while (rounds != 0
                  ? n < rounds
@@ -261,16 +331,6 @@ static void run_case(bench_t *bench)
 
 /* ---- all cases ---- */
 
-static void set_per_lane(bench_t *bench)
-{
-    size_t   n = (size_t)bench->servers * bench->servers;
-    uint64_t m = bench->args->lanes;
-
-    for (size_t k = 0; k < n; ++k) {
-        bench->per_lane[k] = (bench->sample.summary.bytes[k] + m - 1) / m;
-    }
-}
-
 static void run_pattern(bench_t *bench)
 {
     const args_t *args = bench->args;
@@ -285,10 +345,14 @@ static void run_pattern(bench_t *bench)
     fs_tool_progress_end();
     bench->row      = fs_tool_calloc(n, sizeof(uint64_t));
     bench->per_lane = fs_tool_calloc(n * n, sizeof(uint64_t));
+    bench->drawn    = fs_tool_calloc(n * n, sizeof(uint64_t));
+    bench->state    = args->seed;
     set_per_lane(bench);
     for_each(bench, args->decomposes, read_decompose, run_case);
     free(bench->row);
     free(bench->per_lane);
+    free(bench->drawn);
+    fs_replan_clear(&bench->replan);
     fs_tool_sample_fini(&bench->sample);
 }
 

@@ -36,9 +36,9 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
         {FS_TOOL_TEXT, "pattern", "NAME",
          "draw the matrix: balanced, random, zipf:S,\n"
          "lognormal:SIGMA, hotspot:K, intrahost, moe,\n"
-         "moe:SIGMA, pencil or adversarial; or the file\n"
-         "of a matrix, file:PATH, scaled to --mean if\n"
-         "that is given",
+         "moe:SIGMA, pencil, adversarial or sparse:K; or\n"
+         "the file of a matrix, file:PATH, scaled to\n"
+         "--mean if that is given",
          .value = &args->pattern},
         {FS_TOOL_TEXT, "servers", "SPEC",
          "number of servers (rows of the matrix), or\n"

@@ -52,9 +52,6 @@ struct fs_trace {
     uint64_t         busy[N_LANES]; /* slots, a bit each */
     fs_trace_phase_t phase;         /* or FS_TRACE_PHASES */
     uint64_t         phase_begin;
-    bool             decided;
-    fs_traffic_t     traffic; /* of the decision; bytes are ours */
-    fs_plan_params_t params;
 };
 
 /* ---- life ---- */
@@ -116,7 +113,6 @@ static bool copy_texts(fs_trace_t *trace, const fs_trace_origin_t *origin)
 fs_status_t fs_trace_create(const fs_trace_origin_t *origin,
                             fs_trace_t **trace_p, char *why, size_t why_len)
 {
-    size_t      n      = origin->topo->n_servers;
     fs_status_t status = check_dir(origin->dir, why, why_len);
     fs_trace_t *trace;
 
@@ -133,8 +129,7 @@ fs_status_t fs_trace_create(const fs_trace_origin_t *origin,
     if (origin->max_events == 0) {
         trace->book.origin.max_events = MAX_EVENTS;
     }
-    trace->traffic.bytes = malloc(n * n * sizeof(uint64_t));
-    if (trace->traffic.bytes == NULL || !copy_texts(trace, origin)) {
+    if (!copy_texts(trace, origin)) {
         fs_trace_destroy(trace);
         return FS_ERR_NOMEM;
     }
@@ -149,7 +144,6 @@ void fs_trace_destroy(fs_trace_t *trace)
 {
     if (trace != NULL) {
         pthread_mutex_destroy(&trace->lock);
-        free(trace->traffic.bytes);
         free(trace->texts);
         free(trace->ops);
         free(trace->book.events);
@@ -216,7 +210,6 @@ static void add_call(fs_trace_t *trace, uint64_t number)
 void fs_trace_begin(fs_trace_t *trace, uint64_t call)
 {
     pthread_mutex_lock(&trace->lock);
-    trace->decided = false;
     add_call(trace, call);
     pthread_mutex_unlock(&trace->lock);
 }
@@ -229,69 +222,40 @@ void fs_trace_enter(fs_trace_t *trace, fs_trace_phase_t phase)
     pthread_mutex_unlock(&trace->lock);
 }
 
-/* The matrix is kept: the next message of the summaries may overwrite it. */
-static void keep_decision(fs_trace_t *trace, const fs_choice_t *choice,
-                          const fs_traffic_t     *traffic,
-                          const fs_plan_params_t *params)
-{
-    const fs_topo_t  *topo  = trace->book.origin.topo;
-    size_t            n     = topo->n_servers;
-    uint64_t         *bytes = trace->traffic.bytes;
-    fs_traced_call_t *call  = current(trace);
-
-    memcpy(bytes, traffic->bytes, n * n * sizeof(*bytes));
-    trace->traffic       = *traffic;
-    trace->traffic.bytes = bytes;
-    trace->params        = *params;
-    trace->decided       = true;
-    call->choice         = *choice;
-    call->inter_bytes    = traffic->inter_bytes;
-    call->lower_bound    = fs_traffic_lower_bound(topo, traffic);
-}
-
 void fs_trace_decision(fs_trace_t *trace, const fs_choice_t *choice,
-                       const fs_traffic_t     *traffic,
-                       const fs_plan_params_t *params)
+                       const fs_traffic_t *traffic)
 {
     pthread_mutex_lock(&trace->lock);
     if (trace->in_call) {
-        keep_decision(trace, choice, traffic, params);
+        fs_traced_call_t *call = current(trace);
+
+        call->choice      = *choice;
+        call->inter_bytes = traffic->inter_bytes;
+        call->lower_bound =
+            fs_traffic_lower_bound(trace->book.origin.topo, traffic);
     }
     pthread_mutex_unlock(&trace->lock);
 }
 
-/* What this rank's lane was meant to do. */
-static void add_planned(fs_trace_t *trace, const fs_schedule_t *schedule)
+static void add_planned(fs_trace_t *trace, const fs_transfer_t *t)
 {
     const fs_trace_origin_t *origin = &trace->book.origin;
-    uint32_t                 home = fs_topo_server(origin->topo, origin->rank);
+    bool sends = t->src == fs_topo_server(origin->topo, origin->rank);
 
-    for (size_t k = 0; k < schedule->n_transfers; ++k) {
-        const fs_transfer_t *t     = &schedule->transfers[k];
-        fs_event_t           event = {.kind = FS_EVENT_PLANNED};
-
-        event.ready   = t->start;
-        event.bytes   = t->bytes;
-        event.op_kind = t->src == home ? FS_OP_SEND : FS_OP_RECV;
-        event.peer    = t->src == home ? t->dst : t->src;
-        add(trace, event);
-    }
+    add(trace, (fs_event_t){.kind    = FS_EVENT_PLANNED,
+                            .ready   = t->start,
+                            .bytes   = t->bytes,
+                            .op_kind = sends ? FS_OP_SEND : FS_OP_RECV,
+                            .peer    = sends ? t->dst : t->src});
 }
 
-static void find_planned(fs_trace_t *trace)
+void fs_trace_planned(fs_trace_t *trace, const fs_schedule_t *lane)
 {
-    const fs_trace_origin_t *origin  = &trace->book.origin;
-    const fs_plan_request_t  request = {.topo    = origin->topo,
-                                        .traffic = &trace->traffic,
-                                        .params  = &trace->params,
-                                        .rank    = origin->rank};
-    fs_schedule_t           *schedule;
-
-    if (fs_plan_lane(&request, current(trace)->choice.alg, &schedule) ==
-        FS_OK) {
-        add_planned(trace, schedule);
-        fs_schedule_destroy(schedule);
+    pthread_mutex_lock(&trace->lock);
+    for (size_t k = 0; k < lane->n_transfers && trace->in_call; ++k) {
+        add_planned(trace, &lane->transfers[k]);
     }
+    pthread_mutex_unlock(&trace->lock);
 }
 
 void fs_trace_end(fs_trace_t *trace, fs_status_t status)
@@ -301,9 +265,6 @@ void fs_trace_end(fs_trace_t *trace, fs_status_t status)
     if (trace->in_call) {
         current(trace)->end    = trace->phase_begin;
         current(trace)->status = status;
-    }
-    if (trace->decided) {
-        find_planned(trace);
     }
     trace->in_call = trace->running = false;
     pthread_mutex_unlock(&trace->lock);

@@ -66,11 +66,12 @@ void fs_trace_enter(fs_trace_t *trace, fs_trace_phase_t phase);
 
 /* What was decided; everything is copied. */
 void fs_trace_decision(fs_trace_t *trace, const fs_choice_t *choice,
-                       const fs_traffic_t     *traffic,
-                       const fs_plan_params_t *params);
+                       const fs_traffic_t *traffic);
 
-/* With how the call ended. Finds out what had been planned, which may take as
- * long as planning. */
+/* What this rank's lane is to do: see fs_plan_request_t. */
+void fs_trace_planned(fs_trace_t *trace, const fs_schedule_t *lane);
+
+/* With how the call ended. */
 void fs_trace_end(fs_trace_t *trace, fs_status_t status);
 
 /* ---- operations of the program that runs ---- */

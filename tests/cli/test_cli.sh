@@ -179,6 +179,7 @@ refuses '--servers "1": allowed: 2 to' bench --servers 8,1
 refuses '--pattern "zopf:1" is not a pattern' bench --pattern random,zopf:1
 refuses '--decompose "best": allowed' bench --decompose best
 refuses '--repeat "0": allowed' bench --repeat 0
+refuses '--changed "101": allowed' bench --changed 101
 
 refuses '--scale-out "0gbit": allowed' sim --matrix good.csv --scale-out 0gbit
 refuses '--scale-up "fast": allowed' sim --matrix good.csv --scale-up fast
@@ -426,7 +427,7 @@ if [ -n "$python" ]; then
     for how in auto compact openshop birkhoff hierarchical spreadout; do
         json plan --pattern moe --servers 6 --lanes 3 --decompose $how --format json
     done
-    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe moe:0.18 pencil adversarial; do
+    for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe moe:0.18 pencil adversarial sparse:2; do
         json plan --pattern $pattern --servers 4+4+2+1 --format json
         json program --pattern $pattern --servers 4+4+2+1 --rank all --verify
     done
@@ -445,6 +446,7 @@ if [ -n "$python" ]; then
     json plan --pattern random --servers 1 --format json
     json plan --pattern random --servers 3 --mean 0 --format json
     json bench --servers 2 --lanes 1 --repeat 1 --pattern balanced --format json
+    json bench --servers 64 --lanes 1 --repeat 1 --pattern moe --changed 1 --format json
     run bench --servers 2,3 --lanes 2 --repeat 3 --decompose birkhoff,openshop --format json
     { ends 0 && silent err; } >why
     [ "$(wc -l <out)" = 8 ] || echo 'not 8 lines' >>why

@@ -3,6 +3,7 @@
  * leaked (ASan looks), nothing half made. The linker puts our allocators in the
  * place of the library's. */
 #include "fs_test_util.h"
+#include "sched/decompose/fs_replan.h"
 #include "sched/balance/fs_balance.h"
 #include "sched/model/fs_pattern.h"
 #include "sched/plan/fs_plan_check.h"
@@ -137,6 +138,32 @@ static fs_status_t call_schedule(stage_t *st)
     return status;
 }
 
+/* The third call of alike matrices uses the schedule of the second. */
+static fs_status_t call_replan(stage_t *st)
+{
+    static uint64_t matrix[64 * 64];
+    fs_replan_t     replan = {0};
+    fs_status_t     status = FS_OK;
+
+    for (uint32_t k = 0; k < 64 * 64; ++k) {
+        matrix[k] = 1000 + k % 997;
+    }
+    for (uint32_t k = 0; k < 3 && status == FS_OK; ++k) {
+        fs_schedule_t *schedule = NULL;
+
+        matrix[1] += k;
+        status = fs_schedule_update(&replan, FS_DECOMPOSE_OPENSHOP, 0, 64,
+                                    matrix, FS_ALL_SERVERS, &schedule);
+        MUST((status == FS_OK) == (schedule != NULL));
+        MUST(status == FS_OK || replan.sample == NULL);
+        fs_schedule_destroy(schedule);
+    }
+    (void)st;
+    MUST(status != FS_OK || replan.kept.n == 64);
+    fs_replan_clear(&replan);
+    return status;
+}
+
 static fs_status_t call_hierarchy(stage_t *st)
 {
     fs_hierarchy_t *hierarchy = NULL;
@@ -260,10 +287,10 @@ static uint32_t run(stage_t *st, call_t *call, const char *name)
 
 START_TEST(small_calls)
 {
-    static const char *patterns[] = {"balanced",    "random",    "zipf:0.8",
-                                     "lognormal:1", "hotspot:2", "intrahost",
-                                     "moe",         "pencil",    "adversarial"};
-    stage_t            st;
+    static const char *patterns[] = {
+        "balanced",  "random", "zipf:0.8", "lognormal:1", "hotspot:2",
+        "intrahost", "moe",    "pencil",   "adversarial", "sparse:2"};
+    stage_t st;
 
     stage_init(&st, 1);
     ck_assert_uint_gt(run(&st, call_topo, "topo"), 0);
@@ -287,6 +314,7 @@ START_TEST(schedules)
         ck_assert_uint_gt(run(&st, call_schedule, fs_decompose_name(st.how)),
                           0);
     }
+    ck_assert_uint_gt(run(&st, call_replan, "replan"), 5);
     stage_fini(&st);
 }
 END_TEST

@@ -69,7 +69,8 @@ fs_status_t fs_birkhoff_init(fs_birkhoff_t *b, const fs_demand_t *demand,
     uint32_t n = demand->n;
     size_t   words;
 
-    *b = (fs_birkhoff_t){.n = n, .rest = demand->bound + spare};
+    *b = (fs_birkhoff_t){
+        .n = n, .n_left = demand->n_pairs, .rest = demand->bound + spare};
     if (fs_matching_init(&b->matching, n, arena) != FS_OK) {
         return FS_ERR_NOMEM;
     }
@@ -93,10 +94,9 @@ fs_status_t fs_birkhoff_init(fs_birkhoff_t *b, const fs_demand_t *demand,
     }
     for (size_t k = 0; k < (size_t)n * n; ++k) {
         b->floor = fs_u64_max(b->floor, b->left[k]);
-        b->n_left += b->left[k] > 0;
     }
+    memcpy(b->some, demand->some, n * words * sizeof(uint64_t));
     for (uint32_t i = 0; i < n; ++i) {
-        mark_row(b, i, 1, b->some);
         b->small[i] = mark_row(b, i, b->floor, b->large);
     }
     return FS_OK;

@@ -12,7 +12,7 @@ typedef struct fs_birkhoff {
     uint64_t     *row_slack; /* [n] idle time a sender may still have */
     uint64_t     *col_slack; /* [n] a receiver */
     uint64_t      rest;      /* time left: bytes left + slack of any line */
-    uint32_t      n_left;    /* pairs with bytes left */
+    size_t        n_left;    /* pairs with bytes left */
     uint64_t      floor;     /* smaller entries have no edge */
     uint64_t     *large;     /* [n x n_words] left >= floor */
     uint64_t     *small;     /* [n] the most left of the others in a row, or

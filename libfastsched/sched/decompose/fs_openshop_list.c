@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * List scheduling by priority. Servers are numbered by load, the busiest first;
- * when a transfer ends, its sender takes the first free receiver for which it
- * still has something, its receiver then the first free sender that still has
- * something for it. "Still to send" and "free" are bit rows in that order.
+ * List scheduling by priority. Servers are numbered by load, the busiest first.
+ * When transfers end, each of their senders takes the first free receiver for
+ * which it still has something, then each of their receivers that is still free
+ * the first free sender that still has something for it. "Still to send" and
+ * "free" are bit rows in that order.
  *
- * Ends of transfers wait in buckets of time, so their order is exact to a
- * bucket only. Start times are exact: a transfer starts when both are free.
+ * Ends of transfers wait in buckets of time, so their order is exact to a bucket
+ * only. With many servers, all transfers of a bucket end before the first of their
+ * servers starts the next one: that is quicker, and with so many free servers each
+ * finds a partner.
+ * Start times are exact: a transfer starts when both are free.
  *
- * O(n^2) transfers, O(n / 64) for each. The total is about a row and a column
+ * O(n / 64) for each pair with bytes. The total is about a row and a column
  * together at most.
  */
 #include "sched/decompose/fs_openshop.h"
@@ -21,8 +25,8 @@
 
 enum {
     NONE    = FS_NO_BIT,
-    BUCKETS = 128, /* per server */
-    FETCH   = 8    /* pairs that are fetched from memory at a time */
+    MANY    = 128, /* servers, from which on transfers end in batches, */
+    BUCKETS = 256, /* with so many buckets for each; half of them below */
 };
 
 /* Servers by load. */
@@ -31,24 +35,36 @@ typedef struct order {
     uint32_t *pos;    /* [n] of a server */
 } order_t;
 
+/* A transfer that has been started and not yet timed, by positions. */
+typedef struct started {
+    const uint64_t *bytes;
+    uint32_t        s;
+    uint32_t        r;
+} started_t;
+
 typedef struct list {
-    fs_shop_t *shop;
-    uint32_t   n;
-    uint32_t   n_words;
-    order_t    senders;
-    order_t    receivers;
-    uint64_t  *to_send;   /* [n x n_words] receivers of a sender, by position */
-    uint64_t  *to_recv;   /* [n x n_words] senders of a receiver */
-    uint64_t  *idle_send; /* [n_words] */
-    uint64_t  *idle_recv; /* [n_words] */
-    uint32_t  *partner;   /* [n] the receiver of a sender's transfer */
-    uint32_t  *next;      /* [n] the next sender in its bucket */
-    uint32_t  *bucket;    /* [n_buckets] the first */
-    uint32_t   n_buckets;
-    unsigned   shift;          /* time to bucket */
-    uint32_t   now;            /* the bucket whose transfers end */
-    uint32_t   waiting[FETCH]; /* senders of transfers not yet timed */
-    uint32_t   n_waiting;
+    fs_shop_t       *shop;
+    uint32_t         n;
+    uint32_t         n_words;
+    order_t          senders;
+    order_t          receivers;
+    const uint64_t **line;      /* [n] the row of the matrix of a sender */
+    uint64_t        *to_send;   /* [n x n_words] receivers of a sender, by
+                                   position */
+    uint64_t        *to_recv;   /* [n x n_words] senders of a receiver */
+    uint64_t        *idle_send; /* [n_words] */
+    uint64_t        *idle_recv; /* [n_words] */
+    uint32_t        *partner;   /* [n] the receiver of a sender's transfer */
+    uint32_t        *next;      /* [n] the next sender in its bucket */
+    uint32_t        *bucket;    /* [n_buckets] the first */
+    uint32_t         n_buckets;
+    unsigned         shift;      /* time to bucket */
+    uint32_t         batch;      /* transfers that end together, at most */
+    uint32_t         now;        /* the bucket whose transfers end */
+    uint32_t        *freed_send; /* [n] senders of these transfers */
+    uint32_t        *freed_recv; /* [n] receivers */
+    started_t       *started;    /* [n] */
+    uint32_t         n_started;
 } list_t;
 
 /* ---- bits ---- */
@@ -62,85 +78,101 @@ static void set_all(uint64_t *row, uint32_t n)
     }
 }
 
-static uint64_t *row_of(const list_t *list, uint64_t *rows, uint32_t k)
+static inline uint64_t *row_of(const list_t *list, uint64_t *rows, uint32_t k)
 {
     return rows + (size_t)k * list->n_words;
 }
 
+/* The lowest word with a number in both rows, or NONE. */
+static inline uint32_t first_word(const uint64_t *a, const uint64_t *b,
+                                  uint32_t n_words)
+{
+    for (uint32_t w = 0; w < n_words; ++w) {
+        if ((a[w] & b[w]) != 0) {
+            return w;
+        }
+    }
+    return NONE;
+}
+
 /* ---- transfers ---- */
 
-static const uint64_t *pair_of(const list_t *list, uint32_t s)
+/* Time the transfers that have been started. How long they take was not asked
+ * when they were: a large matrix is in no near cache, and each pair of it is read
+ * once, in no order. */
+static void time_started(list_t *list)
 {
-    return &list->shop->demand
-                ->bytes[(size_t)list->senders.server[s] * list->n +
-                        list->receivers.server[list->partner[s]]];
-}
+    uint64_t *send_end = list->shop->send_end, *recv_end = list->shop->recv_end;
+    uint32_t *bucket = list->bucket, last = list->n_buckets - 1;
 
-/* Time the transfers that have been started. */
-static void time_waiting(list_t *list)
-{
-    for (uint32_t k = 0; k < list->n_waiting; ++k) {
-        uint32_t s   = list->waiting[k];
-        uint64_t end = fs_shop_send(list->shop, list->senders.server[s],
-                                    list->receivers.server[list->partner[s]],
-                                    *pair_of(list, s));
-        uint32_t at  = (uint32_t)(end >> list->shift);
+    for (uint32_t k = 0; k < list->n_started; ++k) {
+        uint32_t s = list->started[k].s, r = list->started[k].r;
+        uint64_t bytes = *list->started[k].bytes;
+        uint64_t start = fs_u64_max(send_end[s], recv_end[r]);
+        uint32_t at    = (uint32_t)((start + bytes) >> list->shift);
 
-        at               = at > list->now ? at : list->now;
-        at               = fs_u32_min(at, list->n_buckets - 1);
-        list->next[s]    = list->bucket[at];
-        list->bucket[at] = s;
+        fs_draft_transfer(list->shop->draft, list->senders.server[s],
+                          list->receivers.server[r], bytes, start);
+        send_end[s] = recv_end[r] = start + bytes;
+        at                        = fs_u32_min(fs_u32_max(at, list->now), last);
+        list->next[s]             = bucket[at];
+        bucket[at]                = s;
     }
-    list->n_waiting = 0;
+    list->n_started = 0;
 }
 
-/* The two are no longer free. How long they will not be is found out a little
- * later: a large matrix is in no near cache, and each pair of it is read once,
- * in no order. */
-static void start_transfer(list_t *list, uint32_t s, uint32_t r)
+static inline void start_transfer(list_t *list, uint32_t s, uint32_t r)
 {
-    fs_bits_clear(row_of(list, list->to_send, s), r);
-    fs_bits_clear(row_of(list, list->to_recv, r), s);
-    fs_bits_clear(list->idle_send, s);
-    fs_bits_clear(list->idle_recv, r);
+    const uint64_t *bytes = list->line[s] + list->receivers.server[r];
+
+    __builtin_prefetch(bytes);
     list->partner[s]                 = r;
-    list->waiting[list->n_waiting++] = s;
-    __builtin_prefetch(pair_of(list, s));
-    if (list->n_waiting == FETCH) {
-        time_waiting(list);
-    }
+    list->started[list->n_started++] = (started_t){bytes, s, r};
 }
 
-static void sender_is_free(list_t *list, uint32_t s)
+/* The lowest of the numbers in both words. */
+static inline uint64_t lowest(uint64_t a, uint64_t b)
 {
-    uint32_t r = fs_bits_first_common(row_of(list, list->to_send, s),
-                                      list->idle_recv, list->n_words);
-
-    if (r != NONE) {
-        start_transfer(list, s, r);
-    }
+    return (a & b) & -(a & b);
 }
 
-static void receiver_is_free(list_t *list, uint32_t r)
+static inline uint32_t number_of(uint32_t word, uint64_t bit)
 {
-    uint32_t s = fs_bits_first_common(row_of(list, list->to_recv, r),
-                                      list->idle_send, list->n_words);
-
-    if (s != NONE) {
-        start_transfer(list, s, r);
-    }
+    return word * 64 + (uint32_t)__builtin_ctzll(bit);
 }
 
-static void end_transfer(list_t *list, uint32_t s)
+static inline void sender_is_free(list_t *list, uint32_t s)
 {
-    uint32_t r = list->partner[s];
+    uint64_t *row = row_of(list, list->to_send, s), bit;
+    uint32_t  w   = first_word(row, list->idle_recv, list->n_words), r;
 
-    fs_bits_set(list->idle_send, s);
-    fs_bits_set(list->idle_recv, r);
-    sender_is_free(list, s);
-    if (fs_bits_has(list->idle_recv, r)) {
-        receiver_is_free(list, r);
+    if (w == NONE) {
+        fs_bits_set(list->idle_send, s);
+        return;
     }
+    bit = lowest(row[w], list->idle_recv[w]);
+    r   = number_of(w, bit);
+    row[w] ^= bit;
+    list->idle_recv[w] ^= bit;
+    fs_bits_clear(row_of(list, list->to_recv, r), s);
+    start_transfer(list, s, r);
+}
+
+static inline void receiver_is_free(list_t *list, uint32_t r)
+{
+    uint64_t *row = row_of(list, list->to_recv, r), bit;
+    uint32_t  w   = first_word(row, list->idle_send, list->n_words), s;
+
+    if (w == NONE) {
+        return;
+    }
+    bit = lowest(row[w], list->idle_send[w]);
+    s   = number_of(w, bit);
+    row[w] ^= bit;
+    list->idle_send[w] ^= bit;
+    fs_bits_clear(list->idle_recv, r);
+    fs_bits_clear(row_of(list, list->to_send, s), r);
+    start_transfer(list, s, r);
 }
 
 /* ---- set-up ---- */
@@ -183,9 +215,10 @@ static bool order_by_load(order_t *order, uint32_t n, const uint64_t *load,
 
 static void size_buckets(list_t *list)
 {
-    uint64_t end = 2 * list->shop->demand->bound;
+    uint64_t end  = 2 * list->shop->demand->bound;
+    uint64_t most = (uint64_t)BUCKETS / (list->n < MANY ? 2 : 1) * list->n;
 
-    while (end >> list->shift > (uint64_t)BUCKETS * list->n) {
+    while (end >> list->shift > most) {
         ++list->shift;
     }
     list->n_buckets = (uint32_t)(end >> list->shift) + 1;
@@ -193,76 +226,109 @@ static void size_buckets(list_t *list)
 
 static fs_status_t list_init(list_t *list, fs_shop_t *shop, fs_arena_t *arena)
 {
-    size_t n = shop->n, words = (n + 63) / 64;
+    size_t n = shop->n, words = shop->demand->n_words;
 
-    *list = (list_t){.shop = shop, .n = shop->n, .n_words = (uint32_t)words};
+    *list = (list_t){.shop    = shop,
+                     .n       = shop->n,
+                     .n_words = (uint32_t)words,
+                     .batch   = shop->n < MANY ? 1 : shop->n};
     size_buckets(list);
     list->to_send = fs_arena_calloc(arena, (2 * n + 2) * words, 8);
-    list->partner = fs_arena_calloc(arena, 2 * n, sizeof(uint32_t));
-    list->bucket  = fs_arena_calloc(arena, list->n_buckets, sizeof(uint32_t));
+    list->partner = fs_arena_alloc(arena, 4 * n, sizeof(uint32_t));
+    list->bucket  = fs_arena_alloc(arena, list->n_buckets, sizeof(uint32_t));
+    list->started = fs_arena_alloc(arena, n, sizeof(*list->started));
+    list->line    = fs_arena_alloc(arena, n, sizeof(*list->line));
     if (list->to_send == NULL || list->partner == NULL ||
-        list->bucket == NULL ||
+        list->bucket == NULL || list->started == NULL || list->line == NULL ||
         !order_by_load(&list->senders, list->n, shop->demand->row, arena) ||
         !order_by_load(&list->receivers, list->n, shop->demand->col, arena)) {
         return FS_ERR_NOMEM;
     }
-    list->to_recv   = list->to_send + n * words;
-    list->idle_send = list->to_recv + n * words;
-    list->idle_recv = list->idle_send + words;
-    list->next      = list->partner + n;
+    list->to_recv    = list->to_send + n * words;
+    list->idle_send  = list->to_recv + n * words;
+    list->idle_recv  = list->idle_send + words;
+    list->next       = list->partner + n;
+    list->freed_send = list->next + n;
+    list->freed_recv = list->freed_send + n;
+    for (uint32_t s = 0; s < list->n; ++s) {
+        list->line[s] = shop->demand->bytes + list->senders.server[s] * n;
+    }
     return FS_OK;
 }
 
-/* Pairs without bytes, the diagonal among them, are not to be sent. */
-static void clear_empty(list_t *list, uint32_t s)
+/* Pairs that are to be sent, or, where those are the more, all but those that are
+ * not: the others are flipped one by one. */
+static void flip_row(list_t *list, uint32_t s, bool some)
 {
-    uint32_t        i     = list->senders.server[s];
-    const uint64_t *bytes = list->shop->demand->bytes + (size_t)i * list->n;
+    const fs_demand_t *demand = list->shop->demand;
+    uint32_t           i      = list->senders.server[s];
+    const uint64_t    *row    = demand->some + (size_t)i * demand->n_words;
+    uint64_t          *sends  = row_of(list, list->to_send, s);
 
-    for (uint32_t j = 0; j < list->n; ++j) {
-        if (bytes[j] == 0 || j == i) {
-            uint32_t r = list->receivers.pos[j];
+    for (uint32_t w = 0; w < demand->n_words; ++w) {
+        uint64_t bits = some ? row[w] : ~row[w];
 
-            fs_bits_clear(row_of(list, list->to_send, s), r);
-            fs_bits_clear(row_of(list, list->to_recv, r), s);
+        for (; bits != 0; bits &= bits - 1) {
+            uint32_t j = w * 64 + (uint32_t)__builtin_ctzll(bits), r;
+
+            if (j >= list->n) {
+                break;
+            }
+            r = list->receivers.pos[j];
+            sends[r / 64] ^= UINT64_C(1) << r % 64;
+            row_of(list, list->to_recv, r)[s / 64] ^= UINT64_C(1) << s % 64;
         }
     }
 }
 
-/* Everything is to be sent, everybody is free. */
+/* All receivers are free, and no sender has been found busy for want of one. */
 static void fill(list_t *list)
 {
-    for (uint32_t k = 0; k < 2 * list->n + 2; ++k) {
+    size_t n    = list->n;
+    bool   some = list->shop->demand->n_pairs < n * n / 2;
+
+    for (uint32_t k = 0; k < 2 * list->n && !some; ++k) {
         set_all(row_of(list, list->to_send, k), list->n);
     }
+    set_all(list->idle_recv, list->n);
     for (uint32_t s = 0; s < list->n; ++s) {
-        clear_empty(list, s);
+        flip_row(list, s, some);
     }
     memset(list->bucket, 0xff, list->n_buckets * sizeof(uint32_t));
 }
 
-/* What the end of a sender's transfer will look at. */
-static void fetch_rows(const list_t *list, uint32_t s)
+/* A batch of transfers of this bucket ends: both ends of each are free. Returns
+ * how many there are. */
+static uint32_t empty_bucket(list_t *list)
 {
-    for (uint32_t w = 0; s != NONE && w < list->n_words; w += 8) {
-        __builtin_prefetch(row_of(list, list->to_send, s) + w);
-        __builtin_prefetch(row_of(list, list->to_recv, list->partner[s]) + w);
+    uint32_t s = list->bucket[list->now], n = 0;
+
+    for (; s != NONE && n < list->batch; s = list->next[s]) {
+        __builtin_prefetch(row_of(list, list->to_send, s));
+        fs_bits_set(list->idle_recv, list->partner[s]);
+        list->freed_send[n]   = s;
+        list->freed_recv[n++] = list->partner[s];
     }
+    list->bucket[list->now] = s;
+    return n;
 }
 
 /* End the transfers of this bucket, those included that begin in it. */
 static void end_bucket(list_t *list)
 {
-    do {
-        while (list->bucket[list->now] != NONE) {
-            uint32_t s = list->bucket[list->now];
+    uint32_t n;
 
-            list->bucket[list->now] = list->next[s];
-            fetch_rows(list, list->bucket[list->now]);
-            end_transfer(list, s);
+    while ((n = empty_bucket(list)) > 0) {
+        for (uint32_t k = 0; k < n; ++k) {
+            sender_is_free(list, list->freed_send[k]);
         }
-        time_waiting(list);
-    } while (list->bucket[list->now] != NONE);
+        for (uint32_t k = 0; k < n; ++k) {
+            if (fs_bits_has(list->idle_recv, list->freed_recv[k])) {
+                receiver_is_free(list, list->freed_recv[k]);
+            }
+        }
+        time_started(list);
+    }
 }
 
 fs_status_t fs_shop_by_priority(fs_shop_t *shop, fs_arena_t *arena)
@@ -276,8 +342,10 @@ fs_status_t fs_shop_by_priority(fs_shop_t *shop, fs_arena_t *arena)
     for (uint32_t s = 0; s < list.n; ++s) {
         sender_is_free(&list, s);
     }
+    time_started(&list);
     for (list.now = 0; list.now < list.n_buckets; ++list.now) {
         end_bucket(&list);
     }
+    fs_shop_close(shop, fs_demand_most_pairs(shop->demand));
     return FS_OK;
 }

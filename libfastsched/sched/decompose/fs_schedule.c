@@ -53,31 +53,11 @@ static bool grow(fs_draft_t *draft)
     return true;
 }
 
-/* Odd factors, so that no part can stand in for another; one mix, as there may
- * be a million transfers. */
-static uint64_t digest_of(uint32_t src, uint32_t dst, uint64_t bytes,
-                          uint64_t start)
+void fs_draft_keep(fs_draft_t *draft, const fs_transfer_t *transfer)
 {
-    return fs_mix64(((uint64_t)src << 32 | dst) * 0x9e3779b97f4a7c15ull +
-                    start * 0xd1342543de82ef95ull +
-                    bytes * 0xf1357aea2e62a9c5ull);
-}
-
-void fs_draft_transfer(fs_draft_t *draft, uint32_t src, uint32_t dst,
-                       uint64_t bytes, uint64_t start)
-{
-    if (bytes == 0) {
-        return;
-    }
-    draft->digest += digest_of(src, dst, bytes, start);
-    if (draft->only_server != FS_ALL_SERVERS && draft->only_server != src &&
-        draft->only_server != dst) {
-        return;
-    }
     if (draft->status == FS_OK &&
         (draft->n_transfers < draft->max_transfers || grow(draft))) {
-        draft->transfers[draft->n_transfers++] =
-            (fs_transfer_t){src, dst, bytes, start};
+        draft->transfers[draft->n_transfers++] = *transfer;
     }
 }
 
@@ -114,16 +94,75 @@ void fs_draft_fini(fs_draft_t *draft)
     draft->transfers = NULL;
 }
 
-/* ---- creation ---- */
+/* ---- the matrix ---- */
 
-/* Sums without the diagonal, and the largest of them. */
-static fs_status_t sum_lines(uint32_t n, const uint64_t *bytes, uint64_t *row,
-                             uint64_t *col, uint64_t *bound_p)
+/* Where the sums of a matrix go. */
+typedef struct lines {
+    uint64_t *row;    /* [n] */
+    uint64_t *col;    /* [n], at first 0 */
+    uint64_t *some;   /* [n x n_words] */
+    uint32_t *n_dsts; /* [n] */
+    uint32_t *n_srcs; /* [n], at first 0 */
+} lines_t;
+
+/* Up to 64 cells of a row; returns their bits. *any_p takes up all of them. */
+static inline uint64_t add_cells(const uint64_t *cell, uint32_t n,
+                                 uint64_t *col, uint32_t *n_srcs,
+                                 uint64_t *sum_p, uint64_t *any_p)
 {
-    uint64_t bound = 0;
+    uint64_t bits = 0, sum = 0, any = 0;
 
+    for (uint32_t k = 0; k < n; ++k) {
+        uint64_t bytes = cell[k];
+        bool     some  = bytes != 0;
+
+        bits |= (uint64_t)some << k;
+        n_srcs[k] += some;
+        col[k] += bytes;
+        sum += bytes;
+        any |= bytes;
+    }
+    *sum_p += sum;
+    *any_p |= any;
+    return bits;
+}
+
+/* One row. Sums may wrap, see must_fit(). Returns all cells, or'ed. */
+static uint64_t add_row(const fs_demand_t *demand, uint32_t i,
+                        const lines_t *lines)
+{
+    uint32_t        n    = demand->n;
+    const uint64_t *line = demand->bytes + (size_t)i * n;
+    uint64_t       *some = lines->some + (size_t)i * demand->n_words;
+    uint64_t        sum = 0, any = 0;
+    uint32_t        n_dsts = 0;
+
+    for (uint32_t j = 0; j < n; j += 64) {
+        uint64_t bits = add_cells(line + j, fs_u32_min(n - j, 64),
+                                  lines->col + j, lines->n_srcs + j, &sum,
+                                  &any);
+
+        if (j / 64 == i / 64) { /* the diagonal does not count */
+            bits &= ~(UINT64_C(1) << i % 64);
+        }
+        some[j / 64] = bits;
+        n_dsts += (uint32_t)__builtin_popcountll(bits);
+    }
+    lines->n_srcs[i] -= line[i] != 0;
+    lines->col[i] -= line[i];
+    lines->row[i]    = sum - line[i];
+    lines->n_dsts[i] = n_dsts;
+    return any;
+}
+
+/* Do the sums of a matrix with large cells fit? */
+static fs_status_t must_fit(const fs_demand_t *demand, uint64_t *col)
+{
+    uint32_t n = demand->n;
+
+    memset(col, 0, n * sizeof(*col));
     for (uint32_t i = 0; i < n; ++i) {
-        const uint64_t *line = bytes + (size_t)i * n;
+        const uint64_t *line = demand->bytes + (size_t)i * n;
         uint64_t        sum  = 0;
 
         for (uint32_t j = 0; j < n; ++j) {
@@ -135,15 +174,57 @@ static fs_status_t sum_lines(uint32_t n, const uint64_t *bytes, uint64_t *row,
                 return FS_ERR_OVERFLOW;
             }
         }
-        row[i] = sum;
-        bound  = fs_u64_max(bound, sum);
     }
-    for (uint32_t j = 0; j < n; ++j) {
-        bound = fs_u64_max(bound, col[j]);
-    }
-    *bound_p = bound;
     return FS_OK;
 }
+
+/* All that the methods read of a matrix, in one pass over it. */
+static fs_status_t read_matrix(fs_demand_t *demand, fs_arena_t *arena)
+{
+    size_t   n = demand->n, words = (n + 63) / 64;
+    uint64_t any = 0;
+    lines_t  lines;
+
+    lines.row    = fs_arena_calloc(arena, 2 * n, sizeof(uint64_t));
+    lines.some   = fs_arena_alloc(arena, n * words, sizeof(uint64_t));
+    lines.n_dsts = fs_arena_calloc(arena, 2 * n, sizeof(uint32_t));
+    if (lines.row == NULL || lines.some == NULL || lines.n_dsts == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    lines.col       = lines.row + n;
+    lines.n_srcs    = lines.n_dsts + n;
+    demand->n_words = (uint32_t)words;
+    for (uint32_t i = 0; i < n; ++i) {
+        any |= add_row(demand, i, &lines);
+    }
+    if (any > FS_MAX_BYTES / n && must_fit(demand, lines.col) != FS_OK) {
+        return FS_ERR_OVERFLOW;
+    }
+    for (uint32_t i = 0; i < n; ++i) {
+        demand->bound =
+            fs_u64_max(demand->bound, fs_u64_max(lines.row[i], lines.col[i]));
+        demand->n_pairs += lines.n_dsts[i];
+    }
+    demand->row    = lines.row;
+    demand->col    = lines.col;
+    demand->some   = lines.some;
+    demand->n_dsts = lines.n_dsts;
+    demand->n_srcs = lines.n_srcs;
+    return FS_OK;
+}
+
+uint32_t fs_demand_most_pairs(const fs_demand_t *demand)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < demand->n; ++i) {
+        most =
+            fs_u32_max(most, fs_u32_max(demand->n_dsts[i], demand->n_srcs[i]));
+    }
+    return most;
+}
+
+/* ---- creation ---- */
 
 int fs_transfer_by_start(const void *a, const void *b)
 {
@@ -155,21 +236,40 @@ int fs_transfer_by_start(const void *a, const void *b)
     return x->src < y->src ? -1 : x->src > y->src;
 }
 
-/* Copy a finished draft into a schedule: one block. */
-static fs_schedule_t *seal(fs_draft_t *draft, const fs_demand_t *demand,
-                           fs_decompose_t how)
+fs_status_t fs_draft_make(fs_draft_t *draft, fs_decompose_t how,
+                          fs_demand_t *demand, fs_arena_t *arena)
+{
+    const fs_decompose_method_t *method = fs_decompose_method(how);
+    fs_status_t                  status;
+
+    if (method == NULL || demand->n == 0) {
+        return FS_ERR_INVAL;
+    }
+    status = read_matrix(demand, arena);
+    if (status == FS_OK) {
+        status = method->build(demand, arena, draft);
+    }
+    if (draft->chosen == FS_DECOMPOSE_AUTO) {
+        draft->chosen = how;
+    }
+    return status == FS_OK ? draft->status : status;
+}
+
+fs_status_t fs_draft_seal(const fs_draft_t *draft, uint32_t n_servers,
+                          uint64_t bound, fs_schedule_t **schedule_p)
 {
     size_t         bytes    = draft->n_transfers * sizeof(fs_transfer_t);
     fs_schedule_t *schedule = malloc(sizeof(*schedule) + bytes);
 
-    if (schedule == NULL) {
-        return NULL;
+    if (draft->status != FS_OK || schedule == NULL) {
+        free(schedule);
+        return draft->status == FS_OK ? FS_ERR_NOMEM : draft->status;
     }
     *schedule = (fs_schedule_t){
-        .decompose   = draft->chosen == FS_DECOMPOSE_AUTO ? how : draft->chosen,
-        .n_servers   = demand->n,
+        .decompose   = draft->chosen,
+        .n_servers   = n_servers,
         .n_stages    = draft->n_stages,
-        .lower_bound = demand->bound,
+        .lower_bound = bound,
         .total       = draft->total,
         .n_transfers = draft->n_transfers,
         .transfers   = (fs_transfer_t *)(schedule + 1),
@@ -184,43 +284,22 @@ static fs_schedule_t *seal(fs_draft_t *draft, const fs_demand_t *demand,
         qsort(schedule->transfers, draft->n_transfers, sizeof(fs_transfer_t),
               fs_transfer_by_start);
     }
-    return schedule;
+    *schedule_p = schedule;
+    return FS_OK;
 }
 
 fs_status_t fs_schedule_create(fs_decompose_t how, uint64_t stage_cost,
                                uint32_t n_servers, const uint64_t *bytes,
                                uint32_t only_server, fs_schedule_t **schedule_p)
 {
-    const fs_decompose_method_t *method = fs_decompose_method(how);
-    fs_arena_t                   arena  = {0};
-    fs_draft_t                   draft  = {.only_server = only_server};
-    fs_demand_t                  demand = {
-                         .n = n_servers, .bytes = bytes, .stage_cost = stage_cost};
-    uint64_t   *sums;
-    fs_status_t status;
+    fs_arena_t  arena  = {0};
+    fs_draft_t  draft  = {.only_server = only_server};
+    fs_demand_t demand = {
+        .n = n_servers, .bytes = bytes, .stage_cost = stage_cost};
+    fs_status_t status = fs_draft_make(&draft, how, &demand, &arena);
 
-    if (method == NULL || n_servers == 0) {
-        return FS_ERR_INVAL;
-    }
-    sums = fs_arena_calloc(&arena, 2 * (size_t)n_servers, sizeof(*sums));
-    if (sums == NULL) {
-        return FS_ERR_NOMEM;
-    }
-    demand.row = sums;
-    demand.col = sums + n_servers;
-    status = sum_lines(n_servers, bytes, sums, sums + n_servers, &demand.bound);
     if (status == FS_OK) {
-        status = method->build(&demand, &arena, &draft);
-        status = status == FS_OK ? draft.status : status;
-    }
-    if (status == FS_OK) {
-        fs_schedule_t *schedule = seal(&draft, &demand, how);
-
-        if (schedule == NULL) {
-            status = FS_ERR_NOMEM;
-        } else {
-            *schedule_p = schedule;
-        }
+        status = fs_draft_seal(&draft, n_servers, demand.bound, schedule_p);
     }
     fs_draft_fini(&draft);
     fs_arena_fini(&arena);

@@ -31,17 +31,10 @@ static const choice_t shop   = {FS_DECOMPOSE_OPENSHOP, &fs_decompose_openshop};
 /* Receivers of the server with the most of them: so many messages it takes. */
 static uint32_t most_receivers(const fs_demand_t *demand)
 {
-    uint32_t n = demand->n, most = 0;
+    uint32_t most = 0;
 
-    for (uint32_t i = 0; i < n; ++i) {
-        const uint64_t *bytes = demand->bytes + (size_t)i * n;
-        uint32_t        here  = 0;
-
-        for (uint32_t j = 0; j < n; ++j) {
-            here += bytes[j] != 0;
-        }
-        here -= bytes[i] != 0;
-        most = here > most ? here : most;
+    for (uint32_t i = 0; i < demand->n; ++i) {
+        most = fs_u32_max(most, demand->n_dsts[i]);
     }
     return most;
 }

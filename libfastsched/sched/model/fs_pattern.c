@@ -191,6 +191,50 @@ out:
     return status;
 }
 
+/* K of the distances from one server to another, or all of them, equally likely
+ * but for the seed: always the same. */
+static void draw_distances(uint32_t n_servers, uint32_t k, bool *has)
+{
+    fs_rng_t rng;
+    uint32_t left = fs_u32_min(k, n_servers - 1);
+
+    fs_rng_init(&rng, 0);
+    for (uint32_t d = 1; d < n_servers; ++d) {
+        has[d] = fs_rng_below(&rng, n_servers - d) < left;
+        left -= has[d];
+    }
+}
+
+static fs_status_t weigh_sparse(args_t *args, uint64_t *weights)
+{
+    fs_topo_t  *topo   = NULL;
+    bool       *has    = NULL; /* [n_servers] */
+    fs_status_t status = fs_topo_create(args->n, args->server_of, 0, &topo);
+    uint32_t    n;
+
+    if (status != FS_OK) {
+        return status;
+    }
+    n   = fs_topo_n_servers(topo);
+    has = calloc(n, sizeof(*has));
+    if (has == NULL) {
+        status = FS_ERR_NOMEM;
+        goto out;
+    }
+    draw_distances(n, args->param, has);
+    for (size_t k = 0; k < (size_t)args->n * args->n; ++k) {
+        uint32_t u = fs_topo_server(topo, (uint32_t)(k / args->n));
+        uint32_t w = fs_topo_server(topo, (uint32_t)(k % args->n));
+
+        weights[k] =
+            has[w < u ? w + n - u : w - u] ? fs_rng_next(&args->rng) >> 32 : 0;
+    }
+out:
+    free(has);
+    fs_topo_destroy(topo);
+    return status;
+}
+
 /* The expert that owns point x of the popularity line; up_to[e] is where expert
  * e ends. */
 static uint32_t find_expert(const uint64_t *up_to, uint32_t n, uint64_t x)
@@ -294,21 +338,27 @@ static const char *const names[] = {
 
 static const struct {
     param_kind_t param_kind;
-    uint32_t     min, max; /* of param, as stored */
-    bool         by_row;   /* every rank sends the same total */
+    uint32_t     min, max;  /* of param, as stored */
+    bool         by_row;    /* every rank sends the same total */
+    bool         by_server; /* server_of is read */
     weigh_fn_t   weigh;
     uint32_t     usual_param;
 } patterns[N_PATTERNS] = {
-    [FS_PATTERN_BALANCED]  = {PARAM_NONE, 0, 0, false, weigh_balanced},
-    [FS_PATTERN_RANDOM]    = {PARAM_NONE, 0, 0, false, weigh_random},
-    [FS_PATTERN_ZIPF]      = {PARAM_MILLI, 0, 4000, false, weigh_zipf},
-    [FS_PATTERN_LOGNORMAL] = {PARAM_MILLI, 0, 4000, false, weigh_lognormal},
-    [FS_PATTERN_HOTSPOT]   = {PARAM_COUNT, 1, UINT32_MAX, true, weigh_hotspot},
-    [FS_PATTERN_INTRAHOST] = {PARAM_NONE, 0, 0, false, weigh_intrahost},
-    [FS_PATTERN_MOE]       = {PARAM_MAYBE_MILLI, 0, 4000, true, weigh_moe,
-                              MOE_SIGMA_MILLI},
-    [FS_PATTERN_PENCIL]    = {PARAM_NONE, 0, 0, false, weigh_pencil},
-    [FS_PATTERN_ADVERSARIAL] = {PARAM_NONE, 0, 0, false, weigh_adversarial},
+    [FS_PATTERN_BALANCED]  = {PARAM_NONE, 0, 0, false, false, weigh_balanced},
+    [FS_PATTERN_RANDOM]    = {PARAM_NONE, 0, 0, false, false, weigh_random},
+    [FS_PATTERN_ZIPF]      = {PARAM_MILLI, 0, 4000, false, false, weigh_zipf},
+    [FS_PATTERN_LOGNORMAL] = {PARAM_MILLI, 0, 4000, false, false,
+                              weigh_lognormal},
+    [FS_PATTERN_HOTSPOT]   = {PARAM_COUNT, 1, UINT32_MAX, true, false,
+                              weigh_hotspot},
+    [FS_PATTERN_INTRAHOST] = {PARAM_NONE, 0, 0, false, true, weigh_intrahost},
+    [FS_PATTERN_MOE]    = {PARAM_MAYBE_MILLI, 0, 4000, true, false, weigh_moe,
+                           MOE_SIGMA_MILLI},
+    [FS_PATTERN_PENCIL] = {PARAM_NONE, 0, 0, false, false, weigh_pencil},
+    [FS_PATTERN_ADVERSARIAL] = {PARAM_NONE, 0, 0, false, true,
+                                weigh_adversarial},
+    [FS_PATTERN_SPARSE]      = {PARAM_COUNT, 1, UINT32_MAX, false, true,
+                                weigh_sparse},
 };
 
 /* Turn weights into bytes that add up to target. Entry i ends where the running
@@ -351,8 +401,7 @@ fs_status_t fs_pattern_fill(const fs_pattern_t *pattern, uint32_t n_ranks,
     if (kind >= N_PATTERNS || n_ranks == 0 ||
         pattern->param < patterns[kind].min ||
         pattern->param > patterns[kind].max ||
-        (server_of == NULL && (pattern->kind == FS_PATTERN_INTRAHOST ||
-                               pattern->kind == FS_PATTERN_ADVERSARIAL))) {
+        (server_of == NULL && patterns[kind].by_server)) {
         return FS_ERR_INVAL;
     }
     if (!fs_u64_mul(mean_bytes, n_ranks, &row_sum) ||

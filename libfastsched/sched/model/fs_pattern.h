@@ -32,7 +32,10 @@
  *  - PENCIL: transpose of a 3D FFT inside a row of the process grid: nearly equal,
  *    since neither axis divides by the ranks;
  *  - ADVERSARIAL: in each server one random rank holds all there is to send and
- *    another gets all that comes (FAST A.1); equal totals of server pairs
+ *    another gets all that comes (FAST A.1); equal totals of server pairs;
+ *  - SPARSE: halo exchange of a mesh. Every server, say i, sends to K others, i + d
+ *    for K random distances d, which do not depend on the seed. The bytes between
+ *    two of their ranks are uniform
  */
 #define FS_PATTERN_MAP(X)                                       \
     X(FS_PATTERN_BALANCED, "balanced", "")                      \
@@ -43,7 +46,8 @@
     X(FS_PATTERN_INTRAHOST, "intrahost", "")                    \
     X(FS_PATTERN_MOE, "moe", " or moe:SIGMA (0 to 4)")          \
     X(FS_PATTERN_PENCIL, "pencil", "")                          \
-    X(FS_PATTERN_ADVERSARIAL, "adversarial", "")
+    X(FS_PATTERN_ADVERSARIAL, "adversarial", "")                \
+    X(FS_PATTERN_SPARSE, "sparse", ":K (K servers, 1 or more)")
 
 typedef enum fs_pattern_kind {
     FS_PATTERN_MAP(FS_LIST_VALUE)
@@ -90,8 +94,8 @@ const char *fs_pattern_path(const char *text);
  * @param[in]  pattern     From fs_pattern_parse(), or filled by hand.
  * @param[in]  n_ranks     1 or more.
  * @param[in]  server_of   [n_ranks] any label; equal labels share a server.
- *                         Read by "intrahost" and "adversarial"; for the others
- *                         NULL will do.
+ *                         Read by "intrahost", "adversarial" and "sparse"; for
+ *                         the others NULL will do.
  * @param[in]  mean_bytes  Average over all n_ranks^2 pairs. 0: all zero.
  * @param[in]  seed        Neighbouring seeds give unrelated matrices.
  * @param[out] bytes       [n_ranks x n_ranks] row-major, [src][dst]. The

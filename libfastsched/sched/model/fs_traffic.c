@@ -5,7 +5,10 @@
 #include "base/fs_arith.h"
 #include "sched/model/fs_topo.h"
 
-fs_status_t fs_traffic_sum(fs_traffic_t *traffic)
+enum { BLOCK = 256 /* columns that are summed up at a time */ };
+
+/* The sums of a matrix with cells so large that they might not fit. */
+static fs_status_t sum_large(fs_traffic_t *traffic)
 {
     uint32_t n     = traffic->n_servers;
     uint64_t total = 0, inter = 0;
@@ -25,23 +28,76 @@ fs_status_t fs_traffic_sum(fs_traffic_t *traffic)
     return FS_OK;
 }
 
+fs_status_t fs_traffic_sum(fs_traffic_t *traffic)
+{
+    size_t   n     = traffic->n_servers;
+    uint64_t total = 0, inside = 0, any = 0;
+
+    for (size_t k = 0; k < n * n; ++k) {
+        total += traffic->bytes[k];
+        any |= traffic->bytes[k];
+    }
+    if (any != 0 && any > FS_MAX_BYTES / n / n) {
+        return sum_large(traffic);
+    }
+    for (size_t u = 0; u < n; ++u) {
+        inside += traffic->bytes[u * n + u];
+    }
+    traffic->total_bytes = total;
+    traffic->inter_bytes = total - inside;
+    return FS_OK;
+}
+
+/* The largest share of a lane of what servers send to others. */
+static uint64_t most_sent(const fs_topo_t *topo, const fs_traffic_t *traffic)
+{
+    uint32_t n    = traffic->n_servers;
+    uint64_t most = 0;
+
+    for (uint32_t u = 0; u < n; ++u) {
+        const uint64_t *row = traffic->bytes + (size_t)u * n;
+        uint64_t        sum = 0;
+
+        for (uint32_t w = 0; w < n; ++w) {
+            sum += row[w];
+        }
+        most = fs_u64_max(most, fs_u64_div_up(sum - row[u], topo->n_lanes[u]));
+    }
+    return most;
+}
+
+/* Likewise received, by servers from first to before end. Row by row: a walk
+ * down one column of a large matrix would miss the cache at every step. */
+static uint64_t most_received(const fs_topo_t    *topo,
+                              const fs_traffic_t *traffic, uint32_t first,
+                              uint32_t end)
+{
+    size_t   n          = traffic->n_servers;
+    uint64_t sum[BLOCK] = {0}, most = 0;
+
+    for (size_t u = 0; u < n; ++u) {
+        for (uint32_t w = first; w < end; ++w) {
+            sum[w - first] += traffic->bytes[u * n + w];
+        }
+    }
+    for (uint32_t w = first; w < end; ++w) {
+        uint64_t received = sum[w - first] - traffic->bytes[w * n + w];
+
+        most = fs_u64_max(most, fs_u64_div_up(received, topo->n_lanes[w]));
+    }
+    return most;
+}
+
 uint64_t fs_traffic_lower_bound(const fs_topo_t    *topo,
                                 const fs_traffic_t *traffic)
 {
     uint32_t n     = traffic->n_servers;
-    uint64_t bound = 0;
+    uint64_t bound = most_sent(topo, traffic);
 
-    for (uint32_t u = 0; u < n; ++u) {
-        uint64_t sent = 0, received = 0;
+    for (uint32_t first = 0; first < n; first += BLOCK) {
+        uint32_t end = fs_u32_min(n, first + BLOCK);
 
-        for (uint32_t w = 0; w < n; ++w) {
-            if (w != u) {
-                sent += traffic->bytes[(size_t)u * n + w];
-                received += traffic->bytes[(size_t)w * n + u];
-            }
-        }
-        bound = fs_u64_max(
-            bound, fs_u64_div_up(fs_u64_max(sent, received), topo->n_lanes[u]));
+        bound = fs_u64_max(bound, most_received(topo, traffic, first, end));
     }
     return bound;
 }

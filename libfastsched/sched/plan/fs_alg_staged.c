@@ -27,10 +27,19 @@
 /*
  * The first block of planning, mostly untouched. glibc gives memory back to the
  * system as soon as twice the largest block it has mapped and seen freed is free
- * (mallopt(3), M_MMAP_THRESHOLD); then every planning would start with page
- * faults, which cost more than all the rest. With this it never does.
+ * (mallopt(3), M_MMAP_THRESHOLD, at most 32 MiB); then every planning would start
+ * with page faults, which cost more than all the rest. With this it never does:
+ * besides it there are a matrix, and a little for each of its cells.
  */
-enum { WORKSPACE_BYTES = 4 << 20 };
+enum { WORKSPACE_BYTES = 4 << 20, MOST_WORKSPACE_BYTES = 31 << 20 };
+
+static size_t workspace_bytes(const fs_topo_t *topo)
+{
+    size_t n = topo->n_servers, matrices = 4 * n * n * sizeof(uint64_t);
+
+    return fs_u64_max(WORKSPACE_BYTES,
+                      fs_u64_min(matrices, MOST_WORKSPACE_BYTES));
+}
 
 /* A tile in one direction, as lane streams. */
 typedef struct cut_tile {
@@ -79,9 +88,18 @@ static void fill_plain(staged_t *st)
 {
     const uint64_t *bytes = st->request->traffic->bytes;
     size_t          n     = st->topo->n_servers;
+    uint32_t        width = st->ports.width;
+    unsigned        shift = (unsigned)__builtin_ctz(width);
 
-    for (size_t k = 0; k < n * n; ++k) {
-        st->per_lane[k] = div_up(bytes[k], st->ports.width);
+    if (width == 1u << shift) {
+        for (size_t k = 0; k < n * n; ++k) {
+            st->per_lane[k] = (bytes[k] >> shift) +
+                              ((bytes[k] & (width - 1)) != 0);
+        }
+    } else {
+        for (size_t k = 0; k < n * n; ++k) {
+            st->per_lane[k] = div_up(bytes[k], width);
+        }
     }
 }
 
@@ -132,11 +150,12 @@ static fs_status_t make_schedule(staged_t *st)
     } else {
         fill_uneven(st);
     }
-    return fs_schedule_create(
-        params->decompose, params->stage_cost, (uint32_t)n, st->per_lane,
-        st->n_own == 1 ? fs_ports_first(&st->ports, st->server)
-                       : FS_ALL_SERVERS,
-        &st->schedule);
+    return fs_schedule_update(st->request->replan, params->decompose,
+                              params->stage_cost, (uint32_t)n, st->per_lane,
+                              st->n_own == 1
+                                  ? fs_ports_first(&st->ports, st->server)
+                                  : FS_ALL_SERVERS,
+                              &st->schedule);
 }
 
 /* ---- tiles and routes ---- */
@@ -382,6 +401,43 @@ static bool talks(const fs_topo_t *topo, const fs_plan_params_t *params,
     return fs_ports_talk(topo, u, w, a, b);
 }
 
+/* Keep only what this rank's lane sends and receives, with servers for ports. */
+static void keep_lane(const staged_t *st, fs_schedule_t *schedule)
+{
+    uint32_t lane = fs_topo_lane(st->topo, st->request->rank);
+    uint32_t own  = fs_ports_first(&st->ports, st->server) +
+                   (st->ports.width == 0 ? 0 : lane / st->ports.width);
+    size_t n = 0;
+
+    for (size_t k = 0; k < schedule->n_transfers; ++k) {
+        fs_transfer_t t = schedule->transfers[k];
+
+        if (lane != FS_NO_LANE && (t.src == own || t.dst == own)) {
+            t.src                    = st->home[t.src];
+            t.dst                    = st->home[t.dst];
+            schedule->transfers[n++] = t;
+        }
+    }
+    schedule->n_transfers = n;
+}
+
+static fs_status_t write_plan(staged_t *st, fs_program_t *program,
+                              fs_plan_t *plan)
+{
+    fs_status_t status = find_ports(st);
+
+    if (status == FS_OK) {
+        status = make_schedule(st);
+    }
+    if (status == FS_OK) {
+        status = make_slices(st);
+    }
+    if (status == FS_OK) {
+        status = emit(st, program, plan);
+    }
+    return status;
+}
+
 static fs_status_t build(const fs_plan_request_t *request,
                          fs_program_t *program, fs_plan_t *plan)
 {
@@ -391,18 +447,14 @@ static fs_status_t build(const fs_plan_request_t *request,
                       .server  = fs_topo_server(request->topo, request->rank)};
     fs_status_t status;
 
-    if (fs_arena_reserve(&st.arena, WORKSPACE_BYTES) != 0) {
+    if (fs_arena_reserve(&st.arena, workspace_bytes(st.topo)) != 0) {
         return FS_ERR_NOMEM;
     }
-    status = find_ports(&st);
-    if (status == FS_OK) {
-        status = make_schedule(&st);
-    }
-    if (status == FS_OK) {
-        status = make_slices(&st);
-    }
-    if (status == FS_OK) {
-        status = emit(&st, program, plan);
+    status = write_plan(&st, program, plan);
+    if (status == FS_OK && request->lane_p != NULL) {
+        keep_lane(&st, st.schedule);
+        *request->lane_p = st.schedule;
+        st.schedule      = NULL;
     }
     fs_schedule_destroy(st.schedule);
     free(st.per_lane);
@@ -412,45 +464,5 @@ static fs_status_t build(const fs_plan_request_t *request,
     return status;
 }
 
-/* Keep only what port `own` sends and receives, with servers for ports. */
-static void keep_port(const staged_t *st, uint32_t own, fs_schedule_t *schedule)
-{
-    size_t n = 0;
-
-    for (size_t k = 0; k < schedule->n_transfers; ++k) {
-        fs_transfer_t t = schedule->transfers[k];
-
-        if (t.src == own || t.dst == own) {
-            t.src                    = st->home[t.src];
-            t.dst                    = st->home[t.dst];
-            schedule->transfers[n++] = t;
-        }
-    }
-    schedule->n_transfers = n;
-}
-
-static fs_status_t lane(const fs_plan_request_t *request,
-                        fs_schedule_t          **schedule_p)
-{
-    staged_t    st     = {.request = request,
-                          .topo    = request->topo,
-                          .server  = fs_topo_server(request->topo, request->rank)};
-    uint32_t    index  = fs_topo_lane(request->topo, request->rank), own;
-    fs_status_t status = find_ports(&st);
-
-    if (status == FS_OK) {
-        status = make_schedule(&st);
-    }
-    if (status == FS_OK) {
-        own = fs_ports_first(&st.ports, st.server) +
-              (st.ports.width == 0 ? 0 : index / st.ports.width);
-        keep_port(&st, index == FS_NO_LANE ? UINT32_MAX : own, st.schedule);
-        *schedule_p = st.schedule;
-    }
-    free(st.per_lane);
-    fs_arena_fini(&st.arena);
-    return status;
-}
-
 const fs_algorithm_t fs_alg_staged = {
-    .build = build, .talks = talks, .lane = lane};
+    .build = build, .talks = talks, .has_schedule = true};

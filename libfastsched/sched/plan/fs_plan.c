@@ -38,14 +38,7 @@ bool fs_plan_has_schedule(fs_alg_t alg)
 {
     const fs_algorithm_t *row = find(alg);
 
-    return row != NULL && row->lane != NULL;
-}
-
-fs_status_t fs_plan_lane(const fs_plan_request_t *request, fs_alg_t alg,
-                         fs_schedule_t **schedule_p)
-{
-    return fs_plan_has_schedule(alg) ? find(alg)->lane(request, schedule_p)
-                                     : FS_ERR_INVAL;
+    return row != NULL && row->has_schedule;
 }
 
 bool fs_plan_talks(const fs_topo_t *topo, const fs_plan_params_t *params,
@@ -127,32 +120,40 @@ uint64_t fs_plan_digest(const fs_plan_request_t *request, fs_alg_t alg)
     return digest;
 }
 
-fs_status_t fs_plan_create(fs_alg_t alg, const fs_topo_t *topo,
-                           const fs_traffic_t     *traffic,
-                           const fs_plan_params_t *params, uint32_t rank,
-                           const fs_local_traffic_t *local, fs_plan_t **plan_p)
+fs_status_t fs_plan_make(const fs_plan_request_t *request, fs_alg_t alg,
+                         fs_plan_t **plan_p)
 {
-    fs_plan_request_t     request = {topo, traffic, params, rank, local};
-    const fs_algorithm_t *row     = find(alg);
-    fs_plan_t             totals  = {.alg = alg};
+    const fs_algorithm_t *row    = find(alg);
+    fs_plan_t             totals = {.alg = alg};
     fs_program_t          program;
     fs_status_t           status;
 
-    if (row == NULL || !params_ok(params)) {
+    if (row == NULL || !params_ok(request->params)) {
         return FS_ERR_INVAL;
     }
-    if (!local_adds_up(&request)) {
+    if (!local_adds_up(request)) {
         return FS_ERR_MISMATCH;
     }
-    status = fs_program_init(&program, topo->n_ranks);
+    status = fs_program_init(&program, request->topo->n_ranks);
     if (status == FS_OK) {
-        status = row->build(&request, &program, &totals);
+        status = row->build(request, &program, &totals);
     }
     if (status == FS_OK) {
         status = fs_program_seal(&program, &totals, plan_p);
     }
     fs_program_fini(&program);
     return status;
+}
+
+fs_status_t fs_plan_create(fs_alg_t alg, const fs_topo_t *topo,
+                           const fs_traffic_t     *traffic,
+                           const fs_plan_params_t *params, uint32_t rank,
+                           const fs_local_traffic_t *local, fs_plan_t **plan_p)
+{
+    fs_plan_request_t request = {topo,  traffic, params, rank,
+                                 local, NULL,    NULL};
+
+    return fs_plan_make(&request, alg, plan_p);
 }
 
 void fs_plan_destroy(fs_plan_t *plan)

@@ -4,6 +4,7 @@
 #define FS_PLAN_H
 
 #include "fastsched.h"
+#include "sched/decompose/fs_replan.h"
 
 /* Messages of one channel between two ranks, per call: tags have 24 bits. */
 enum { FS_MAX_SEQ = 1 << 24, FS_NO_OP = UINT32_MAX };
@@ -89,7 +90,17 @@ typedef struct fs_plan_request {
     const fs_plan_params_t   *params;
     uint32_t                  rank;
     const fs_local_traffic_t *local;
+    fs_replan_t *replan; /* schedules of the calls before; NULL: none */
+    /* Gets the schedule that the plan is made from, the caller's; not set if there
+     * is none, and possibly set if planning fails. Its transfers are those of the
+     * rank's lane only; its other fields are those of all servers. NULL: not
+     * wanted. */
+    fs_schedule_t **lane_p;
 } fs_plan_request_t;
+
+/* As fs_plan_create(). */
+fs_status_t fs_plan_make(const fs_plan_request_t *request, fs_alg_t alg,
+                         fs_plan_t **plan_p);
 
 /* Of all that a plan without a schedule depends on, equal on every rank. */
 uint64_t fs_plan_digest(const fs_plan_request_t *request, fs_alg_t alg);
@@ -103,12 +114,7 @@ typedef struct fs_algorithm {
     /* May src send to dst, on another server, in any plan of it? */
     bool (*talks)(const fs_topo_t *topo, const fs_plan_params_t *params,
                   uint32_t src, uint32_t dst);
-    /* The schedule that the plan of request->rank is made from. Its transfers
-     * are those of the rank's lane only; its other fields are those of all
-     * servers. request->local is not read. NULL: the algorithm has no
-     * schedule. */
-    fs_status_t (*lane)(const fs_plan_request_t *request,
-                        fs_schedule_t          **schedule_p);
+    bool has_schedule;
 } fs_algorithm_t;
 
 /* Those of FS_ALG_MAP: fs_alg_staged and so on. */
@@ -118,11 +124,6 @@ FS_ALG_MAP(X)
 
 /* Does the algorithm use a schedule, in which servers take turns? */
 bool fs_plan_has_schedule(fs_alg_t alg);
-
-/* lane() of this algorithm. As fs_plan_create(); on FS_OK *schedule_p is
- * the caller's. FS_ERR_INVAL: it has no schedule. */
-fs_status_t fs_plan_lane(const fs_plan_request_t *request, fs_alg_t alg,
-                         fs_schedule_t **schedule_p);
 
 /* Can fs_select() choose this algorithm for any traffic? If not, it never does. */
 bool fs_select_can(const fs_topo_t *topo, const fs_plan_params_t *params,

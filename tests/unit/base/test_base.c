@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers as users write them, JSON as it is written, arrays that grow. */
+/* Numbers as users write them, JSON as it is written, arrays that grow, the least
+ * of many numbers. */
 #include "base/fs_grow.h"
 #include "base/fs_json.h"
+#include "base/fs_minima.h"
 #include "base/fs_value.h"
 #include "fs_test_util.h"
+#include "sched/model/fs_rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,6 +213,50 @@ START_TEST(an_array_that_cannot_be)
 }
 END_TEST
 
+/* ---- the least of many ---- */
+
+enum { MAX_NUMBERS = 70 };
+
+static void check_minima(const fs_minima_t *minima, const uint64_t *value,
+                         uint32_t n, uint64_t limit)
+{
+    uint64_t least = UINT64_MAX;
+    uint32_t at    = 0;
+
+    for (uint32_t k = 0; k < n; ++k) {
+        least = fs_u64_min(least, value[k]);
+        if (value[k] <= limit) {
+            at = fs_minima_find(minima, at, limit);
+            ck_assert_uint_eq(at, k);
+            ++at;
+        }
+    }
+    ck_assert_uint_eq(fs_minima_least(minima), least);
+    ck_assert_uint_eq(fs_minima_find(minima, at, limit), UINT32_MAX);
+}
+
+START_TEST(minima_are_up_to_date)
+{
+    uint64_t    value[MAX_NUMBERS];
+    fs_arena_t  arena = {0};
+    fs_minima_t minima;
+    fs_rng_t    rng;
+
+    fs_rng_init(&rng, (uint64_t)_i);
+    ck_assert(fs_minima_init(&minima, (uint32_t)_i, &arena));
+    memset(value, 0xff, sizeof(value));
+    for (uint32_t k = 0; k < 500; ++k) {
+        uint32_t at = (uint32_t)fs_rng_below(&rng, (uint64_t)_i);
+
+        value[at] = fs_rng_below(&rng, 4) == 0 ? UINT64_MAX
+                                               : fs_rng_below(&rng, 1000);
+        fs_minima_set(&minima, at, value[at]);
+        check_minima(&minima, value, (uint32_t)_i, fs_rng_below(&rng, 1000));
+    }
+    fs_arena_fini(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
@@ -222,6 +269,7 @@ int main(void)
     tcase_add_loop_test(tcase, json_is_written, 0, 3);
     tcase_add_test(tcase, an_array_grows_to_its_limit);
     tcase_add_test(tcase, an_array_that_cannot_be);
+    tcase_add_loop_test(tcase, minima_are_up_to_date, 1, MAX_NUMBERS + 1);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

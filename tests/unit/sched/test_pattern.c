@@ -21,9 +21,10 @@ static uint64_t other[MAX_RANKS * MAX_RANKS];
 static const uint32_t uneven[11] = {9, 9, 9, 9, 2, 2, 2, 2, 7, 7, 0};
 
 static const char *const all[] = {
-    "balanced",    "random",      "zipf:0",    "zipf:0.8",    "zipf:4",
-    "lognormal:1", "lognormal:4", "hotspot:2", "hotspot:99",  "intrahost",
-    "moe",         "moe:0.18",    "pencil",    "adversarial",
+    "balanced",   "random",      "zipf:0",      "zipf:0.8",
+    "zipf:4",     "lognormal:1", "lognormal:4", "hotspot:2",
+    "hotspot:99", "intrahost",   "moe",         "moe:0.18",
+    "pencil",     "adversarial", "sparse:2",    "sparse:99",
 };
 #define N_ALL ((int)(sizeof(all) / sizeof(all[0])))
 
@@ -181,8 +182,11 @@ START_TEST(bad_arguments_are_errors)
     fs_pattern_t zipf  = {FS_PATTERN_ZIPF, 4001};
     fs_pattern_t wild  = {(fs_pattern_kind_t)77, 0};
     fs_pattern_t hosts = {FS_PATTERN_INTRAHOST, 0};
+    fs_pattern_t few   = {FS_PATTERN_SPARSE, 2};
     fs_pattern_t plain = {FS_PATTERN_BALANCED, 0};
 
+    ck_assert_int_eq(fs_pattern_fill(&few, 4, NULL, 1, 1, matrix),
+                     FS_ERR_INVAL);
     ck_assert_int_eq(fs_pattern_fill(&hot, 4, uneven, 1, 1, matrix),
                      FS_ERR_INVAL);
     ck_assert_int_eq(fs_pattern_fill(&zipf, 4, uneven, 1, 1, matrix),
@@ -241,6 +245,7 @@ START_TEST(bad_text_says_why)
         {"zipf:4.001", "out of range"},
         {"hotspot:1.5", "whole number"},
         {"hotspot:0", "out of range"},
+        {"sparse:0", "out of range"},
         {"hotspot:4294967296", "whole number"},
     };
 
@@ -412,6 +417,37 @@ START_TEST(adversarial_is_one_holder_one_taker)
 }
 END_TEST
 
+/* Two senders to each server and two receivers, the same whatever the seed. */
+START_TEST(sparse_has_few_partners)
+{
+    const uint32_t *server = even(32, 4);
+    uint32_t        senders[8];
+
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+        fill("sparse:2", 32, server, MEAN, seed, seed == 0 ? matrix : other);
+        memset(senders, 0, sizeof(senders));
+        for (uint32_t u = 0; u < 8; ++u) {
+            uint32_t receivers = 0;
+
+            for (uint32_t w = 0; w < 8; ++w) {
+                uint64_t now, first;
+
+                tile(seed == 0 ? matrix : other, 32, server, u, w, &now);
+                tile(matrix, 32, server, u, w, &first);
+                ck_assert((now > 0) == (first > 0));
+                ck_assert(u != w || now == 0);
+                receivers += now > 0;
+                senders[w] += now > 0;
+            }
+            ck_assert_uint_eq(receivers, 2);
+        }
+        for (uint32_t w = 0; w < 8; ++w) {
+            ck_assert_uint_eq(senders[w], 2);
+        }
+    }
+}
+END_TEST
+
 START_TEST(moe_rows_are_equal_columns_are_not)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -535,6 +571,7 @@ int main(void)
     tcase_add_test(shape, hotspot_shares);
     tcase_add_test(shape, intrahost_is_one_pair_a_tile);
     tcase_add_test(shape, adversarial_is_one_holder_one_taker);
+    tcase_add_test(shape, sparse_has_few_partners);
     tcase_add_test(shape, moe_rows_are_equal_columns_are_not);
     tcase_add_test(shape, moe_skew_grows_with_sigma);
     tcase_add_test(shape, pencil_is_nearly_equal);

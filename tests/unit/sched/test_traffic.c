@@ -179,6 +179,32 @@ START_TEST(prop_lower_bound_is_tight)
 }
 END_TEST
 
+/* Columns are summed up in blocks: the busiest receiver is in any of them. */
+START_TEST(lower_bound_of_many_servers)
+{
+    enum { MANY = 600 };
+    uint32_t    *label   = calloc(MANY, sizeof(*label));
+    uint64_t    *bytes   = calloc((size_t)MANY * MANY, sizeof(*bytes));
+    fs_traffic_t traffic = {.n_servers = MANY, .bytes = bytes};
+    fs_topo_t   *topo;
+
+    for (uint32_t k = 0; k < MANY; ++k) {
+        label[k] = k;
+    }
+    topo = create(MANY, label, 0);
+    for (uint32_t w = 0; w < MANY; w += 37) {
+        for (uint32_t u = 0; u < MANY; ++u) {
+            bytes[(size_t)u * MANY + w] = 1 + w; /* to itself as well */
+        }
+        ck_assert_uint_eq(fs_traffic_lower_bound(topo, &traffic),
+                          (uint64_t)(MANY - 1) * (1 + w));
+    }
+    fs_topo_destroy(topo);
+    free(bytes);
+    free(label);
+}
+END_TEST
+
 START_TEST(lower_bound_by_hand)
 {
     static const uint32_t label[] = {0, 0, 0, 0, 1, 1, 2};
@@ -244,6 +270,7 @@ int main(void)
     tcase_add_test(tcase, sums_past_the_limit);
     tcase_add_loop_test(tcase, prop_lower_bound_is_tight, 0, 20);
     tcase_add_test(tcase, lower_bound_by_hand);
+    tcase_add_test(tcase, lower_bound_of_many_servers);
     tcase_add_loop_test(tcase, mtm_by_hand, 0, N_MTM);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);

@@ -92,13 +92,14 @@ static void destroy(pair_t *pair)
 
 static void decide(fs_trace_t *trace)
 {
-    uint64_t               bytes[4] = {0, 100, 100, 0};
-    fs_traffic_t           traffic  = {2, bytes, 200, 200, 100};
-    const fs_choice_t      choice   = {FS_ALG_STAGED, true, "test"};
-    const fs_plan_params_t params   = {.decompose = FS_DECOMPOSE_COMPACT};
+    uint64_t            bytes[4] = {0, 100, 100, 0};
+    fs_traffic_t        traffic  = {2, bytes, 200, 200, 100};
+    const fs_choice_t   choice   = {FS_ALG_STAGED, true, "test"};
+    fs_transfer_t       both[2]  = {{0, 1, 100, 0}, {1, 0, 100, 0}};
+    const fs_schedule_t lane     = {.n_transfers = 2, .transfers = both};
 
-    fs_trace_decision(trace, &choice, &traffic, &params);
-    memset(bytes, 0xff, sizeof(bytes)); /* it was copied */
+    fs_trace_decision(trace, &choice, &traffic);
+    fs_trace_planned(trace, &lane);
 }
 
 /* A call of both ranks, one after the other as far as that goes. */
@@ -139,15 +140,23 @@ static void call(pair_t *pair, uint64_t number, uint64_t granted)
  * own server, and as long as the plan says. */
 static void check_lane(const fs_test_case_t *tc, uint32_t rank)
 {
-    const fs_plan_request_t request = {.topo    = tc->topo,
-                                       .traffic = &tc->traffic,
-                                       .params  = &tc->params,
-                                       .rank    = rank};
-    uint32_t                home    = fs_topo_server(tc->topo, rank);
-    uint64_t                done[2] = {0, 0};
-    fs_schedule_t          *schedule;
+    uint32_t   home    = fs_topo_server(tc->topo, rank);
+    size_t     cells   = (size_t)fs_topo_n_local(tc->topo, home) * tc->n_ranks;
+    uint64_t  *send    = fs_test_alloc(2 * cells, sizeof(*send));
+    uint64_t   done[2] = {0, 0};
+    fs_plan_t *plan;
+    fs_schedule_t           *schedule;
+    const fs_local_traffic_t local   = {send, send + cells, true, true};
+    const fs_plan_request_t  request = {.topo    = tc->topo,
+                                        .traffic = &tc->traffic,
+                                        .params  = &tc->params,
+                                        .rank    = rank,
+                                        .local   = &local,
+                                        .lane_p  = &schedule};
 
-    MUST(fs_plan_lane(&request, FS_ALG_STAGED, &schedule) == FS_OK);
+    fs_test_local_rows(tc->topo, tc->counts, rank, send, send + cells);
+    MUST(fs_plan_make(&request, FS_ALG_STAGED, &plan) == FS_OK);
+    MUST(plan->total_per_lane == schedule->total);
     for (size_t k = 0; k < schedule->n_transfers; ++k) {
         const fs_transfer_t *t     = &schedule->transfers[k];
         bool                 sends = t->src == home;
@@ -160,6 +169,8 @@ static void check_lane(const fs_test_case_t *tc, uint32_t rank)
     MUST(fs_topo_lane(tc->topo, rank) != FS_NO_LANE ||
          schedule->n_transfers == 0);
     fs_schedule_destroy(schedule);
+    fs_plan_destroy(plan);
+    free(send);
 }
 
 START_TEST(a_lane_does_one_thing_at_a_time)
