@@ -242,8 +242,8 @@ static void *live(void *arg)
     params.chunk     = 1024;
     params.check     = me->check;
     strcpy(params.tuning, "a file");
-    fail_at          = me->fail_at;
-    and_all          = me->and_all;
+    fail_at = me->fail_at;
+    and_all = me->and_all;
     live_in(me, &params, b);
     me->n_allocs = n_allocs;
     fail_at      = 0;
