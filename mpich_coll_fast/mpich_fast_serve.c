@@ -21,15 +21,15 @@ static int raise_error(void *ctx, fs_status_t status)
     return mpich_fast_raise(((const mpich_fast_call_t *) ctx)->comm, status);
 }
 
-#define CALLS(_name)                                                                 \
+#define CALLS(_name, _collective)                                                                 \
     {                                                                                \
-        .name = _name, .collective = &fs_alltoallv, .describe = mpich_fast_describe, \
+        .name = _name, .collective = &_collective, .describe = mpich_fast_describe, \
         .pack = mpich_fast_pack, .unpack = mpich_fast_unpack, .native = native,      \
         .raise = raise_error                                                         \
     }
 
-static const fs_wrapper_calls_t alltoallv = CALLS("MPI_Alltoallv");
-static const fs_wrapper_calls_t alltoall = CALLS("MPI_Alltoall");
+static const fs_wrapper_calls_t alltoallv = CALLS("MPI_Alltoallv", fs_alltoallv);
+static const fs_wrapper_calls_t alltoall = CALLS("MPI_Alltoall", fs_alltoall);
 
 int mpich_fast_serve_on(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {

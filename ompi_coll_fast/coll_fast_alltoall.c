@@ -17,7 +17,7 @@ static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
 }
 
 static const fs_wrapper_calls_t alltoall = {.name = "MPI_Alltoall",
-                                            .collective = &fs_alltoallv,
+                                            .collective = &fs_alltoall,
                                             .describe = mca_coll_fast_describe,
                                             .pack = mca_coll_fast_pack,
                                             .unpack = mca_coll_fast_unpack,

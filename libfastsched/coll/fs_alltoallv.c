@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Alltoallv: the vote of each rank in the summary, what all conclude from
+ * MPI_Alltoallv, and MPI_Alltoall: the vote of each rank in the summary, what all conclude from
  * the votes, and the plan that follows.
  *
  *   bundles   small blocks, before anything is known    fs_control.h
@@ -172,17 +172,19 @@ static void estimate(const fs_comm_t *comm, const fs_outcome_t *outcome,
     }
 }
 
-static void describe(const fs_comm_t *comm, fs_outcome_t *outcome)
+static void describe(fs_request_t *request)
 {
-    const fs_topo_t    *topo    = comm->topo;
-    const fs_traffic_t *traffic = &outcome->traffic;
+    fs_outcome_t       *outcome  = &request->outcome;
+    const fs_topo_t    *topo     = request->comm->topo;
+    const fs_traffic_t *traffic  = &outcome->traffic;
+    uint32_t            of_class = fs_tuner_class(
+                   traffic->inter_bytes, fs_traffic_mtm_milli(topo, traffic),
+                   fs_cost_server_skew_milli(topo, traffic));
 
     outcome->tuned = (fs_tuner_call_t){
-        .of_class = fs_tuner_class(traffic->inter_bytes,
-                                   fs_traffic_mtm_milli(topo, traffic),
-                                   fs_cost_server_skew_milli(topo, traffic)),
+        .of_class = fs_tuner_class_for(request->collective->tuned, of_class),
         .bound    = outcome->bound};
-    estimate(comm, outcome, outcome->tuned.estimate);
+    estimate(request->comm, outcome, outcome->tuned.estimate);
 }
 
 /* Bytes between servers and their sums. False: too many. */
@@ -223,16 +225,19 @@ static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
     fs_outcome_t    *outcome = &request->outcome;
 
     if (!sum_traffic(comm, fs_control_matrix(comm->control), max_inter,
-                     &outcome->traffic) ||
-        !sum_traffic(comm, fs_control_rest(comm->control), max_inter,
-                     &request->rest)) {
+                     &outcome->traffic)) {
         outcome->choice = fs_comm_leave("too many bytes");
         return;
+    }
+    request->rest = outcome->traffic;
+    if (request->flags & FS_VOTE_BUNDLED) { /* no more than all of it */
+        (void)sum_traffic(comm, fs_control_rest(comm->control), max_inter,
+                          &request->rest);
     }
     outcome->bound  = fs_traffic_lower_bound(comm->topo, &outcome->traffic);
     outcome->choice = choose(request);
     if (is_tuned(comm) && outcome->traffic.inter_bytes > 0) {
-        describe(comm, outcome);
+        describe(request);
     }
 }
 
@@ -253,9 +258,10 @@ static void recall(fs_request_t *request, const fs_cached_plan_t *cached)
 static void find_out(fs_request_t *request, const fs_vote_t *vote)
 {
     const fs_cached_plan_t *alike;
+    uint64_t                key = fs_digest_add(vote->sum[0], vote->max_inter);
 
-    request->counts_key = fs_digest_add(
-        fs_digest_add(vote->sum[0], vote->max_inter), bundle_limit(request));
+    key                 = fs_digest_add(key, bundle_limit(request));
+    request->counts_key = fs_digest_add(key, request->collective->tuned);
     alike = fs_plan_cache_alike(&request->comm->cache, request->counts_key);
     if (alike != NULL) {
         recall(request, alike);
@@ -415,6 +421,15 @@ static void decide(fs_request_t *request)
 
 /* ---- the plan ---- */
 
+/* Of this server's ranks, in one direction. */
+static size_t n_counts(const fs_comm_t *comm)
+{
+    const fs_topo_t *topo = comm->topo;
+
+    return (size_t)topo->n_ranks *
+           fs_topo_n_local(topo, topo->server[comm->rank]);
+}
+
 /* The counts of this server's ranks, [2][n_local][n_ranks], without what is in
  * bundles. NULL: out of memory. */
 static uint64_t *planned_counts(const fs_comm_t *comm)
@@ -423,8 +438,7 @@ static uint64_t *planned_counts(const fs_comm_t *comm)
     const fs_control_t *control = comm->control;
     const uint64_t     *rest    = fs_control_rest(control);
     uint32_t            server  = topo->server[comm->rank];
-    size_t              n = topo->n_servers, p = topo->n_ranks;
-    size_t              len    = fs_topo_n_local(topo, server) * p;
+    size_t              n = topo->n_servers, len = n_counts(comm);
     uint64_t           *counts = malloc(2 * len * sizeof(*counts));
 
     if (counts == NULL) {
@@ -433,7 +447,7 @@ static uint64_t *planned_counts(const fs_comm_t *comm)
     memcpy(counts, fs_control_local_send(control), len * sizeof(*counts));
     memcpy(counts + len, fs_control_local_recv(control), len * sizeof(*counts));
     for (size_t k = 0; k < len; ++k) {
-        uint32_t peer = topo->server[k % p];
+        uint32_t peer = topo->server[k % topo->n_ranks];
 
         counts[k]       = rest[server * n + peer] > 0 ? counts[k] : 0;
         counts[len + k] = rest[peer * n + server] > 0 ? counts[len + k] : 0;
@@ -446,9 +460,10 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
 {
     fs_comm_t         *comm   = request->comm;
     fs_plan_params_t   params = fs_params_plan(&comm->params);
-    uint64_t          *counts = planned_counts(comm);
+    uint64_t          *counts = NULL;
     fs_local_traffic_t local  = {
-         .send        = counts,
+         .send        = fs_control_local_send(comm->control),
+         .recv        = fs_control_local_recv(comm->control),
          .send_packed = fs_call_sends_packed(request->call),
          .recv_packed = fs_call_receives_packed(request->call),
     };
@@ -461,21 +476,27 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
         .replan  = comm->params.plan_cache > 0 ? &comm->replan : NULL,
         .lane_p  = comm->trace != NULL ? lane_p : NULL,
     };
-    fs_status_t status = FS_ERR_NOMEM;
+    fs_status_t status;
 
     params.chunk *= is_coarse(&request->outcome) ? COARSE : 1;
-    if (counts != NULL) {
-        local.recv =
-            counts +
-            (size_t)comm->topo->n_ranks *
-                fs_topo_n_local(comm->topo, comm->topo->server[comm->rank]);
-        status = fs_plan_make(&wanted, request->outcome.choice.alg, plan_p);
-        free(counts);
+    if (request->flags & FS_VOTE_BUNDLED) {
+        counts = planned_counts(comm);
+        if (counts == NULL) {
+            return FS_ERR_NOMEM;
+        }
+        local.send = counts;
+        local.recv = counts + n_counts(comm);
     }
+    status = fs_plan_make(&wanted, request->outcome.choice.alg, plan_p);
+    free(counts);
     return status;
 }
 
-const fs_collective_t fs_alltoallv = {.bundle_limit = bundle_limit,
-                                      .vote         = make_vote,
-                                      .decide       = decide,
-                                      .plan         = plan};
+#define COLLECTIVE(_tuned)                                                  \
+    {                                                                       \
+        .tuned = (_tuned), .bundle_limit = bundle_limit, .vote = make_vote, \
+        .decide = decide, .plan = plan                                      \
+    }
+
+const fs_collective_t fs_alltoallv = COLLECTIVE(FS_TUNED_ALLTOALLV);
+const fs_collective_t fs_alltoall  = COLLECTIVE(FS_TUNED_ALLTOALL);

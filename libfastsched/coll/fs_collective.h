@@ -4,8 +4,10 @@
 #define FS_COLLECTIVE_H
 
 #include "comm/fs_comm.h"
+#include "policy/fs_tuner.h"
 
 typedef struct fs_collective {
+    fs_tuned_t tuned;
     /* Maximum bytes of a pair of servers that go in a bundle. The same on every
      * rank. */
     uint64_t (*bundle_limit)(const fs_request_t *request);
@@ -21,7 +23,7 @@ typedef struct fs_collective {
                         fs_schedule_t **lane_p);
 } fs_collective_t;
 
-extern const fs_collective_t fs_alltoallv;
+extern const fs_collective_t fs_alltoallv, fs_alltoall;
 
 /* One blocking call of a collective; otherwise as fs_comm_alltoallv(). */
 fs_status_t fs_comm_collective(fs_comm_t             *comm,

@@ -318,7 +318,7 @@ uint64_t *fs_control_matrix(const fs_control_t *control)
 
 uint64_t *fs_control_rest(const fs_control_t *control)
 {
-    return control->messages ? control->block.matrix : control->block.rest;
+    return control->has_bundles ? control->block.rest : control->block.matrix;
 }
 
 const uint64_t *fs_control_local_send(const fs_control_t *control)

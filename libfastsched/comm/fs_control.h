@@ -18,8 +18,10 @@ typedef struct fs_control_vote {
     uint64_t sum[2];    /* sums modulo 2^64, of digests */
 } fs_vote_t;
 
-/* A flag of a summary that no rank sets: there are bytes that are in no bundle. */
-#define FS_VOTE_REST (UINT64_C(1) << 63)
+/* Flags of a summary that no rank sets: there are bytes that are in no bundle; there
+ * are some in bundles. */
+#define FS_VOTE_REST    (UINT64_C(1) << 63)
+#define FS_VOTE_BUNDLED (UINT64_C(1) << 62)
 
 typedef struct fs_control fs_control_t;
 
@@ -90,7 +92,7 @@ const fs_vote_t *fs_control_vote(const fs_control_t *control);
 /* Of the last summary; valid until the next one starts.
  * [N x N] bytes between servers. */
 uint64_t *fs_control_matrix(const fs_control_t *control);
-/* Of these, what is not in bundles. */
+/* Of these, what is not in bundles: the same matrix if there are none. */
 uint64_t *fs_control_rest(const fs_control_t *control);
 /* [n_local x n_ranks] counts of this server's ranks. */
 const uint64_t *fs_control_local_send(const fs_control_t *control);

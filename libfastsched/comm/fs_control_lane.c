@@ -177,6 +177,9 @@ void fs_lane_add_votes(fs_control_t *control)
     for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
         combine(&control->vote, &votes[u]);
     }
+    if (control->summary) {
+        control->has_bundles = control->vote.flags & FS_VOTE_BUNDLED;
+    }
 }
 
 /* ---- bundles ---- */
@@ -216,6 +219,7 @@ static void mark_bundles(fs_control_t *control)
         }
         if (*cell <= control->limit && bundle_to(control, v) > 0) {
             *cell |= FS_CONTROL_BUNDLED;
+            control->head->vote.flags |= FS_VOTE_BUNDLED;
         } else {
             control->head->vote.flags |= FS_VOTE_REST;
         }

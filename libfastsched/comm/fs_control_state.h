@@ -45,11 +45,12 @@ struct fs_control {
     uint32_t           server;
     uint32_t           leader;
     uint32_t           n_local;
-    uint32_t           local;     /* this rank's position there */
-    uint32_t           n_lanes;   /* of this server, that exchange messages */
-    uint32_t           lane;      /* this rank's; FS_NO_LANE: none of these */
-    bool               messages;  /* inside the server */
-    bool               all_share; /* all servers share memory */
+    uint32_t           local;       /* this rank's position there */
+    uint32_t           n_lanes;     /* of this server, that exchange messages */
+    uint32_t           lane;        /* this rank's; FS_NO_LANE: none of these */
+    bool               messages;    /* inside the server */
+    bool               has_bundles; /* the last summary */
+    bool               all_share;   /* all servers share memory */
     bool               summary;
     uint64_t           bundle_memory;
     uint64_t           limit; /* of bundles, in this summary */

@@ -12,6 +12,13 @@ const char *fs_candidate_name(fs_candidate_t candidate)
     return names[candidate];
 }
 
+const char *fs_tuned_name(fs_tuned_t tuned)
+{
+    static const char *const names[] = {FS_TUNED_MAP(FS_LIST_NAME)};
+
+    return names[tuned];
+}
+
 /* ---- classes ---- */
 
 static uint32_t log2_of(uint64_t x)

@@ -2,8 +2,8 @@
 /*
  * The tuner finds the fastest way to serve a call, with few probes.
  *
- * Calls fall into classes: bytes between servers, their skew (MTM) and the skew
- * inside servers. The ways to serve a call are candidates, the native algorithm
+ * Calls fall into classes: the collective, bytes between servers, their skew (MTM)
+ * and the skew inside servers. The ways to serve a call are candidates, the native algorithm
  * among them; the caller says by a model what each would take. In each class
  *
  *   EXPLORE  the candidate that should be the fastest, twice; then one call, a
@@ -49,9 +49,19 @@ typedef enum fs_candidate { FS_CANDIDATE_MAP(FS_LIST_VALUE) } fs_candidate_t;
 
 enum { FS_N_CANDIDATES = 0 FS_CANDIDATE_MAP(FS_LIST_ONE) };
 
+/* A row for each collective that is tuned: the MPI serves each in its own way. */
+#define FS_TUNED_MAP(X)                               \
+    X(FS_TUNED_ALLTOALLV, alltoallv, "MPI_Alltoallv") \
+    X(FS_TUNED_ALLTOALL, alltoall, "MPI_Alltoall")
+
+typedef enum fs_tuned { FS_TUNED_MAP(FS_LIST_VALUE) } fs_tuned_t;
+
+enum { FS_N_TUNED = 0 FS_TUNED_MAP(FS_LIST_ONE) };
+
 enum {
-    FS_TUNER_MTM_BANDS     = 4,  /* MTM 1, 2, 4, 8 and more */
-    FS_TUNER_SKEW_BANDS    = 3,  /* fs_tuner_class() */
+    FS_TUNER_MTM_BANDS     = 4, /* MTM 1, 2, 4, 8 and more */
+    FS_TUNER_SKEW_BANDS    = 3, /* fs_tuner_class() */
+    FS_TUNER_KEYS          = 64 * FS_TUNER_MTM_BANDS * FS_TUNER_SKEW_BANDS,
     FS_TUNER_CLASSES       = 64, /* kept at a time */
     FS_TUNER_MARGIN        = 5,  /* percent: less is noise */
     FS_TUNER_FAR           = 2,
@@ -131,20 +141,32 @@ typedef struct fs_tuner {
     uint32_t n_native; /* classes settled on the native algorithm */
 } fs_tuner_t;
 
-/* "native" and so on. */
+/* "native" and so on; "alltoallv" and so on. */
 const char *fs_candidate_name(fs_candidate_t candidate);
+const char *fs_tuned_name(fs_tuned_t tuned);
 
-/* The class of a call of so many bytes between servers, 1 or more: a number that
- * grows with them. skew_milli: the busiest rank's bytes over the mean of the ranks
+/* The class of an MPI_Alltoallv of so many bytes between servers, 1 or more: a number
+ * that grows with them. skew_milli: the busiest rank's bytes over the mean of the ranks
  * of the busiest server, in thousandths; its bands are below 1.5, below 3, and
  * the rest. */
 uint32_t fs_tuner_class(uint64_t inter_bytes, uint64_t mtm_milli,
                         uint64_t skew_milli);
 
+/* The same of another collective. */
+static inline uint32_t fs_tuner_class_for(fs_tuned_t tuned, uint32_t of_class)
+{
+    return (uint32_t)tuned * FS_TUNER_KEYS + of_class % FS_TUNER_KEYS;
+}
+
+static inline fs_tuned_t fs_tuner_tuned(uint32_t of_class)
+{
+    return (fs_tuned_t)(of_class / FS_TUNER_KEYS);
+}
+
 /* Its parts, from 0. */
 static inline uint32_t fs_tuner_bytes_log2(uint32_t of_class)
 {
-    return of_class / (FS_TUNER_MTM_BANDS * FS_TUNER_SKEW_BANDS);
+    return of_class / (FS_TUNER_MTM_BANDS * FS_TUNER_SKEW_BANDS) % 64;
 }
 
 static inline uint32_t fs_tuner_mtm_band(uint32_t of_class)
@@ -157,7 +179,7 @@ static inline uint32_t fs_tuner_skew_band(uint32_t of_class)
     return of_class % FS_TUNER_SKEW_BANDS;
 }
 
-/* The class with these parts. */
+/* The class of an MPI_Alltoallv with these parts. */
 static inline uint32_t fs_tuner_class_of(uint32_t bytes_log2, uint32_t mtm_band,
                                          uint32_t skew_band)
 {

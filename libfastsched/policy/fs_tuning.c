@@ -108,6 +108,7 @@ typedef struct line {
     uint64_t          version;
     fs_tuning_entry_t entry;
     uint64_t          lanes, bytes_log2, mtm_band, skew_band;
+    char              collective[FS_TUNING_TEXT];
     char              choice[FS_TUNING_TEXT];
     uint32_t          has;
 } line_t;
@@ -266,7 +267,7 @@ static void skip_value(reader_t *r)
     } while (r->wrong == NULL && depth > 0);
 }
 
-enum { HAS_VERSION, HAS_CLASS, N_NUMBERS = 6, HAS_TEXT = 8, N_TEXTS = 4 };
+enum { HAS_VERSION, HAS_CLASS, N_NUMBERS = 6, HAS_TEXT = 8, N_TEXTS = 5 };
 
 /* What a key is for; the price of a candidate is not in the lists. */
 static bool read_price(reader_t *r, const char *key, line_t *line)
@@ -302,6 +303,7 @@ static bool read_field(reader_t *r, const char *key, line_t *line)
     } texts[N_TEXTS] = {{"layout", line->entry.place.layout},
                         {"transport", line->entry.place.transport},
                         {"mpi", line->entry.place.mpi},
+                        {"collective", line->collective},
                         {"choice", line->choice}};
     size_t len       = 0;
 
@@ -368,6 +370,17 @@ static bool find_choice(const char *word, fs_candidate_t *choice_p)
     return false;
 }
 
+static bool find_tuned(const char *word, fs_tuned_t *tuned_p)
+{
+    for (unsigned t = 0; t < FS_N_TUNED; ++t) {
+        if (strcmp(word, fs_tuned_name((fs_tuned_t)t)) == 0) {
+            *tuned_p = (fs_tuned_t)t;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* NULL: it is a line of this version, and has all that it needs. */
 static const char *what_lacks(const line_t *line)
 {
@@ -375,7 +388,8 @@ static const char *what_lacks(const line_t *line)
         [1] = "no \"lanes\"",    [2] = "no \"bytes_log2\"",
         [3] = "no \"mtm_band\"", [4] = "no \"skew_band\"",
         [8] = "no \"layout\"",   [9] = "no \"transport\"",
-        [10] = "no \"mpi\"",     [11] = "no \"choice\"",
+        [10] = "no \"mpi\"",     [11] = "no \"collective\"",
+        [12] = "no \"choice\"",
     };
 
     for (size_t k = 0; k < sizeof(lacks) / sizeof(lacks[0]); ++k) {
@@ -394,8 +408,9 @@ static const char *what_lacks(const line_t *line)
 static fs_status_t add_line(fs_tuning_t *tuning, const char *text, size_t len,
                             const char **wrong_p)
 {
-    reader_t r    = {text, text + len, NULL};
-    line_t   line = {.version = 0};
+    reader_t   r    = {text, text + len, NULL};
+    line_t     line = {.version = 0};
+    fs_tuned_t tuned;
 
     if (peek(&r) == '\0' && r.at == r.end) {
         return FS_OK;
@@ -412,13 +427,15 @@ static fs_status_t add_line(fs_tuning_t *tuning, const char *text, size_t len,
         *wrong_p = r.wrong;
         return FS_OK;
     }
-    if (!find_choice(line.choice, &line.entry.choice)) {
+    if (!find_choice(line.choice, &line.entry.choice) ||
+        !find_tuned(line.collective, &tuned)) {
         return keep(tuning, text, len);
     }
     line.entry.place.lanes = (uint32_t)line.lanes;
-    line.entry.of_class    = fs_tuner_class_of((uint32_t)line.bytes_log2,
-                                               (uint32_t)line.mtm_band,
-                                               (uint32_t)line.skew_band);
+    line.entry.of_class =
+        fs_tuner_class_for(tuned, fs_tuner_class_of((uint32_t)line.bytes_log2,
+                                                    (uint32_t)line.mtm_band,
+                                                    (uint32_t)line.skew_band));
     return fs_tuning_add(tuning, &line.entry);
 }
 
@@ -466,6 +483,8 @@ static void print_entry(const fs_tuning_entry_t *entry, FILE *out)
     fs_json_u64(&json, "lanes", entry->place.lanes);
     fs_json_text(&json, "transport", entry->place.transport);
     fs_json_text(&json, "mpi", entry->place.mpi);
+    fs_json_text(&json, "collective",
+                 fs_tuned_name(fs_tuner_tuned(entry->of_class)));
     fs_json_u64(&json, "bytes_log2", fs_tuner_bytes_log2(entry->of_class));
     fs_json_u64(&json, "mtm_band", fs_tuner_mtm_band(entry->of_class));
     fs_json_u64(&json, "skew_band", fs_tuner_skew_band(entry->of_class));

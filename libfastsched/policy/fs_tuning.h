@@ -5,12 +5,13 @@
  * JSON lines, an object for each class of calls in each place:
  *
  *   {"fastsched_tuning": 1, "layout": "4x4", "lanes": 4, "transport": "ucx",
- *    "mpi": "Open MPI v4.1.4", "bytes_log2": 20, "mtm_band": 1, "skew_band": 0,
- *    "choice": "staged", "calls": 120, "native_ns_per_mib": 900, ...}
+ *    "mpi": "Open MPI v4.1.4", "collective": "alltoallv", "bytes_log2": 20,
+ *    "mtm_band": 1, "skew_band": 0, "choice": "staged", "calls": 120,
+ *    "native_ns_per_mib": 900, ...}
  *
  * Prices as in fs_tuner.h. Keys come in any order; other keys are ignored, and not
  * kept when the line is written anew. A line of another version, and one whose
- * choice has a word that is not known here, is kept as it is. Blank lines are
+ * collective or choice has a word that is not known here, is kept as it is. Blank lines are
  * skipped. Everything else is no line of ours: it is told, and a file with one is
  * read but never written.
  */

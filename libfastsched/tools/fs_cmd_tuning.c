@@ -27,8 +27,8 @@ static void print_place(const fs_tuning_place_t *place)
            place->lanes);
     printf("%s, ", fs_tool_quote(place->transport));
     printf("%s\n", fs_tool_quote(place->mpi));
-    printf("  %7s %4s %-7s %-13s %10s", "bytes", "MTM", "servers", "choice",
-           "calls");
+    printf("  %-10s %8s %4s %-7s %-13s %10s", "collective", "bytes", "MTM",
+           "servers", "choice", "calls");
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         printf(" %13s", fs_candidate_name((fs_candidate_t)c));
     }
@@ -55,7 +55,8 @@ static void print_entry(const fs_tuning_entry_t *entry)
     char                     size[SIZE_LEN];
 
     write_size(fs_tuner_bytes_log2(entry->of_class), size);
-    printf("  %6s+ %3u+ %-7s %-13s %10" PRIu64, size, 1u << band,
+    printf("  %-10s %7s+ %3u+ %-7s %-13s %10" PRIu64,
+           fs_tuned_name(fs_tuner_tuned(entry->of_class)), size, 1u << band,
            skews[fs_tuner_skew_band(entry->of_class)],
            fs_candidate_name(entry->choice), entry->n_calls);
     print_prices(entry);
@@ -119,7 +120,8 @@ void fs_cmd_tuning(int argc, char **argv)
     fs_tool_options_t options = {
         .usage   = "tuning FILE\n\n"
                    "Results of the tuner, from a file of parameter\n"
-                   "coll_fast_tuning: for each class of calls (bytes between\n"
+                   "coll_fast_tuning: for each class of calls (collective,\n"
+                   "bytes between "
                    "servers, max-to-mean ratio, skew inside servers) the\n"
                    "fastest algorithm, and the times of all over its time.",
         .operand = &path};

@@ -511,7 +511,7 @@ refuses 'tuning needs a file' tuning
 refuses 'there is no file none' tuning none
 printf 'hello\n' >site
 refuses 'tuning file site: line 1: no JSON object' tuning site
-entry='{"fastsched_tuning": 1, "layout": "4x4", "lanes": 4, "transport": "ucx", "mpi": "An MPI\u000a", "mtm_band": 1,'
+entry='{"fastsched_tuning": 1, "layout": "4x4", "lanes": 4, "transport": "ucx", "mpi": "An MPI\u000a", "mtm_band": 1, "collective": "alltoallv",'
 {
     echo "$entry"' "bytes_log2": 20, "skew_band": 0, "choice": "staged", "calls": 12, "native_ns_per_mib": 500, "staged_ns_per_mib": 250}'
     echo "$entry"' "bytes_log2": 9, "skew_band": 2, "choice": "native"}'
@@ -521,9 +521,9 @@ run tuning site
 { ends 0 && silent err; } >why
 cat >wanted <<'EOT'
 servers 4x4, lanes 4, transport ucx, An MPI\x0a
-    bytes  MTM servers choice             calls        native       bundles        staged staged_coarse        pipe2d
-     512+   2+ hot     native                 0             -             -             -             -             -
-      1m+   2+ even    staged                12          2.00             -          1.00             -             -
+  collective    bytes  MTM servers choice             calls        native       bundles        staged staged_coarse        pipe2d
+  alltoallv      512+   2+ hot     native                 0             -             -             -             -             -
+  alltoallv       1m+   2+ even    staged                12          2.00             -          1.00             -             -
 
 lines of another version: 1
 EOT

@@ -139,7 +139,7 @@ static fs_vote_t random_vote(table_t *table)
         .sum = {fs_rng_below(rng, UINT64_MAX), fs_rng_below(rng, UINT64_MAX)}};
 }
 
-/* With or without FS_VOTE_REST, which no rank sets. */
+/* With or without the flags that no rank sets. */
 static void check_votes(const table_t *table)
 {
     fs_vote_t want = {0};
@@ -157,7 +157,7 @@ static void check_votes(const table_t *table)
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
         fs_vote_t all = *fs_control_vote(table->actors[r].control);
 
-        all.flags &= ~FS_VOTE_REST;
+        all.flags &= ~(FS_VOTE_REST | FS_VOTE_BUNDLED);
         ck_assert_mem_eq(&all, &want, sizeof(want));
     }
 }
@@ -241,6 +241,9 @@ static uint64_t check_bundles(const table_t *table)
         ck_assert_mem_eq(fs_control_rest(control), rest, n * n * sizeof(*rest));
         ck_assert_int_eq((fs_control_vote(control)->flags & FS_VOTE_REST) != 0,
                          left > 0);
+        ck_assert_int_eq((fs_control_vote(control)->flags & FS_VOTE_BUNDLED) !=
+                             0,
+                         bytes > 0);
         for (uint32_t src = 0; src < table->tc.n_ranks; ++src) {
             uint32_t pair = fs_topo_server(topo, src) * n +
                             fs_topo_server(topo, r);

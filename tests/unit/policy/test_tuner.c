@@ -128,6 +128,13 @@ START_TEST(classes_by_powers_of_two)
     ck_assert_uint_gt(c, fs_tuner_class(1 << 20, 2000, 1499));
     ck_assert_uint_lt(c, fs_tuner_class(1 << 20, 2000, 3000));
     ck_assert_uint_eq(fs_tuner_class(1, 0, 0), 0);
+    ck_assert_int_eq(fs_tuner_tuned(c), FS_TUNED_ALLTOALLV);
+    ck_assert_uint_ne(fs_tuner_class_for(FS_TUNED_ALLTOALL, c), c);
+    c = fs_tuner_class_for(FS_TUNED_ALLTOALL, c);
+    ck_assert_int_eq(fs_tuner_tuned(c), FS_TUNED_ALLTOALL);
+    ck_assert_uint_eq(fs_tuner_bytes_log2(c), 20);
+    ck_assert_uint_eq(fs_tuner_mtm_band(c), 1);
+    ck_assert_uint_eq(fs_tuner_skew_band(c), 1);
     c = fs_tuner_class(UINT64_MAX, UINT64_MAX, UINT64_MAX);
     ck_assert_uint_eq(fs_tuner_bytes_log2(c), 63);
     ck_assert_uint_eq(fs_tuner_mtm_band(c), FS_TUNER_MTM_BANDS - 1);

@@ -104,11 +104,12 @@ static void file_is(const char *text)
     ck_assert_str_eq(is, text);
 }
 
-#define LINE                                                                \
-    "{\"fastsched_tuning\": 1, \"layout\": \"4x4\", \"lanes\": 4, "         \
-    "\"transport\": \"ucx\", \"mpi\": \"An MPI 1.2\", \"bytes_log2\": 20, " \
-    "\"mtm_band\": 1, \"skew_band\": 2, \"choice\": \"staged\", "           \
-    "\"calls\": 10, \"native_ns_per_mib\": 900, "                           \
+#define LINE                                                        \
+    "{\"fastsched_tuning\": 1, \"layout\": \"4x4\", \"lanes\": 4, " \
+    "\"transport\": \"ucx\", \"mpi\": \"An MPI 1.2\", "             \
+    "\"collective\": \"alltoall\", \"bytes_log2\": 20, "            \
+    "\"mtm_band\": 1, \"skew_band\": 2, \"choice\": \"staged\", "   \
+    "\"calls\": 10, \"native_ns_per_mib\": 900, "                   \
     "\"staged_ns_per_mib\": 400}\n"
 
 /* ---- text ---- */
@@ -118,7 +119,9 @@ START_TEST(round_trip)
     fs_tuning_t read = {.entries = NULL};
     char       *text, *again;
 
-    add(&tuning, entry_of(fs_tuner_class_of(63, 3, 2), 0, UINT64_MAX));
+    add(&tuning, entry_of(fs_tuner_class_for(FS_TUNED_ALLTOALL,
+                                             fs_tuner_class_of(63, 3, 2)),
+                          0, UINT64_MAX));
     add(&tuning, entry_of(fs_tuner_class_of(20, 1, 2), FS_CANDIDATE_STAGED, 7));
     tuning.entries[1].price[0] = 900;
     strcpy(tuning.entries[0].place.mpi, "a \"b\" \\ \t \x01 \xc3\xbc");
@@ -147,7 +150,9 @@ START_TEST(a_line)
     ck_assert_str_eq(entry->place.layout, "4x4");
     ck_assert_str_eq(entry->place.mpi, "An MPI 1.2");
     ck_assert_uint_eq(entry->place.lanes, 4);
-    ck_assert_uint_eq(entry->of_class, fs_tuner_class_of(20, 1, 2));
+    ck_assert_uint_eq(
+        entry->of_class,
+        fs_tuner_class_for(FS_TUNED_ALLTOALL, fs_tuner_class_of(20, 1, 2)));
     ck_assert_int_eq(entry->choice, FS_CANDIDATE_STAGED);
     ck_assert_uint_eq(entry->n_calls, 10);
     ck_assert_uint_eq(entry->price[FS_CANDIDATE_NATIVE], 900);
@@ -168,6 +173,7 @@ START_TEST(other_ways_to_write_it)
         parse("{ \"calls\":10 ,\t\"x\" : {\"a\": [1, \"}\", -2.5e3, null]}, "
               "\"y\": true,\"z\":[],\"mpi\":\"An\\u0020MPI\\u00201.2\", "
               "\"transport\":\"ucx\",\"skew_band\":2,\"mtm_band\":1,"
+              "\"collective\":\"alltoall\","
               "\"bytes_log2\":20,\"lanes\":4,\"layout\":\"4x4\","
               "\"staged_ns_per_mib\":400,\"native_ns_per_mib\":900,"
               "\"frogs_ns_per_mib\":1,\"ch\\u006fice\":\"staged\","
@@ -210,6 +216,7 @@ static const struct {
     {"\"lanes\"", "\"lan\"", "no \"lanes\""},
     {"\"transport\"", "\"t\"", "no \"transport\""},
     {"\"mpi\"", "\"m\"", "no \"mpi\""},
+    {"\"collective\"", "\"c\"", "no \"collective\""},
     {"\"choice\"", "\"c\"", "no \"choice\""},
     {"\"bytes_log2\"", "\"b\"", "no \"bytes_log2\""},
     {"\"mtm_band\"", "\"b\"", "no \"mtm_band\""},
