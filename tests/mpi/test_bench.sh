@@ -226,7 +226,7 @@ case_of '-p file: all zero' refused_plain 'the matrix is all zero' \
     -p "file:$scratch/zero"
 case_of '-p file: --dynamic' refused_plain '-p file:PATH has one matrix' \
     -p "file:$scratch/ranks" --dynamic
-case_of '-p of no name' refused_plain 'adversarial; or file:PATH' -p nonsense
+case_of '-p of no name' refused_plain 'sparse:K (K servers, 1 or more); or file:PATH' -p nonsense
 
 # A rank alone has no driver.
 alone() {
