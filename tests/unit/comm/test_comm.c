@@ -506,7 +506,8 @@ START_TEST(counts_differ)
     --ranks[5].counts[1][5];
     live_all();
     all_came_out(FS_OK, FS_ERR_MISMATCH, false);
-    all_said("rank 1 sends 11564 bytes to rank 5, which expects 11563");
+    all_said("rank 1 sends 11564 bytes to rank 5, which expects 11563 "
+             "(server 1 to server 2)");
 }
 END_TEST
 
