@@ -44,15 +44,11 @@ static void exchange(bench_t *b)
     }
 }
 
-/* Ranks that share a core leave the first barrier after a long computation far
- * apart; then they are close together. */
-static void come_together(bench_t *b)
+/* Barriers before a call. Ranks that share a core leave the first one after a long
+ * computation far apart; then they are close together. */
+static uint64_t n_barriers(const bench_t *b)
 {
-    enum { N_BARRIERS = 5 };
-
-    for (int k = 0; k < (b->options->dynamic ? N_BARRIERS : 1); ++k) {
-        MPI_Barrier(b->comm);
-    }
+    return b->options->dynamic ? 5 : 1;
 }
 
 /* One call; seconds on this rank. */
@@ -64,7 +60,9 @@ static double run_call(bench_t *b)
     if (validate) {
         osu_skew_fill(b);
     }
-    come_together(b);
+    for (uint64_t k = 0; k < n_barriers(b); ++k) {
+        MPI_Barrier(b->comm);
+    }
     seconds = MPI_Wtime();
     exchange(b);
     seconds = MPI_Wtime() - seconds;
@@ -102,7 +100,7 @@ static void count_barriers(bench_t *b, uint64_t n_calls)
 {
     b->counts = (osu_nic_counts_t){0};
     count(b, 1);
-    for (uint64_t k = 0; k < 2 * n_calls; ++k) {
+    for (uint64_t k = 0; k < (n_barriers(b) + 1) * n_calls; ++k) {
         MPI_Barrier(b->comm);
     }
     count(b, -1);

@@ -152,15 +152,33 @@ static uint64_t correct(uint64_t estimate, const fs_tuner_class_t *class,
                  class->seen[c].estimate);
 }
 
-/* As the neighbours have it, below first. 0: they have not. */
+enum { N_NEIGHBOURS = 6 };
+
+/* Half and twice the bytes, then the bands of less and of more skew. A band that
+ * does not exist: the class itself. */
+static void find_neighbours(uint32_t of_class, uint32_t keys[N_NEIGHBOURS])
+{
+    enum { MTM = FS_TUNER_SKEW_BANDS, BYTES = FS_TUNER_MTM_BANDS * MTM };
+    uint32_t mtm  = fs_tuner_mtm_band(of_class);
+    uint32_t skew = fs_tuner_skew_band(of_class);
+
+    keys[0] = of_class - BYTES;
+    keys[1] = of_class + BYTES;
+    keys[2] = of_class - (mtm > 0 ? MTM : 0);
+    keys[3] = of_class + (mtm + 1 < FS_TUNER_MTM_BANDS ? MTM : 0);
+    keys[4] = of_class - (skew > 0);
+    keys[5] = of_class + (skew + 1 < FS_TUNER_SKEW_BANDS);
+}
+
+/* As the neighbours have it, the first first. 0: they have not. */
 static uint64_t from_neighbours(const fs_tuner_t *tuner,
                                 const fs_tuner_class_t *class, unsigned c)
 {
-    enum { STEP = FS_TUNER_MTM_BANDS * FS_TUNER_SKEW_BANDS };
-    const uint32_t keys[2]  = {class->key - STEP, class->key + STEP};
-    uint64_t       estimate = class->seen[c].estimate;
+    uint32_t keys[N_NEIGHBOURS];
+    uint64_t estimate = class->seen[c].estimate;
 
-    for (int k = 0; k < 2; ++k) {
+    find_neighbours(class->key, keys);
+    for (int k = 0; k < N_NEIGHBOURS; ++k) {
         const fs_tuner_class_t *other = fs_tuner_find(tuner, keys[k]);
         uint64_t                price =
             other == NULL ? 0 : fs_tuner_price(other, (fs_candidate_t)c);
@@ -174,7 +192,7 @@ static uint64_t from_neighbours(const fs_tuner_t *tuner,
         }
     }
     /* Nothing of this candidate; of others, if this class has none of them. */
-    for (int k = 0; k < 2 && is_known(estimate) &&
+    for (int k = 0; k < N_NEIGHBOURS && is_known(estimate) &&
                     best_measured(class, true) == FS_N_CANDIDATES;
          ++k) {
         const fs_tuner_class_t *other = fs_tuner_find(tuner, keys[k]);

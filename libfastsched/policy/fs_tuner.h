@@ -18,7 +18,8 @@
  * No candidate is probed that should take more than FAR times what the best is
  * known to take. What should a candidate take? What it took in this class; else
  * what the model says, corrected by how wrong it was about this candidate in a
- * neighbouring class (half or twice the bytes), or about others in this one.
+ * neighbouring class (half or twice the bytes, or a band of skew away), or about
+ * others in this one.
  *
  * A price is time over the lower bound of the call, so that calls of a class
  * compare though their sizes differ. The first probe of the native algorithm on

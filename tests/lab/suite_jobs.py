@@ -96,13 +96,14 @@ class Lab:
 
 
 # Sizes and timed calls of a job. Before them come some that warm up; the tuner
-# may need six until it has settled.
+# may need six until it has settled, in each class of calls: matrices that are drawn
+# anew fall into several.
 SMALL_PARTS = [("8:8k", 15), ("16k:64k", 3)]
 LONGER_PARTS = [("8:8k", 15), ("16k:1m", 5)]
 FEW_PARTS = [("8:64", 15)]
 ONE_SERVER_PARTS = [("8:1m", 200)]
 ALLTOALL_PARTS = [("8:4k", 15)]
-WARMUP = {TUNED: 8}
+WARMUP = {(TUNED, False): 8, (TUNED, True): 32}
 OTHER_WARMUP = 2
 # After so many rounds a setting of the MPI that is nowhere near the best one
 # is left out of those that follow.
@@ -277,8 +278,8 @@ def jobs_in_turn(kind, lab, options):
                 # There and back, so that a drift is nobody's.
                 for variant in variants[::-1 if k % 2 else 1]:
                     yield Job(kind, lab, variant, pattern, sizes, calls,
-                              WARMUP.get(variant, OTHER_WARMUP), k,
-                              options.mpi)
+                              WARMUP.get((variant, pattern == "moe"),
+                                         OTHER_WARMUP), k, options.mpi)
 
 
 def plan_jobs(options):

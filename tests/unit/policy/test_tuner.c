@@ -400,7 +400,8 @@ END_TEST
 
 /* ---- neighbours ---- */
 
-/* The model was wrong by four about one candidate: half or twice the bytes know. */
+/* The model was wrong by four about one candidate: half or twice the bytes know, and
+ * the next bands of skew. */
 START_TEST(neighbours_correct_the_model)
 {
     two(100, 400, 120, 120);
@@ -410,6 +411,8 @@ START_TEST(neighbours_correct_the_model)
     /* Down as well, and only to the next. */
     ck_assert_str_eq(calls(1, fs_tuner_class(1 << 19, 1000, 1000)), "s");
     ck_assert_str_eq(calls(1, fs_tuner_class(1 << 20, 9000, 1000)), "n");
+    ck_assert_str_eq(calls(1, fs_tuner_class(1 << 20, 2000, 1000)), "s");
+    ck_assert_str_eq(calls(1, fs_tuner_class(1 << 20, 1000, 1500)), "s");
 }
 END_TEST
 
