@@ -58,15 +58,22 @@ void         fs_accel_put_copier(fs_accel_t *accel, fs_copier_t *copier);
 fs_status_t fs_copier_reserve(fs_copier_t *copier, size_t n_segments,
                               uint64_t len_bytes);
 
+/* Pinned memory of the host for who uses the copier, until it asks for more. NULL:
+ * there is no more. */
+void *fs_copier_room(fs_copier_t *copier, uint64_t len_bytes);
+
 /* Begin to copy a batch of segments that do not overlap; they are borrowed until
- * the return. on_device: all of them lie there, at both ends. FS_OK,
- * FS_ERR_ACCEL; then nothing is in flight. */
+ * the return. on_device: all of them lie there or in pinned memory, at both ends.
+ * FS_OK, FS_ERR_ACCEL; then nothing is in flight. */
 fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
                             size_t n_segments, bool on_device);
 
 /* Has the batch ended? FS_INPROGRESS, FS_OK, FS_ERR_ACCEL; then nothing is in
  * flight. */
 fs_status_t fs_copier_test(fs_copier_t *copier);
+
+/* fs_copier_test() that waits: FS_OK, FS_ERR_ACCEL. */
+fs_status_t fs_copier_wait(fs_copier_t *copier);
 
 /* The memory that it was got for. */
 fs_mem_t fs_copier_mem(const fs_copier_t *copier);

@@ -1,25 +1,108 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "accel/fs_batch.h"
 
+#include "base/fs_arith.h"
+
 #include <string.h>
+
+enum { ALIGN = 16 }; /* of the kernel's longest words */
+
+/* The place in the room of what begins at this address on the device: aligned like
+ * it. */
+static uint64_t place_of(const void *address, uint64_t used)
+{
+    return used + ((uintptr_t)address - used) % ALIGN;
+}
+
+static const void *on_device(const fs_batch_t *batch, uint32_t k)
+{
+    return batch->to_host ? batch->segments[k].src : batch->segments[k].dst;
+}
+
+static fs_status_t run(fs_copier_t *copier, const fs_segment_t *segments,
+                       uint32_t n, bool by_kernel)
+{
+    fs_status_t status = fs_copier_start(copier, segments, n, by_kernel);
+
+    return status == FS_OK ? fs_copier_wait(copier) : status;
+}
+
+/* All of it through the room, which has space for it. */
+static fs_status_t copy_through(const fs_batch_t *batch, fs_copier_t *copier,
+                                char *room)
+{
+    fs_segment_t pinned[FS_BATCH_MAX];
+    fs_status_t  status;
+    uint64_t     used = 0;
+
+    for (uint32_t k = 0; k < batch->n; ++k) {
+        fs_segment_t s  = batch->segments[k];
+        uint64_t     at = place_of(on_device(batch, k), used);
+
+        pinned[k] = s;
+        if (batch->to_host) {
+            pinned[k].dst = room + at;
+        } else {
+            pinned[k].src = room + at;
+            memcpy(room + at, s.src, s.len_bytes);
+        }
+        used = at + s.len_bytes;
+    }
+    status = run(copier, pinned, batch->n, true);
+    for (uint32_t k = 0; k < batch->n && batch->to_host && status == FS_OK;
+         ++k) {
+        memcpy(batch->segments[k].dst, pinned[k].dst, pinned[k].len_bytes);
+    }
+    return status;
+}
+
+/* As one kernel, if there is one and room. */
+static fs_status_t copy(const fs_batch_t *batch, fs_copier_t *copier)
+{
+    uint64_t most = batch->len_bytes + (uint64_t)batch->n * ALIGN;
+    void    *room = NULL;
+
+    if (batch->n > 1 && batch->len_bytes <= FS_BATCH_BYTES &&
+        fs_copier_reserve(copier, batch->n, most) == FS_OK &&
+        fs_copier_has_kernel(copier)) {
+        room = fs_copier_room(copier, FS_BATCH_BYTES + FS_BATCH_MAX * ALIGN);
+    }
+    return room != NULL ? copy_through(batch, copier, room)
+                        : run(copier, batch->segments, batch->n, false);
+}
 
 fs_status_t fs_batch_end(fs_batch_t *batch)
 {
-    uint32_t n = batch->n;
+    fs_copier_t *copier;
+    fs_status_t  status = FS_ERR_ACCEL;
 
-    batch->n = 0;
-    return n == 0 ? FS_OK
-                  : fs_accel_copy(batch->accel, batch->mem, batch->segments, n,
-                                  false);
+    if (batch->n == 0) {
+        return FS_OK;
+    }
+    copier = fs_accel_get_copier(batch->accel, batch->mem);
+    if (copier != NULL) {
+        status = copy(batch, copier);
+        fs_accel_put_copier(batch->accel, copier);
+    }
+    batch->n         = 0;
+    batch->len_bytes = 0;
+    return status;
 }
 
 fs_status_t fs_batch_add(fs_batch_t *batch, void *dst, const void *src,
                          uint64_t len_bytes)
 {
+    fs_status_t status = FS_OK;
+
     if (!fs_mem_is_device(batch->mem)) {
         memcpy(dst, src, len_bytes);
         return FS_OK;
     }
+    if (batch->n == FS_BATCH_MAX ||
+        batch->len_bytes + len_bytes > FS_BATCH_BYTES) {
+        status = fs_batch_end(batch);
+    }
     batch->segments[batch->n++] = (fs_segment_t){dst, src, len_bytes};
-    return batch->n == FS_BATCH_MAX ? fs_batch_end(batch) : FS_OK;
+    batch->len_bytes += len_bytes;
+    return status;
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies of many small blocks, one side of which may be on a device: those are
- * gathered. */
+/*
+ * Copies of many small blocks between memory of any kind and memory of the host.
+ * On a device one kernel moves many at a time, to pinned memory or from there: a
+ * copy by the driver would take microseconds for each.
+ */
 #ifndef FS_BATCH_H
 #define FS_BATCH_H
 
 #include "accel/fs_accel.h"
 
-enum { FS_BATCH_MAX = 64 };
+enum { FS_BATCH_MAX = 256, FS_BATCH_BYTES = 256 << 10 };
 
-/* All zero but for the first two: nothing gathered. */
+/* Set the first three, zero the rest: nothing gathered. */
 typedef struct fs_batch {
     fs_accel_t  *accel;
-    fs_mem_t     mem; /* of the side that is not in host memory; of the host */
+    fs_mem_t     mem;     /* of the side that may be on a device */
+    bool         to_host; /* it is the source */
     uint32_t     n;
+    uint64_t     len_bytes;
     fs_segment_t segments[FS_BATCH_MAX];
 } fs_batch_t;
 

@@ -43,9 +43,19 @@ fs_copier_t *fs_copier_create(fs_backend_t *backend, fs_mem_t mem)
     return c;
 }
 
+static void free_room(fs_copier_t *c)
+{
+    if (c->room != NULL) {
+        c->backend->free(c->backend, c->mem.device, c->room, true);
+    }
+    c->room       = NULL;
+    c->room_bytes = 0;
+}
+
 void fs_copier_destroy(fs_copier_t *c)
 {
     free_pieces(c);
+    free_room(c);
     c->queue->destroy(c->queue);
     free(c);
 }
@@ -58,6 +68,16 @@ fs_mem_t fs_copier_mem(const fs_copier_t *c)
 bool fs_copier_has_kernel(const fs_copier_t *c)
 {
     return c->max_pieces > 0;
+}
+
+void *fs_copier_room(fs_copier_t *c, uint64_t len_bytes)
+{
+    if (len_bytes > c->room_bytes) {
+        free_room(c);
+        c->room = c->backend->alloc(c->backend, c->mem.device, len_bytes, true);
+        c->room_bytes = c->room == NULL ? 0 : len_bytes;
+    }
+    return c->room;
 }
 
 /* ---- pieces ---- */

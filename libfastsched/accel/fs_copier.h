@@ -16,14 +16,13 @@ struct fs_copier {
     size_t        max_pieces;
     fs_segment_t *pieces;        /* [max_pieces] pinned */
     void         *device_pieces; /* the same on the device */
-    fs_copier_t  *next;          /* for who keeps idle ones */
+    void         *room;          /* pinned */
+    uint64_t      room_bytes;
+    fs_copier_t  *next; /* for who keeps idle ones */
 };
 
 /* The back end is borrowed. NULL: the device cannot, or no memory. */
 fs_copier_t *fs_copier_create(fs_backend_t *backend, fs_mem_t mem);
 void         fs_copier_destroy(fs_copier_t *copier);
-
-/* fs_copier_test() that waits: FS_OK, FS_ERR_ACCEL */
-fs_status_t fs_copier_wait(fs_copier_t *copier);
 
 #endif

@@ -105,10 +105,11 @@ uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
     const fs_counts_t  *counts = call->counts;
     size_t  p = fs_topo_n_ranks(control->topo), at = control->local * p;
     size_t  n     = fs_topo_n_servers(control->topo);
-    offer_t offer = {
-        .control = control,
-        .call    = call,
-        .batch   = {call->device.accel, call->device.send_mem, 0, {{0}}}};
+    offer_t offer = {.control = control,
+                     .call    = call,
+                     .batch   = {.accel   = call->device.accel,
+                                 .mem     = call->device.send_mem,
+                                 .to_host = true}};
 
     fs_control_block_turn(block);
     control->limit = control->all_share ? fs_u64_min(limit, block->bundle_bytes)

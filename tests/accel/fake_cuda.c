@@ -264,19 +264,64 @@ int cuDeviceGetAttribute(int *value, int which, int device)
                                                                : INVALID_VALUE;
 }
 
+/* Pinned memory of the host, which kernels of all devices reach as well. */
+typedef struct pinned {
+    struct pinned *next;
+    char          *from, *end;
+} pinned_t;
+
+static pinned_t       *all_pinned;
+static pthread_mutex_t pinned_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int is_pinned(const char *address)
+{
+    const pinned_t *p;
+
+    pthread_mutex_lock(&pinned_lock);
+    for (p = all_pinned;
+         p != NULL && (address < p->from || address >= p->end);) {
+        p = p->next;
+    }
+    pthread_mutex_unlock(&pinned_lock);
+    return p != NULL;
+}
+
 int cuMemAllocHost_v2(void **address_p, size_t len)
 {
+    pinned_t *p;
+
     if (current() == NULL || fails("cuMemAllocHost_v2")) {
         return current() == NULL ? INVALID_CONTEXT : OUT_OF_MEMORY;
     }
-    *address_p = malloc(len);
+    p       = malloc(sizeof(*p));
+    p->from = malloc(len);
+    p->end  = p->from + len;
+    pthread_mutex_lock(&pinned_lock);
+    p->next    = all_pinned;
+    all_pinned = p;
+    pthread_mutex_unlock(&pinned_lock);
+    *address_p = p->from;
     return SUCCESS;
 }
 
 int cuMemFreeHost(void *address)
 {
-    free(address);
-    return current() == NULL ? INVALID_CONTEXT : SUCCESS;
+    pinned_t **at = &all_pinned, *p;
+
+    pthread_mutex_lock(&pinned_lock);
+    while (*at != NULL && (*at)->from != address) {
+        at = &(*at)->next;
+    }
+    p = *at;
+    if (p != NULL) {
+        *at = p->next;
+        free(p->from);
+        free(p);
+    }
+    pthread_mutex_unlock(&pinned_lock);
+    return p == NULL           ? INVALID_VALUE
+           : current() == NULL ? INVALID_CONTEXT
+                               : SUCCESS;
 }
 
 /* ---- the kernel: its source, on this CPU ---- */
@@ -417,11 +462,14 @@ unsigned fake_cuda_kernels(void)
     return n_kernels;
 }
 
-/* Or the program ends, as it would there. */
+/* Where it is for the CPU; or the program ends, as it would there. */
 static char *on(int device, const char *address)
 {
     const block_t *b = find((uintptr_t)address);
 
+    if (is_pinned(address)) {
+        return (char *)(uintptr_t)address;
+    }
     if (b == NULL || b->device != device) {
         abort();
     }

@@ -2,6 +2,7 @@
 /* Memory of accelerators, with the drivers of tests/accel, which need no GPU and
  * whose memory ends a process that touches it; and bounces of such buffers. */
 #include "accel/fs_accel.h"
+#include "accel/fs_batch.h"
 #include "comm/fs_comm.h"
 #include "engine/fs_staging.h"
 #include "fs_test_device.h"
@@ -302,6 +303,70 @@ START_TEST(a_batch_on_a_device_is_one_kernel)
     ck_assert_ptr_eq(fs_accel_get_copier(wrapper.accel, fs_copier_mem(copier)),
                      copier);
     fs_accel_put_copier(wrapper.accel, copier);
+    unload();
+}
+END_TEST
+
+enum {
+    SMALL   = 600, /* blocks: three kernels */
+    ROOM    = 400, /* for each of them */
+    LARGE   = 300000,
+    WAY_LEN = SMALL * ROOM + LARGE
+};
+
+/* Small blocks of all alignments and lengths, and one that is large, between the
+ * device and plain memory of the host. */
+static void add_blocks(fs_batch_t *batch, char *dst, const char *src)
+{
+    for (size_t k = 0; k < SMALL; ++k) {
+        ck_assert_int_eq(fs_batch_add(batch, dst + k * ROOM + k % 16,
+                                      src + k * ROOM + k / 16 % 16,
+                                      k * 7 % (ROOM - 16)),
+                         FS_OK);
+    }
+    ck_assert_int_eq(fs_batch_add(batch, dst + (size_t)SMALL * ROOM,
+                                  src + (size_t)SMALL * ROOM, LARGE),
+                     FS_OK);
+    ck_assert_int_eq(fs_batch_end(batch), FS_OK);
+    ck_assert_int_eq(fs_batch_end(batch), FS_OK); /* nothing more */
+}
+
+static void want_blocks(char *dst, const char *src)
+{
+    for (size_t k = 0; k < SMALL; ++k) {
+        memcpy(dst + k * ROOM + k % 16, src + k * ROOM + k / 16 % 16,
+               k * 7 % (ROOM - 16));
+    }
+    memcpy(dst + (size_t)SMALL * ROOM, src + (size_t)SMALL * ROOM, LARGE);
+}
+
+START_TEST(small_blocks_are_few_kernels)
+{
+    const driver_t *driver = &drivers[_i / 2];
+    bool            kernel = _i % 2 == 0;
+    char           *host = calloc(2, WAY_LEN), *want = host + WAY_LEN, *device;
+    fs_batch_t      out = {.to_host = true}, in = {.to_host = false};
+
+    if (_i % 2 == 1) {
+        setenv(driver->without_kernel, "1", 1);
+    }
+    load(driver);
+    device    = on_device(WAY_LEN, 1);
+    out.accel = in.accel = wrapper.accel;
+    out.mem = in.mem = fs_accel_query(wrapper.accel, device);
+    fill(alias_of(device), WAY_LEN);
+    add_blocks(&out, host, device);
+    want_blocks(want, alias_of(device));
+    ck_assert_mem_eq(host, want, WAY_LEN);
+    ck_assert_uint_eq(fs_test_device_kernels(), kernel ? 3 : 0);
+    fill(host, WAY_LEN);
+    memset(alias_of(device), 0, WAY_LEN);
+    memset(want, 0, WAY_LEN);
+    add_blocks(&in, device, host);
+    want_blocks(want, host);
+    ck_assert_mem_eq(alias_of(device), want, WAY_LEN);
+    ck_assert_uint_eq(fs_test_device_kernels(), kernel ? 6 : 0);
+    free(host);
     unload();
 }
 END_TEST
@@ -623,6 +688,7 @@ int main(void)
                         N_DRIVERS);
     tcase_add_loop_test(tcase, a_batch_on_a_device_is_one_kernel, 0,
                         2 * N_DRIVERS);
+    tcase_add_loop_test(tcase, small_blocks_are_few_kernels, 0, 2 * N_DRIVERS);
     tcase_add_loop_test(tcase, a_failing_driver_is_an_error, 0,
                         N_FAILING * N_DRIVERS);
     tcase_add_test(tcase, what_arrives_goes_back_to_the_device);
