@@ -19,3 +19,10 @@ void fs_strbuf_add(fs_strbuf_t *line, const char *format, ...)
         line->used = fs_u64_min(line->used + (size_t)n, line->len - 1);
     }
 }
+
+void fs_strbuf_add_size(fs_strbuf_t *line, unsigned log2)
+{
+    static const char *const units[] = {"", "k", "m", "g", "t", "p", "e"};
+
+    fs_strbuf_add(line, "%u%s", 1u << log2 % 10, units[log2 / 10]);
+}

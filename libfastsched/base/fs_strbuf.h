@@ -15,4 +15,7 @@ typedef struct fs_strbuf {
 void fs_strbuf_add(fs_strbuf_t *line, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Append 2^log2, log2 69 at most, with a suffix: 16777216 is "16m". */
+void fs_strbuf_add_size(fs_strbuf_t *line, unsigned log2);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Alltoallv, and MPI_Alltoall: the vote of each rank in the summary, what all conclude from
- * the votes, and the plan that follows.
+ * MPI_Alltoallv, and MPI_Alltoall: the vote of each rank in the summary, what all
+ * conclude from the votes, and the plan that follows.
  *
  *   bundles   small blocks, before anything is known    fs_control.h
  *   select    the algorithms that can serve the rest    fs_select.c

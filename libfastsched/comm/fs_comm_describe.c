@@ -73,31 +73,22 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
     }
 }
 
-/* 16777216 is "16m". */
-static void say_power_of_two(fs_strbuf_t *line, uint32_t log2)
-{
-    static const char *const units[] = {"", "k", "m", "g", "t", "p", "e"};
-
-    fs_strbuf_add(line, "%u%s", 1u << log2 % 10, units[log2 / 10]);
-}
-
 static void say_class(fs_strbuf_t *line, uint32_t of_class)
 {
-    static const char *const skews[] = {"even", "skewed", "hot"};
-    uint32_t                 log2    = fs_tuner_bytes_log2(of_class);
-    uint32_t                 band    = fs_tuner_mtm_band(of_class);
+    uint32_t log2 = fs_tuner_bytes_log2(of_class);
+    uint32_t band = fs_tuner_mtm_band(of_class);
 
     fs_strbuf_add(line, "calls of ");
-    say_power_of_two(line, log2);
+    fs_strbuf_add_size(line, log2);
     fs_strbuf_add(line, " to ");
-    say_power_of_two(line, log2 + 1);
+    fs_strbuf_add_size(line, log2 + 1);
     fs_strbuf_add(line, " bytes between servers, MTM %u ", 1u << band);
     if (band < FS_TUNER_MTM_BANDS - 1) {
         fs_strbuf_add(line, "to %u", 2u << band);
     } else {
         fs_strbuf_add(line, "and more");
     }
-    fs_strbuf_add(line, ", %s servers", skews[fs_tuner_skew_band(of_class)]);
+    fs_strbuf_add(line, ", %s servers", fs_tuner_skew_name(of_class));
 }
 
 static void say_verdict(fs_strbuf_t *line, const fs_tuner_class_t *class)

@@ -19,6 +19,14 @@ const char *fs_tuned_name(fs_tuned_t tuned)
     return names[tuned];
 }
 
+const char *fs_tuner_skew_name(uint32_t of_class)
+{
+    static const char *const names[FS_TUNER_SKEW_BANDS] = {"even", "skewed",
+                                                           "hot"};
+
+    return names[fs_tuner_skew_band(of_class)];
+}
+
 /* ---- classes ---- */
 
 static uint32_t log2_of(uint64_t x)

@@ -145,6 +145,8 @@ typedef struct fs_tuner {
 /* "native" and so on; "alltoallv" and so on. */
 const char *fs_candidate_name(fs_candidate_t candidate);
 const char *fs_tuned_name(fs_tuned_t tuned);
+/* Of its skew inside servers: "even" and so on. */
+const char *fs_tuner_skew_name(uint32_t of_class);
 
 /* The class of an MPI_Alltoallv of so many bytes between servers, 1 or more: a number
  * that grows with them. skew_milli: the busiest rank's bytes over the mean of the ranks

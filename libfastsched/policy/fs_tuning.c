@@ -267,7 +267,7 @@ static void skip_value(reader_t *r)
     } while (r->wrong == NULL && depth > 0);
 }
 
-enum { HAS_VERSION, HAS_CLASS, N_NUMBERS = 6, HAS_TEXT = 8, N_TEXTS = 5 };
+enum { HAS_VERSION, N_NUMBERS = 6, HAS_TEXT = 8, N_TEXTS = 5 };
 
 /* What a key is for; the price of a candidate is not in the lists. */
 static bool read_price(reader_t *r, const char *key, line_t *line)
@@ -359,26 +359,19 @@ static void read_object(reader_t *r, line_t *line)
     }
 }
 
-static bool find_choice(const char *word, fs_candidate_t *choice_p)
-{
-    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        if (strcmp(word, fs_candidate_name((fs_candidate_t)c)) == 0) {
-            *choice_p = (fs_candidate_t)c;
-            return true;
-        }
-    }
-    return false;
-}
+static const char *const choices[]     = {FS_CANDIDATE_MAP(FS_LIST_NAME)};
+static const char *const collectives[] = {FS_TUNED_MAP(FS_LIST_NAME)};
 
-static bool find_tuned(const char *word, fs_tuned_t *tuned_p)
+/* Which of n words is it? n: none of them. */
+static unsigned find_word(const char *const *words, unsigned n,
+                          const char *word)
 {
-    for (unsigned t = 0; t < FS_N_TUNED; ++t) {
-        if (strcmp(word, fs_tuned_name((fs_tuned_t)t)) == 0) {
-            *tuned_p = (fs_tuned_t)t;
-            return true;
-        }
+    unsigned k = 0;
+
+    while (k < n && strcmp(words[k], word) != 0) {
+        ++k;
     }
-    return false;
+    return k;
 }
 
 /* NULL: it is a line of this version, and has all that it needs. */
@@ -408,9 +401,9 @@ static const char *what_lacks(const line_t *line)
 static fs_status_t add_line(fs_tuning_t *tuning, const char *text, size_t len,
                             const char **wrong_p)
 {
-    reader_t   r    = {text, text + len, NULL};
-    line_t     line = {.version = 0};
-    fs_tuned_t tuned;
+    reader_t r    = {text, text + len, NULL};
+    line_t   line = {.version = 0};
+    unsigned choice, tuned;
 
     if (peek(&r) == '\0' && r.at == r.end) {
         return FS_OK;
@@ -427,15 +420,17 @@ static fs_status_t add_line(fs_tuning_t *tuning, const char *text, size_t len,
         *wrong_p = r.wrong;
         return FS_OK;
     }
-    if (!find_choice(line.choice, &line.entry.choice) ||
-        !find_tuned(line.collective, &tuned)) {
+    choice = find_word(choices, FS_N_CANDIDATES, line.choice);
+    tuned  = find_word(collectives, FS_N_TUNED, line.collective);
+    if (choice == FS_N_CANDIDATES || tuned == FS_N_TUNED) {
         return keep(tuning, text, len);
     }
+    line.entry.choice      = (fs_candidate_t)choice;
     line.entry.place.lanes = (uint32_t)line.lanes;
-    line.entry.of_class =
-        fs_tuner_class_for(tuned, fs_tuner_class_of((uint32_t)line.bytes_log2,
-                                                    (uint32_t)line.mtm_band,
-                                                    (uint32_t)line.skew_band));
+    line.entry.of_class    = fs_tuner_class_for(
+           (fs_tuned_t)tuned,
+           fs_tuner_class_of((uint32_t)line.bytes_log2, (uint32_t)line.mtm_band,
+                             (uint32_t)line.skew_band));
     return fs_tuning_add(tuning, &line.entry);
 }
 

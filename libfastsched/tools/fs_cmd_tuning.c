@@ -5,6 +5,7 @@
  * Times of the candidates of a class are relative to the choice's.
  */
 #include "tools/fs_tool.h"
+#include "base/fs_strbuf.h"
 #include "policy/fs_tuning.h"
 
 #include <inttypes.h>
@@ -12,14 +13,6 @@
 #include <unistd.h>
 
 enum { SIZE_LEN = 8 };
-
-/* 16777216 is "16m". */
-static void write_size(uint32_t log2, char text[SIZE_LEN])
-{
-    static const char *const units[] = {"", "k", "m", "g", "t", "p", "e"};
-
-    snprintf(text, SIZE_LEN, "%u%s", 1u << log2 % 10, units[log2 / 10]);
-}
 
 static void print_place(const fs_tuning_place_t *place)
 {
@@ -50,14 +43,14 @@ static void print_prices(const fs_tuning_entry_t *entry)
 
 static void print_entry(const fs_tuning_entry_t *entry)
 {
-    static const char *const skews[] = {"even", "skewed", "hot"};
-    uint32_t                 band    = fs_tuner_mtm_band(entry->of_class);
-    char                     size[SIZE_LEN];
+    uint32_t    band = fs_tuner_mtm_band(entry->of_class);
+    char        size[SIZE_LEN];
+    fs_strbuf_t text = {size, sizeof(size), 0};
 
-    write_size(fs_tuner_bytes_log2(entry->of_class), size);
+    fs_strbuf_add_size(&text, fs_tuner_bytes_log2(entry->of_class));
     printf("  %-10s %7s+ %3u+ %-7s %-13s %10" PRIu64,
            fs_tuned_name(fs_tuner_tuned(entry->of_class)), size, 1u << band,
-           skews[fs_tuner_skew_band(entry->of_class)],
+           fs_tuner_skew_name(entry->of_class),
            fs_candidate_name(entry->choice), entry->n_calls);
     print_prices(entry);
     putchar('\n');
