@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A bundle is cut among lanes from here on, about two packets each. */
-enum { CUT_BYTES = 3000 };
+/* A bundle of CUT_BYTES is cut among all lanes, if a packet is left for each: fewer
+ * would load some NICs more than others. A shorter one costs less in one message. */
+enum { CUT_BYTES = 5000, RANGE_BYTES = 1250 };
 
 /* ---- lanes of a pair of servers ---- */
 
@@ -50,7 +51,9 @@ static range_t own_range(const fs_control_t *control, uint32_t server,
 {
     uint32_t lanes = pair_lanes(control, server);
     uint32_t k = (control->lane + lanes - head_lane(control, server)) % lanes;
-    uint64_t n_ranges = fs_u64_min(fs_u64_div_up(bundle_len, CUT_BYTES), lanes);
+    uint64_t n_ranges = bundle_len < CUT_BYTES
+                            ? 1
+                            : fs_u64_min(bundle_len / RANGE_BYTES, lanes);
     uint64_t each;
 
     if (control->lane >= lanes || k >= n_ranges) {
