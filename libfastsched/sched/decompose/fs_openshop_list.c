@@ -83,23 +83,32 @@ static inline uint64_t *row_of(const list_t *list, uint64_t *rows, uint32_t k)
     return rows + (size_t)k * list->n_words;
 }
 
-/* The lowest word with a number in both rows, or NONE. */
+/* The first two cache lines of it. */
+static inline void prefetch_row(const uint64_t *row)
+{
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + 8);
+}
+
+/* The lowest word with a number in both rows, or NONE. No early end: where it
+ * would be is not foreseeable, and a wrong guess takes longer. */
 static inline uint32_t first_word(const uint64_t *a, const uint64_t *b,
                                   uint32_t n_words)
 {
-    for (uint32_t w = 0; w < n_words; ++w) {
-        if ((a[w] & b[w]) != 0) {
-            return w;
-        }
+    uint32_t first = NONE;
+
+    for (uint32_t w = n_words; w-- > 0;) {
+        first = (a[w] & b[w]) != 0 ? w : first;
     }
-    return NONE;
+    return first;
 }
 
 /* ---- transfers ---- */
 
-/* Time the transfers that have been started. How long they take was not asked
- * when they were: a large matrix is in no near cache, and each pair of it is read
- * once, in no order. */
+/* Time the transfers that have been started, and take them from what is to be
+ * received. When they were started, that was only fetched: of a large matrix
+ * nothing is in a near cache, and each pair of it is read once, in no order. No
+ * receiver can take one of these senders before: they are busy. */
 static void time_started(list_t *list)
 {
     uint64_t *send_end = list->shop->send_end, *recv_end = list->shop->recv_end;
@@ -111,6 +120,7 @@ static void time_started(list_t *list)
         uint64_t start = fs_u64_max(send_end[s], recv_end[r]);
         uint32_t at    = (uint32_t)((start + bytes) >> list->shift);
 
+        fs_bits_clear(row_of(list, list->to_recv, r), s);
         fs_draft_transfer(list->shop->draft, list->senders.server[s],
                           list->receivers.server[r], bytes, start);
         send_end[s] = recv_end[r] = start + bytes;
@@ -126,6 +136,7 @@ static inline void start_transfer(list_t *list, uint32_t s, uint32_t r)
     const uint64_t *bytes = list->line[s] + list->receivers.server[r];
 
     __builtin_prefetch(bytes);
+    __builtin_prefetch(row_of(list, list->to_recv, r) + s / 64, 1);
     list->partner[s]                 = r;
     list->started[list->n_started++] = (started_t){bytes, s, r};
 }
@@ -154,7 +165,6 @@ static inline void sender_is_free(list_t *list, uint32_t s)
     r   = number_of(w, bit);
     row[w] ^= bit;
     list->idle_recv[w] ^= bit;
-    fs_bits_clear(row_of(list, list->to_recv, r), s);
     start_transfer(list, s, r);
 }
 
@@ -304,7 +314,7 @@ static uint32_t empty_bucket(list_t *list)
     uint32_t s = list->bucket[list->now], n = 0;
 
     for (; s != NONE && n < list->batch; s = list->next[s]) {
-        __builtin_prefetch(row_of(list, list->to_send, s));
+        prefetch_row(row_of(list, list->to_send, s));
         fs_bits_set(list->idle_recv, list->partner[s]);
         list->freed_send[n]   = s;
         list->freed_recv[n++] = list->partner[s];
