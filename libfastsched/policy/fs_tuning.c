@@ -33,14 +33,13 @@ bool fs_tuning_same_place(const fs_tuning_place_t *a,
     return compare_places(a, b) == 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare(const fs_tuning_entry_t *a, const fs_tuning_entry_t *b)
 {
-    const fs_tuning_entry_t *x = a, *y = b;
-    int                      order = compare_places(&x->place, &y->place);
+    int order = compare_places(&a->place, &b->place);
 
     return order != 0
                ? order
-               : (x->of_class > y->of_class) - (x->of_class < y->of_class);
+               : (a->of_class > b->of_class) - (a->of_class < b->of_class);
 }
 
 static void update(fs_tuning_entry_t *entry, const fs_tuning_entry_t *newer)
@@ -56,23 +55,43 @@ static void update(fs_tuning_entry_t *entry, const fs_tuning_entry_t *newer)
     }
 }
 
+/* How many entries go before this one. */
+static size_t place_of(const fs_tuning_t       *tuning,
+                       const fs_tuning_entry_t *entry)
+{
+    size_t first = 0, end = tuning->n;
+
+    while (first < end) {
+        size_t mid = first + (end - first) / 2;
+
+        if (compare(&tuning->entries[mid], entry) < 0) {
+            first = mid + 1;
+        } else {
+            end = mid;
+        }
+    }
+    return first;
+}
+
 fs_status_t fs_tuning_add(fs_tuning_t *tuning, const fs_tuning_entry_t *entry)
 {
+    size_t             at = place_of(tuning, entry);
     fs_tuning_entry_t *entries;
 
-    for (size_t k = 0; k < tuning->n; ++k) {
-        if (compare(&tuning->entries[k], entry) == 0) {
-            update(&tuning->entries[k], entry);
-            return FS_OK;
-        }
+    if (at < tuning->n && compare(&tuning->entries[at], entry) == 0) {
+        update(&tuning->entries[at], entry);
+        return FS_OK;
     }
     entries = fs_grow(tuning->entries, tuning->n, &tuning->max,
                       FS_TUNING_ENTRIES, sizeof(*entries));
     if (entries == NULL) {
         return tuning->n >= FS_TUNING_ENTRIES ? FS_ERR_OVERFLOW : FS_ERR_NOMEM;
     }
-    tuning->entries              = entries;
-    tuning->entries[tuning->n++] = *entry;
+    memmove(entries + at + 1, entries + at,
+            (tuning->n - at) * sizeof(*entries));
+    entries[at]     = *entry;
+    tuning->entries = entries;
+    ++tuning->n;
     return FS_OK;
 }
 
@@ -491,13 +510,6 @@ static void print_entry(const fs_tuning_entry_t *entry, FILE *out)
         }
     }
     fs_json_close(&json);
-}
-
-void fs_tuning_sort(fs_tuning_t *tuning)
-{
-    if (tuning->n > 0) {
-        qsort(tuning->entries, tuning->n, sizeof(*tuning->entries), compare);
-    }
 }
 
 void fs_tuning_print(const fs_tuning_t *tuning, FILE *out)

@@ -44,7 +44,7 @@ typedef struct fs_tuning_entry {
 
 /* All zero: nothing. */
 struct fs_tuning {
-    fs_tuning_entry_t *entries;
+    fs_tuning_entry_t *entries; /* by place, then class */
     size_t             n, max;
     char  *others; /* lines kept as they are, each with its newline */
     size_t others_len, others_max;
@@ -64,9 +64,6 @@ fs_status_t fs_tuning_add(fs_tuning_t *tuning, const fs_tuning_entry_t *entry);
  * fs_tuning_add(). */
 fs_status_t fs_tuning_parse(fs_tuning_t *tuning, const char *text,
                             size_t text_len, char *why, size_t why_len);
-
-/* Put entries in an order that does not depend on how they came. */
-void fs_tuning_sort(fs_tuning_t *tuning);
 
 /* Print all lines. */
 void fs_tuning_print(const fs_tuning_t *tuning, FILE *out);

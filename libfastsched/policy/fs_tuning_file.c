@@ -181,7 +181,6 @@ static fs_status_t merge(const fs_tuning_t *learned, const char *path,
         }
     }
     if (status == FS_OK) {
-        fs_tuning_sort(&tuning);
         status = replace(&tuning, path, why, why_len);
     }
     fs_tuning_fini(&tuning);

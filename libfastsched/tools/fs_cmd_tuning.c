@@ -98,7 +98,6 @@ static void show(const char *path)
     if (status != FS_OK) {
         fs_tool_failed("%s", fs_tool_quote(why));
     }
-    fs_tuning_sort(&tuning);
     print_all(&tuning);
     if (tuning.others_len > 0) {
         printf("%slines of another version: %zu\n", tuning.n > 0 ? "\n" : "",

@@ -116,16 +116,16 @@ static void file_is(const char *text)
 
 START_TEST(round_trip)
 {
-    fs_tuning_t read = {.entries = NULL};
-    char       *text, *again;
+    fs_tuning_t       read = {.entries = NULL};
+    char             *text, *again;
+    fs_tuning_entry_t odd = entry_of(
+        fs_tuner_class_for(FS_TUNED_ALLTOALL, fs_tuner_class_of(63, 3, 2)), 0,
+        UINT64_MAX);
 
-    add(&tuning, entry_of(fs_tuner_class_for(FS_TUNED_ALLTOALL,
-                                             fs_tuner_class_of(63, 3, 2)),
-                          0, UINT64_MAX));
+    odd.price[0] = 900;
+    strcpy(odd.place.mpi, "a \"b\" \\ \t \x01 \xc3\xbc");
+    add(&tuning, odd);
     add(&tuning, entry_of(fs_tuner_class_of(20, 1, 2), FS_CANDIDATE_STAGED, 7));
-    tuning.entries[1].price[0] = 900;
-    strcpy(tuning.entries[0].place.mpi, "a \"b\" \\ \t \x01 \xc3\xbc");
-    fs_tuning_sort(&tuning);
     text = print(&tuning);
     ck_assert_int_eq(
         fs_tuning_parse(&read, text, strlen(text), why, sizeof(why)), FS_OK);
@@ -316,6 +316,23 @@ START_TEST(places_are_apart)
     add(&tuning, entry);
     add(&tuning, entry);
     ck_assert_uint_eq(tuning.n, 5);
+}
+END_TEST
+
+/* Whatever order entries come in, they are sorted by class here, and a class that
+ * has come is found again. */
+START_TEST(entries_are_sorted)
+{
+    enum { N = 101 };
+
+    for (uint32_t k = 0; k < 2 * N; ++k) {
+        add(&tuning, entry_of(k * 37 % N, FS_CANDIDATE_NATIVE, 1));
+    }
+    ck_assert_uint_eq(tuning.n, N);
+    for (uint32_t k = 0; k < N; ++k) {
+        ck_assert_uint_eq(tuning.entries[k].of_class, k);
+        ck_assert_uint_eq(tuning.entries[k].n_calls, 2 * 10);
+    }
 }
 END_TEST
 
@@ -582,6 +599,7 @@ int main(void)
     tcase_add_test(tcase, other_versions);
     tcase_add_test(tcase, the_newer_counts);
     tcase_add_test(tcase, places_are_apart);
+    tcase_add_test(tcase, entries_are_sorted);
     tcase_add_test(tcase, too_many);
     tcase_add_test(tcase, mutations);
     tcase_add_test(tcase, no_file);
