@@ -123,35 +123,26 @@ static uint64_t as_ns(fs_u128_t cost)
                                     : fs_u64_max((uint64_t)cost, 1);
 }
 
-static uint64_t largest_pair(const fs_topo_t *topo, const fs_traffic_t *traffic)
-{
-    uint64_t most = 0;
-
-    for (size_t k = 0; k < (size_t)topo->n_servers * topo->n_servers; ++k) {
-        most = fs_u64_max(most, traffic->bytes[k]);
-    }
-    return most;
-}
-
 /* What each candidate should take. A threshold that the user has set forces: the
  * native algorithm is not the first guess above it, and between staged and pipe2d
  * there is no choice. */
 static void estimate(const fs_comm_t *comm, const fs_outcome_t *outcome,
-                     uint64_t ns[FS_N_CANDIDATES])
+                     const fs_busiest_t *busiest, uint64_t ns[FS_N_CANDIDATES])
 {
     const fs_topo_t    *topo    = comm->topo;
     const fs_traffic_t *traffic = &outcome->traffic;
     fs_plan_params_t    params  = select_params(comm);
     uint64_t            alpha = params.stage_cost, chunk = params.chunk;
     bool     forced = comm->params.mtm_threshold != FS_MTM_THRESHOLD_AUTO;
-    uint64_t staged = as_ns(fs_cost_staged(topo, traffic, alpha));
+    uint64_t staged =
+        as_ns(fs_cost_staged(topo, traffic, outcome->bound, alpha));
 
     ns[FS_CANDIDATE_NATIVE] =
         comm->params.min_bytes == FS_MIN_BYTES_AUTO
             ? as_ns(fs_cost_native(topo, traffic, outcome->bound, alpha))
             : FS_TUNER_UNKNOWN;
     ns[FS_CANDIDATE_BUNDLES] =
-        largest_pair(topo, traffic) <= fs_control_bundle_max(comm->control)
+        busiest->cell <= fs_control_bundle_max(comm->control)
             ? as_ns(fs_cost_bundles(outcome->bound, alpha))
             : 0;
     if (!forced || outcome->choice.alg == FS_ALG_STAGED) {
@@ -172,19 +163,19 @@ static void estimate(const fs_comm_t *comm, const fs_outcome_t *outcome,
     }
 }
 
-static void describe(fs_request_t *request)
+static void describe(fs_request_t *request, const fs_busiest_t *busiest)
 {
     fs_outcome_t       *outcome  = &request->outcome;
     const fs_topo_t    *topo     = request->comm->topo;
     const fs_traffic_t *traffic  = &outcome->traffic;
     uint32_t            of_class = fs_tuner_class(
                    traffic->inter_bytes, fs_traffic_mtm_milli(topo, traffic),
-                   fs_cost_server_skew_milli(topo, traffic));
+                   fs_cost_server_skew_milli(traffic, busiest));
 
     outcome->tuned = (fs_tuner_call_t){
         .of_class = fs_tuner_class_for(request->collective->tuned, of_class),
         .bound    = outcome->bound};
-    estimate(request->comm, outcome, outcome->tuned.estimate);
+    estimate(request->comm, outcome, busiest, outcome->tuned.estimate);
 }
 
 /* Bytes between servers and their sums. False: too many. */
@@ -223,6 +214,7 @@ static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
 {
     const fs_comm_t *comm    = request->comm;
     fs_outcome_t    *outcome = &request->outcome;
+    fs_busiest_t     busiest;
 
     if (!sum_traffic(comm, fs_control_matrix(comm->control), max_inter,
                      &outcome->traffic)) {
@@ -234,10 +226,11 @@ static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
         (void)sum_traffic(comm, fs_control_rest(comm->control), max_inter,
                           &request->rest);
     }
-    outcome->bound  = fs_traffic_lower_bound(comm->topo, &outcome->traffic);
+    busiest         = fs_traffic_busiest(comm->topo, &outcome->traffic);
+    outcome->bound  = busiest.per_lane;
     outcome->choice = choose(request);
     if (is_tuned(comm) && outcome->traffic.inter_bytes > 0) {
-        describe(request);
+        describe(request, &busiest);
     }
 }
 

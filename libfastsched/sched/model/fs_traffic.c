@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The N x N server matrix, its sums, and what follows from them. */
-#include "fastsched.h"
+#include "sched/model/fs_traffic.h"
 
 #include "base/fs_arith.h"
 #include "sched/model/fs_topo.h"
 
-enum { BLOCK = 256 /* columns that are summed up at a time */ };
+#include <string.h>
+
+enum { BLOCK = 1024 /* servers whose lines are summed up at a time */ };
+
+/* Servers from first to before end. */
+typedef struct block {
+    uint32_t first, end;
+    uint64_t sent[BLOCK]; /* to others */
+    uint64_t received[BLOCK];
+} block_t;
 
 /* The sums of a matrix with cells so large that they might not fit. */
 static fs_status_t sum_large(fs_traffic_t *traffic)
@@ -48,58 +57,83 @@ fs_status_t fs_traffic_sum(fs_traffic_t *traffic)
     return FS_OK;
 }
 
-/* The largest share of a lane of what servers send to others. */
-static uint64_t most_sent(const fs_topo_t *topo, const fs_traffic_t *traffic)
+static uint64_t sum_row(const uint64_t *row, uint32_t n, uint64_t *largest)
 {
-    uint32_t n    = traffic->n_servers;
-    uint64_t most = 0;
+    uint64_t sum = 0;
 
-    for (uint32_t u = 0; u < n; ++u) {
-        const uint64_t *row = traffic->bytes + (size_t)u * n;
-        uint64_t        sum = 0;
-
-        for (uint32_t w = 0; w < n; ++w) {
-            sum += row[w];
-        }
-        most = fs_u64_max(most, fs_u64_div_up(sum - row[u], topo->n_lanes[u]));
+    for (uint32_t w = 0; w < n; ++w) {
+        sum += row[w];
+        *largest = fs_u64_max(*largest, row[w]);
     }
-    return most;
+    return sum;
 }
 
-/* Likewise received, by servers from first to before end. Row by row: a walk
- * down one column of a large matrix would miss the cache at every step. */
-static uint64_t most_received(const fs_topo_t    *topo,
-                              const fs_traffic_t *traffic, uint32_t first,
-                              uint32_t end)
+/* The lines of a block, and the largest cell of its rows. Row by row: a walk down
+ * one column of a large matrix would miss the cache at every step. */
+static void sum_block(const fs_traffic_t *traffic, block_t *block,
+                      uint64_t *largest)
 {
-    size_t   n          = traffic->n_servers;
-    uint64_t sum[BLOCK] = {0}, most = 0;
+    uint32_t n = traffic->n_servers, first = block->first, end = block->end;
 
-    for (size_t u = 0; u < n; ++u) {
+    memset(block->received, 0, (end - first) * sizeof(block->received[0]));
+    for (uint32_t u = 0; u < n; ++u) {
+        const uint64_t *row = traffic->bytes + (size_t)u * n;
+
         for (uint32_t w = first; w < end; ++w) {
-            sum[w - first] += traffic->bytes[u * n + w];
+            block->received[w - first] += row[w];
+        }
+        if (u >= first && u < end) {
+            block->sent[u - first] = sum_row(row, n, largest) - row[u];
+            block->received[u - first] -= row[u]; /* may wrap, and back */
         }
     }
-    for (uint32_t w = first; w < end; ++w) {
-        uint64_t received = sum[w - first] - traffic->bytes[w * n + w];
+}
 
-        most = fs_u64_max(most, fs_u64_div_up(received, topo->n_lanes[w]));
+/* bytes of n_ranks are more for each than those of the busiest server. */
+static bool is_busier(uint64_t bytes, uint32_t n_ranks,
+                      const fs_busiest_t *busiest)
+{
+    return (fs_u128_t)bytes * busiest->n_ranks >
+           (fs_u128_t)busiest->bytes * n_ranks;
+}
+
+static void look_at_server(const fs_topo_t *topo, uint32_t u, uint64_t bytes,
+                           fs_busiest_t *busiest)
+{
+    uint32_t n_ranks = fs_topo_n_local(topo, u);
+
+    busiest->per_lane =
+        fs_u64_max(busiest->per_lane, fs_u64_div_up(bytes, topo->n_lanes[u]));
+    if (busiest->bytes == 0 ? bytes > 0 : is_busier(bytes, n_ranks, busiest)) {
+        busiest->bytes   = bytes;
+        busiest->n_ranks = n_ranks;
     }
-    return most;
+}
+
+fs_busiest_t fs_traffic_busiest(const fs_topo_t    *topo,
+                                const fs_traffic_t *traffic)
+{
+    uint32_t     n       = traffic->n_servers;
+    fs_busiest_t busiest = {0};
+    block_t      block;
+
+    for (block.first = 0; block.first < n; block.first = block.end) {
+        block.end = fs_u32_min(n, block.first + BLOCK);
+        sum_block(traffic, &block, &busiest.cell);
+        for (uint32_t u = block.first; u < block.end; ++u) {
+            look_at_server(topo, u,
+                           fs_u64_max(block.sent[u - block.first],
+                                      block.received[u - block.first]),
+                           &busiest);
+        }
+    }
+    return busiest;
 }
 
 uint64_t fs_traffic_lower_bound(const fs_topo_t    *topo,
                                 const fs_traffic_t *traffic)
 {
-    uint32_t n     = traffic->n_servers;
-    uint64_t bound = most_sent(topo, traffic);
-
-    for (uint32_t first = 0; first < n; first += BLOCK) {
-        uint32_t end = fs_u32_min(n, first + BLOCK);
-
-        bound = fs_u64_max(bound, most_received(topo, traffic, first, end));
-    }
-    return bound;
+    return fs_traffic_busiest(topo, traffic).per_lane;
 }
 
 uint64_t fs_traffic_mtm_milli(const fs_topo_t    *topo,

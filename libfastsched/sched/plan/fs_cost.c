@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sched/plan/fs_cost.h"
 
+#include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
 
-/* A: the largest row or column sum of bytes per lane. */
+/* A where lanes idle: the largest row or column sum of bytes per lane. */
 static uint64_t busiest_line(const fs_topo_t *topo, const fs_traffic_t *traffic)
 {
     uint32_t n    = topo->n_servers;
@@ -26,9 +27,12 @@ static uint64_t busiest_line(const fs_topo_t *topo, const fs_traffic_t *traffic)
 }
 
 fs_u128_t fs_cost_staged(const fs_topo_t *topo, const fs_traffic_t *traffic,
-                         uint64_t alpha)
+                         uint64_t bound, uint64_t alpha)
 {
-    return busiest_line(topo, traffic) + 2 * (fs_u128_t)topo->n_servers * alpha;
+    uint64_t line = fs_ports_use_all_lanes(topo) ? bound
+                                                 : busiest_line(topo, traffic);
+
+    return line + 2 * (fs_u128_t)topo->n_servers * alpha;
 }
 
 fs_u128_t fs_cost_pipe2d(const fs_topo_t *topo, const fs_traffic_t *traffic,
@@ -51,34 +55,11 @@ fs_u128_t fs_cost_native(const fs_topo_t *topo, const fs_traffic_t *traffic,
     return both * 5 / 8 + 2 * (fs_u128_t)topo->n_servers * alpha - alpha / 4;
 }
 
-/* a over its ranks is above b over its ranks. */
-static bool is_busier(uint64_t a, uint32_t ranks_a, uint64_t b,
-                      uint32_t ranks_b)
+uint64_t fs_cost_server_skew_milli(const fs_traffic_t *traffic,
+                                   const fs_busiest_t *busiest)
 {
-    return (fs_u128_t)a * ranks_b > (fs_u128_t)b * ranks_a;
-}
-
-uint64_t fs_cost_server_skew_milli(const fs_topo_t    *topo,
-                                   const fs_traffic_t *traffic)
-{
-    uint32_t n = topo->n_servers, n_ranks = 1;
-    uint64_t most = 0;
-
-    for (uint32_t u = 0; u < n; ++u) {
-        uint32_t n_local = fs_topo_n_local(topo, u);
-        uint64_t row = 0, col = 0;
-
-        for (uint32_t w = 0; w < n; ++w) {
-            row += w == u ? 0 : traffic->bytes[(size_t)u * n + w];
-            col += w == u ? 0 : traffic->bytes[(size_t)w * n + u];
-        }
-        row = fs_u64_max(row, col);
-        if (is_busier(row, n_local, most, n_ranks)) {
-            most    = row;
-            n_ranks = n_local;
-        }
-    }
-    return most == 0 ? 0
-                     : (uint64_t)((fs_u128_t)traffic->max_inter * n_ranks *
-                                  1000 / most);
+    return busiest->bytes == 0
+               ? 0
+               : (uint64_t)((fs_u128_t)traffic->max_inter * busiest->n_ranks *
+                            1000 / busiest->bytes);
 }

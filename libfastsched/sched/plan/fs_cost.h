@@ -34,9 +34,10 @@
 
 #include "base/fs_arith.h"
 #include "fastsched.h"
+#include "sched/model/fs_traffic.h"
 
 fs_u128_t fs_cost_staged(const fs_topo_t *topo, const fs_traffic_t *traffic,
-                         uint64_t alpha);
+                         uint64_t bound, uint64_t alpha);
 fs_u128_t fs_cost_pipe2d(const fs_topo_t *topo, const fs_traffic_t *traffic,
                          uint64_t bound, uint64_t alpha);
 fs_u128_t fs_cost_bundles(uint64_t bound, uint64_t alpha);
@@ -47,7 +48,7 @@ fs_u128_t fs_cost_native(const fs_topo_t *topo, const fs_traffic_t *traffic,
  * the ranks of the server that has the most per rank, in thousandths. Which server
  * the busiest rank is on is not known: it may be less than 1000. 0: nothing is
  * sent. */
-uint64_t fs_cost_server_skew_milli(const fs_topo_t    *topo,
-                                   const fs_traffic_t *traffic);
+uint64_t fs_cost_server_skew_milli(const fs_traffic_t *traffic,
+                                   const fs_busiest_t *busiest);
 
 #endif

@@ -74,16 +74,17 @@ static answer_t skewed(const call_t *call)
 static answer_t staged_is_cheaper(const call_t *call)
 {
     const fs_topo_t *topo  = call->topo;
-    uint64_t         alpha = call->params->stage_cost;
+    uint64_t         alpha = call->params->stage_cost, bound;
 
-    return fs_ports_use_all_lanes(topo) ? YES
-           : call->traffic == NULL
-               ? PERHAPS
-               : yes_if(
-                     fs_cost_staged(topo, call->traffic, alpha) <=
-                     fs_cost_pipe2d(topo, call->traffic,
-                                    fs_traffic_lower_bound(topo, call->traffic),
-                                    alpha));
+    if (fs_ports_use_all_lanes(topo)) {
+        return YES;
+    }
+    if (call->traffic == NULL) {
+        return PERHAPS;
+    }
+    bound = fs_traffic_lower_bound(topo, call->traffic);
+    return yes_if(fs_cost_staged(topo, call->traffic, bound, alpha) <=
+                  fs_cost_pipe2d(topo, call->traffic, bound, alpha));
 }
 
 static answer_t always(const call_t *call)

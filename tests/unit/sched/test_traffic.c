@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums of the server matrix, the lower bound and the skew that follow. */
-#include "fastsched.h"
+#include "sched/model/fs_traffic.h"
 #include "sched/model/fs_rng.h"
 #include "fs_test_util.h"
 
@@ -182,7 +182,7 @@ END_TEST
 /* Columns are summed up in blocks: the busiest receiver is in any of them. */
 START_TEST(lower_bound_of_many_servers)
 {
-    enum { MANY = 600 };
+    enum { MANY = 1100 };
     uint32_t    *label   = calloc(MANY, sizeof(*label));
     uint64_t    *bytes   = calloc((size_t)MANY * MANY, sizeof(*bytes));
     fs_traffic_t traffic = {.n_servers = MANY, .bytes = bytes};
@@ -198,6 +198,7 @@ START_TEST(lower_bound_of_many_servers)
         }
         ck_assert_uint_eq(fs_traffic_lower_bound(topo, &traffic),
                           (uint64_t)(MANY - 1) * (1 + w));
+        ck_assert_uint_eq(fs_traffic_busiest(topo, &traffic).cell, 1 + w);
     }
     fs_topo_destroy(topo);
     free(bytes);
@@ -210,6 +211,7 @@ START_TEST(lower_bound_by_hand)
     static const uint32_t label[] = {0, 0, 0, 0, 1, 1, 2};
     fs_topo_t            *topo    = create(7, label, 0); /* 4, 2, 1 lanes */
     fs_traffic_t          traffic = clear(3);
+    fs_busiest_t          busiest;
 
     matrix[1] = 400; /* 0 to 1: 100 a lane sent, 200 a lane received */
     ck_assert_uint_eq(fs_traffic_lower_bound(topo, &traffic), 200);
@@ -217,6 +219,12 @@ START_TEST(lower_bound_by_hand)
     ck_assert_uint_eq(fs_traffic_lower_bound(topo, &traffic), 201);
     matrix[3] = 403; /* 1 to 0: rounded up */
     ck_assert_uint_eq(fs_traffic_lower_bound(topo, &traffic), 202);
+    matrix[4] = 404; /* inside a server: the largest cell, no line */
+    busiest   = fs_traffic_busiest(topo, &traffic);
+    ck_assert_uint_eq(busiest.per_lane, 202);
+    ck_assert_uint_eq(busiest.cell, 404);
+    ck_assert_uint_eq(busiest.bytes, 403); /* of 2 ranks, not 601 of 4 */
+    ck_assert_uint_eq(busiest.n_ranks, 2);
     matrix[1] = LARGEST - 604; /* all sums are 2^62 and below */
     ck_assert_uint_eq(fs_traffic_lower_bound(topo, &traffic),
                       (LARGEST - 604) / 2);
