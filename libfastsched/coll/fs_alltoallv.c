@@ -418,7 +418,8 @@ static void decide(fs_request_t *request)
     const fs_vote_t *vote = fs_control_vote(comm->control);
 
     apply_times(comm, vote);
-    if (vote->sum[0] != vote->sum[1]) {
+    if (vote->sum[0] != vote->sum[1] ||
+        (vote->flags & FS_VOTE_ROWS && vote->flags & FS_VOTE_UNIFORM)) {
         request->outcome.choice =
             fs_comm_leave("send and receive counts differ");
         request->outcome.status = FS_ERR_MISMATCH;

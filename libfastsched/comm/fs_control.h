@@ -19,9 +19,12 @@ typedef struct fs_control_vote {
 } fs_vote_t;
 
 /* Flags of a summary that no rank sets: there are bytes that are in no bundle; there
- * are some in bundles. */
+ * are some in bundles; rows travel; they do not, as all blocks are equal. If both,
+ * ranks are in different calls. */
 #define FS_VOTE_REST    (UINT64_C(1) << 63)
 #define FS_VOTE_BUNDLED (UINT64_C(1) << 62)
+#define FS_VOTE_ROWS    (UINT64_C(1) << 61)
+#define FS_VOTE_UNIFORM (UINT64_C(1) << 60)
 
 typedef struct fs_control fs_control_t;
 

@@ -319,7 +319,7 @@ void fs_lane_begin(fs_control_t *control)
 {
     fs_control_block_t *block = &control->block;
     uint32_t            n     = fs_topo_n_servers(control->topo);
-    size_t              head  = head_len(control);
+    size_t most = fs_control_head_len(control->topo) + block->bundle_bytes;
 
     control->n_todo = 0;
     for (uint32_t k = 1; k < n; ++k) {
@@ -327,37 +327,46 @@ void fs_lane_begin(fs_control_t *control)
         bool     first = head_lane(control, u) == control->lane;
 
         if (!first &&
-            (!has_rows(control) || control->lane >= pair_lanes(control, u))) {
+            (!control->summary || control->lane >= pair_lanes(control, u))) {
             continue;
         }
         control->todo[control->n_todo++] = u;
         control->heads[u]                = NULL;
-        if (first && has_rows(control)) {
-            control->heads[u] =
-                fs_control_recv(control, peer_of(control, u), FS_CONTROL_HEAD,
-                                fs_control_block_inbox(block, u), head,
-                                head + block->bundle_bytes);
+        if (first && control->summary) {
+            control->heads[u] = fs_control_recv(
+                control, peer_of(control, u), FS_CONTROL_HEAD,
+                fs_control_block_inbox(block, u), sizeof(fs_vote_t), most);
         } else if (first) {
             control->heads[u] = fs_control_recv(
                 control, peer_of(control, u), FS_CONTROL_HEAD,
-                &fs_control_block_votes(block, control->round)[u], head, head);
+                &fs_control_block_votes(block, control->round)[u],
+                sizeof(fs_vote_t), sizeof(fs_vote_t));
         }
     }
 }
 
-/* A head has come. */
+/* Is a head with a row as long as it says? */
+static bool is_whole(const fs_control_t *control, uint32_t server,
+                     const fs_control_head_t *head, uint64_t len)
+{
+    return len >= fs_control_head_len(control->topo) &&
+           head->bundle_len <= control->block.bundle_bytes &&
+           len == fs_control_head_len(control->topo) +
+                      own_range(control, server, head->bundle_len).len;
+}
+
+/* A head has come. If the ranks are not in the same call, its server may have a row
+ * where this one has none, or the reverse: then the votes say so. */
 static void take_head(fs_control_t *control, uint32_t server)
 {
-    const fs_control_head_t *head =
-        (const fs_control_head_t *)fs_control_block_inbox(&control->block,
-                                                          server);
-    uint64_t len;
+    fs_control_head_t *head =
+        (fs_control_head_t *)fs_control_block_inbox(&control->block, server);
+    uint64_t len = control->heads[server]->len_bytes;
 
-    if (has_rows(control)) {
-        len = head_len(control);
-        if (head->bundle_len > control->block.bundle_bytes ||
-            control->heads[server]->len_bytes !=
-                len + own_range(control, server, head->bundle_len).len) {
+    if (control->summary) {
+        if (len == sizeof(fs_vote_t)) {
+            head->bundle_len = 0;
+        } else if (!is_whole(control, server, head, len)) {
             control->status = FS_ERR_TRUNCATE;
             return;
         }

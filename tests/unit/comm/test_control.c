@@ -158,7 +158,8 @@ static void check_votes(const table_t *table)
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
         fs_vote_t all = *fs_control_vote(table->actors[r].control);
 
-        all.flags &= ~(FS_VOTE_REST | FS_VOTE_BUNDLED);
+        all.flags &=
+            ~(FS_VOTE_REST | FS_VOTE_BUNDLED | FS_VOTE_ROWS | FS_VOTE_UNIFORM);
         ck_assert_mem_eq(&all, &want, sizeof(want));
     }
 }
