@@ -78,6 +78,17 @@ static uint64_t bundle_limit(const fs_request_t *request)
     return comm->params.algorithm == FS_ALG_BUNDLES ? UINT64_MAX : 0;
 }
 
+static uint64_t any_length(const fs_request_t *request)
+{
+    (void)request;
+    return 0;
+}
+
+static uint64_t equal_length(const fs_request_t *request)
+{
+    return request->call->counts->send_bytes[0];
+}
+
 static fs_vote_t make_vote(const fs_request_t *request)
 {
     const fs_comm_t   *comm   = request->comm;
@@ -400,7 +411,8 @@ static void decide(fs_request_t *request)
     const fs_vote_t *vote = fs_control_vote(comm->control);
 
     apply_times(comm, vote);
-    if (vote->sum[0] != vote->sum[1]) {
+    if (vote->sum[0] != vote->sum[1] ||
+        (vote->flags & FS_VOTE_ROWS && vote->flags & FS_VOTE_UNIFORM)) {
         request->outcome.choice =
             fs_comm_leave("send and receive counts differ");
         request->outcome.status = FS_ERR_MISMATCH;
@@ -485,11 +497,12 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
     return status;
 }
 
-#define COLLECTIVE(_tuned)                                                  \
+#define COLLECTIVE(_tuned, _block_bytes)                                    \
     {                                                                       \
-        .tuned = (_tuned), .bundle_limit = bundle_limit, .vote = make_vote, \
-        .decide = decide, .plan = plan                                      \
+        .tuned = (_tuned), .bundle_limit = bundle_limit,                    \
+        .block_bytes = (_block_bytes), .vote = make_vote, .decide = decide, \
+        .plan = plan                                                        \
     }
 
-const fs_collective_t fs_alltoallv = COLLECTIVE(FS_TUNED_ALLTOALLV);
-const fs_collective_t fs_alltoall  = COLLECTIVE(FS_TUNED_ALLTOALL);
+const fs_collective_t fs_alltoallv = COLLECTIVE(FS_TUNED_ALLTOALLV, any_length);
+const fs_collective_t fs_alltoall = COLLECTIVE(FS_TUNED_ALLTOALL, equal_length);

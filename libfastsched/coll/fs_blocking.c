@@ -5,6 +5,8 @@
 #include "coll/fs_request.h"
 #include "sched/model/fs_topo.h"
 
+#include <stdio.h>
+
 static fs_status_t check(fs_comm_t *comm, const fs_call_t *call)
 {
     if (!comm->params.check) {
@@ -41,6 +43,8 @@ static fs_status_t serve(fs_request_t *request)
     status = fs_request_wait(request);
     if (status == FS_ERR_MISMATCH) {
         /* On all ranks, and nothing has moved: which counts? */
+        snprintf(comm->error, sizeof(comm->error),
+                 "some ranks call MPI_Alltoall, others MPI_Alltoallv");
         status = fs_comm_check_counts(comm, request->call);
         status = status == FS_OK ? FS_ERR_MISMATCH : status;
     }

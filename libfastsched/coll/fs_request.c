@@ -112,7 +112,8 @@ static fs_step_t begin(fs_request_t *request)
     enter(request, FS_TRACE_SUMMARY);
     request->offered =
         fs_control_offer(comm->control, request->call,
-                         request->collective->bundle_limit(request));
+                         request->collective->bundle_limit(request),
+                         request->collective->block_bytes(request));
     vote   = request->collective->vote(request);
     status = fs_control_start_summary(comm->control, &vote);
     return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);

@@ -263,8 +263,11 @@ static fs_status_t start(fs_control_t *control, const fs_vote_t *mine)
 fs_status_t fs_control_start_summary(fs_control_t    *control,
                                      const fs_vote_t *mine)
 {
+    fs_vote_t vote = *mine;
+
     control->summary = true;
-    return start(control, mine);
+    vote.flags |= control->block_bytes > 0 ? FS_VOTE_UNIFORM : FS_VOTE_ROWS;
+    return start(control, &vote);
 }
 
 fs_status_t fs_control_start_agree(fs_control_t *control, const fs_vote_t *mine)

@@ -19,9 +19,12 @@ typedef struct fs_control_vote {
 } fs_vote_t;
 
 /* Flags of a summary that no rank sets: there are bytes that are in no bundle; there
- * are some in bundles. */
+ * are some in bundles; rows travel; they do not, as all blocks are equal. If both,
+ * ranks are in different calls. */
 #define FS_VOTE_REST    (UINT64_C(1) << 63)
 #define FS_VOTE_BUNDLED (UINT64_C(1) << 62)
+#define FS_VOTE_ROWS    (UINT64_C(1) << 61)
+#define FS_VOTE_UNIFORM (UINT64_C(1) << 60)
 
 typedef struct fs_control fs_control_t;
 
@@ -48,8 +51,8 @@ typedef struct fs_control_setup {
 /*
  * A round has three steps: the ranks of a server to its lanes, servers to each
  * other, lanes to their ranks. In a summary round counts go along: P + P numbers
- * inside the server, N numbers per pair of servers on the slow network, never
- * P x P; and bundles. FS_OK, FS_ERR_NOMEM.
+ * inside the server, N numbers per pair of servers on the slow network (none if
+ * all know them), never P x P; and bundles. FS_OK, FS_ERR_NOMEM.
  */
 fs_status_t fs_control_create(const fs_control_setup_t *setup, uint32_t rank,
                               fs_control_t **control_p);
@@ -59,10 +62,12 @@ void        fs_control_destroy(fs_control_t *control);
  * A summary is about to begin: its counts, copied, and the blocks that may go in
  * bundles, copied as well. All blocks of a pair of servers do, if they are no
  * more than limit bytes and every rank has room for its part; limit is equal on
- * all ranks, 0: there are no bundles. Returns a digest of which parts there are.
+ * all ranks, 0: there are no bundles. block_bytes: the length of every block of
+ * the call (MPI_Alltoall), or 0. If no bundle has room for one, only votes travel
+ * between servers: all know the counts. Returns a digest of which parts there are.
  */
 uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
-                          uint64_t limit);
+                          uint64_t limit, uint64_t block_bytes);
 
 /* Begin a summary round with what has been offered, and with this vote, copied.
  * Under the net's lock, like fs_control_progress(). */

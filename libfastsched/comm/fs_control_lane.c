@@ -156,6 +156,18 @@ static void sum_up(fs_control_t *control)
     }
 }
 
+/* Do rows travel in this round? */
+static bool has_rows(const fs_control_t *control)
+{
+    return control->summary && control->block_bytes == 0;
+}
+
+static size_t head_len(const fs_control_t *control)
+{
+    return has_rows(control) ? fs_control_head_len(control->topo)
+                             : sizeof(fs_vote_t);
+}
+
 /* The numbers of a server, for all ranks of this one. */
 static void keep_numbers(fs_control_t *control, uint32_t server,
                          const fs_control_head_t *head)
@@ -164,10 +176,39 @@ static void keep_numbers(fs_control_t *control, uint32_t server,
     size_t              n = fs_topo_n_servers(control->topo), at = server * n;
 
     fs_control_block_votes(block, control->round)[server] = head->vote;
-    for (uint32_t v = 0; v < n && control->summary; ++v) {
+    for (uint32_t v = 0; v < n && has_rows(control); ++v) {
         uint64_t cell         = head->row[v];
         block->matrix[at + v] = cell & ~FS_CONTROL_BUNDLED;
         block->rest[at + v]   = cell & FS_CONTROL_BUNDLED ? 0 : cell;
+    }
+}
+
+/* Bytes from a server to another, if all blocks are equal. */
+static uint64_t uniform_cell(const fs_control_t *control, uint32_t u,
+                             uint32_t v)
+{
+    uint64_t n_blocks = (uint64_t)fs_topo_n_local(control->topo, u) *
+                        fs_topo_n_local(control->topo, v);
+    uint64_t bytes;
+
+    return fs_u64_mul(n_blocks, control->block_bytes, &bytes)
+               ? add_bytes(bytes, 0)
+               : FS_CONTROL_BUNDLED - 1;
+}
+
+/* The matrix of a round without rows; it may be in this set. */
+static void keep_matrix(fs_control_t *control)
+{
+    uint64_t *kept = &control->kept_bytes[control->block.set];
+    uint64_t *cell = control->block.matrix;
+    uint32_t  n    = fs_topo_n_servers(control->topo);
+    bool      same = *kept == control->block_bytes;
+
+    *kept = control->block_bytes;
+    for (uint32_t u = 0; u < n && !same && *kept > 0; ++u) {
+        for (uint32_t v = 0; v < n; ++v) {
+            *cell++ = uniform_cell(control, u, v);
+        }
     }
 }
 
@@ -240,15 +281,13 @@ static char *send_to(fs_control_t *control, uint32_t server, char *out)
                    control->head->row[server] & FS_CONTROL_BUNDLED;
     uint64_t len   = bundled ? bundle_to(control, server) : 0;
     range_t  range = own_range(control, server, len);
-    size_t   front = !first             ? 0
-                     : control->summary ? fs_control_head_len(control->topo)
-                                        : sizeof(fs_vote_t);
+    size_t   front = first ? head_len(control) : 0;
 
     if (!first && range.len == 0) {
         return out;
     }
     memcpy(out, control->head, front);
-    if (first && control->summary) {
+    if (first && has_rows(control)) {
         head->bundle_len = len;
     }
     fs_bundle_copy(control->pieces, 1 + control->n_local, range.from, range.len,
@@ -280,7 +319,7 @@ void fs_lane_begin(fs_control_t *control)
 {
     fs_control_block_t *block = &control->block;
     uint32_t            n     = fs_topo_n_servers(control->topo);
-    size_t              head  = fs_control_head_len(control->topo);
+    size_t most = fs_control_head_len(control->topo) + block->bundle_bytes;
 
     control->n_todo = 0;
     for (uint32_t k = 1; k < n; ++k) {
@@ -294,10 +333,9 @@ void fs_lane_begin(fs_control_t *control)
         control->todo[control->n_todo++] = u;
         control->heads[u]                = NULL;
         if (first && control->summary) {
-            control->heads[u] =
-                fs_control_recv(control, peer_of(control, u), FS_CONTROL_HEAD,
-                                fs_control_block_inbox(block, u), head,
-                                head + block->bundle_bytes);
+            control->heads[u] = fs_control_recv(
+                control, peer_of(control, u), FS_CONTROL_HEAD,
+                fs_control_block_inbox(block, u), sizeof(fs_vote_t), most);
         } else if (first) {
             control->heads[u] = fs_control_recv(
                 control, peer_of(control, u), FS_CONTROL_HEAD,
@@ -307,19 +345,28 @@ void fs_lane_begin(fs_control_t *control)
     }
 }
 
-/* A head has come. */
+/* Is a head with a row as long as it says? */
+static bool is_whole(const fs_control_t *control, uint32_t server,
+                     const fs_control_head_t *head, uint64_t len)
+{
+    return len >= fs_control_head_len(control->topo) &&
+           head->bundle_len <= control->block.bundle_bytes &&
+           len == fs_control_head_len(control->topo) +
+                      own_range(control, server, head->bundle_len).len;
+}
+
+/* A head has come. If the ranks are not in the same call, its server may have a row
+ * where this one has none, or the reverse: then the votes say so. */
 static void take_head(fs_control_t *control, uint32_t server)
 {
-    const fs_control_head_t *head =
-        (const fs_control_head_t *)fs_control_block_inbox(&control->block,
-                                                          server);
-    uint64_t len;
+    fs_control_head_t *head =
+        (fs_control_head_t *)fs_control_block_inbox(&control->block, server);
+    uint64_t len = control->heads[server]->len_bytes;
 
     if (control->summary) {
-        len = fs_control_head_len(control->topo);
-        if (head->bundle_len > control->block.bundle_bytes ||
-            control->heads[server]->len_bytes !=
-                len + own_range(control, server, head->bundle_len).len) {
+        if (len == sizeof(fs_vote_t)) {
+            head->bundle_len = 0;
+        } else if (!is_whole(control, server, head, len)) {
             control->status = FS_ERR_TRUNCATE;
             return;
         }
@@ -379,6 +426,9 @@ void fs_lane_send(fs_control_t *control)
     }
     if (control->lane == 0) {
         keep_numbers(control, control->server, control->head);
+    }
+    if (control->lane == 0 && control->summary) {
+        keep_matrix(control);
     }
     send_each(control);
 }

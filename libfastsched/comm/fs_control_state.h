@@ -39,23 +39,26 @@ typedef struct fs_pending {
 } fs_pending_t;
 
 struct fs_control {
-    const fs_topo_t   *topo;
-    fs_transport_t    *transport;
-    uint32_t           rank;
-    uint32_t           server;
-    uint32_t           leader;
-    uint32_t           n_local;
-    uint32_t           local;       /* this rank's position there */
-    uint32_t           n_lanes;     /* of this server, that exchange messages */
-    uint32_t           lane;        /* this rank's; FS_NO_LANE: none of these */
-    bool               messages;    /* inside the server */
-    bool               has_bundles; /* the last summary */
-    bool               all_share;   /* all servers share memory */
-    bool               summary;
-    uint64_t           bundle_memory;
-    uint64_t           limit; /* of bundles, in this summary */
-    uint64_t           round;
-    uint32_t           n_said; /* lane: local ranks below have said */
+    const fs_topo_t *topo;
+    fs_transport_t  *transport;
+    uint32_t         rank;
+    uint32_t         server;
+    uint32_t         leader;
+    uint32_t         n_local;
+    uint32_t         local;       /* this rank's position there */
+    uint32_t         n_lanes;     /* of this server, that exchange messages */
+    uint32_t         lane;        /* this rank's; FS_NO_LANE: none of these */
+    bool             messages;    /* inside the server */
+    bool             has_bundles; /* the last summary */
+    bool             all_share;   /* all servers share memory */
+    bool             summary;
+    uint64_t         bundle_memory;
+    uint64_t         limit;       /* of bundles, in this summary */
+    uint64_t         block_bytes; /* of every block in this summary, so that no
+                                       rows travel; 0: they do */
+    uint64_t kept_bytes[2]; /* lane 0: likewise, in the matrix of each set */
+    uint64_t round;
+    uint32_t n_said; /* lane: local ranks below have said */
     fs_control_step_t  state;
     fs_status_t        status;
     uint32_t           n_pending;

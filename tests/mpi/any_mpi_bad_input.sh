@@ -137,6 +137,17 @@ case_of 'no check, a rank sends fewer' unchecked staged --fewer "$fewer"
 case_of 'no check, in bundles, a rank sends more' unchecked bundles --more "$pair"
 case_of 'no check, in bundles, a rank sends fewer' unchecked bundles --fewer "$fewer"
 
+# Of MPI_Alltoall, where all know the counts.
+unequal() {
+    job -np 4 --mca coll fast --mca coll_fast_servers 2x2 "$program" "$1" \
+        --return && ends_well && said 4 "$2" && said 4 ': truncate'
+}
+
+case_of 'MPI_Alltoall, one rank has small blocks' unequal --small \
+    'rank 1 sends 8 bytes to rank 0, which expects 300000'
+case_of 'MPI_Alltoall, one rank calls MPI_Alltoallv' unequal --mixed \
+    'some ranks call MPI_Alltoall, others MPI_Alltoallv'
+
 # ---- ranks that were told different things ----
 
 wrapper=$scratch/with

@@ -112,7 +112,7 @@ mpi='--mca coll_fast_transport mpi'
 # shellcheck disable=SC2086
 {
     staged 4 2x2 $mpi
-    staged 11 4+4+2+1 $mpi $tight --mca coll_fast_window 1
+    staged 11 4+4+2+1 $mpi $tight --mca coll_fast_window 1 -- $some structs in-place split
     served pipe2d 8 @1,0,0,2,1,2,0,1 $mpi
     served direct 8 2x4 $mpi -- $some
     staged 4 2x2 $mpi -- --threads
@@ -226,9 +226,11 @@ bundles 4 2x2
 bundles 4 2x2 --mca coll_fast_bundle_memory 20k
 bundles 4 2x2 -- --threads
 bundles 8 @1,0,0,2,1,2,0,1
-bundles 8 1+3+4 --mca coll_fast_transport mpi
+bundles 5 1+3+1 --mca coll_fast_transport mpi
 bundles 11 4+4+2+1 --mca coll_fast_bundle_memory 64k
-bundles 11 4+4+2+1 --mca coll_fast_lanes 2 --mca coll_fast_check 1
+# shellcheck disable=SC2086
+bundles 11 4+4+2+1 --mca coll_fast_lanes 2 --mca coll_fast_check 1 \
+    -- $some structs in-place split dup
 bundles 16 4x4
 
 # ---- MPI_Alltoall ----

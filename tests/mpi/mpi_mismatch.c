@@ -3,7 +3,10 @@
  * One MPI_Alltoallv whose counts may disagree: rank 0 sends rank 1 some bytes
  * more, or fewer, than rank 1 expects. Plain MPI-3.
  *
- *   mpi_mismatch --more | --fewer | --none   [--return]
+ *   mpi_mismatch --more | --fewer | --none | --small | --mixed   [--return]
+ *
+ * --small: MPI_Alltoall of large blocks, of rank 1 of small ones; --mixed: rank 1
+ * calls MPI_Alltoallv, with the same counts.
  *
  * With --return errors come back, every rank prints one line with its error
  * class, and the job ends well; otherwise MPI's default error handler acts.
@@ -60,9 +63,42 @@ static int check_others(void)
     return n_wrong;
 }
 
+/* Blocks of zeros: nothing may arrive but an error. */
+static int unequal_alltoall(int is_small, int is_mixed)
+{
+    enum { LARGE = 300000 };
+    int   n    = is_small && rank == 1 ? 8 : LARGE;
+    char *send = calloc((size_t)size, LARGE);
+    char *recv = calloc((size_t)size, LARGE);
+    int   rc;
+
+    for (int r = 0; r < size; ++r) {
+        b.counts[r] = n;
+        b.displs[r] = r * n;
+    }
+    rc = is_mixed && rank == 1
+             ? MPI_Alltoallv(send, b.counts, b.displs, MPI_BYTE, recv, b.counts,
+                             b.displs, MPI_BYTE, MPI_COMM_WORLD)
+             : MPI_Alltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE,
+                            MPI_COMM_WORLD);
+    free(send);
+    free(recv);
+    return rc;
+}
+
+static int unequal_alltoallv(int difference)
+{
+    fill(difference);
+    memset(b.recv, 0xEE, sizeof(b.recv));
+    return MPI_Alltoallv(b.send, b.counts, b.displs, MPI_BYTE, b.recv,
+                         b.expected, b.displs, MPI_BYTE, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     int returning = argc > 2 && strcmp(argv[2], "--return") == 0;
+    int is_small  = argc > 1 && strcmp(argv[1], "--small") == 0;
+    int is_mixed  = argc > 1 && strcmp(argv[1], "--mixed") == 0;
     int rc, class = MPI_SUCCESS, n_wrong = 0;
 
     MPI_Init(&argc, &argv);
@@ -71,17 +107,16 @@ int main(int argc, char **argv)
     if (argc < 2 || size < 2 || size > MAX_RANKS) {
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    fill(strcmp(argv[1], "--more") == 0    ? 7
-         : strcmp(argv[1], "--fewer") == 0 ? -7
-                                           : 0);
     if (returning) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
-    memset(b.recv, 0xEE, sizeof(b.recv));
-    rc = MPI_Alltoallv(b.send, b.counts, b.displs, MPI_BYTE, b.recv, b.expected,
-                       b.displs, MPI_BYTE, MPI_COMM_WORLD);
+    rc = is_small || is_mixed
+             ? unequal_alltoall(is_small, is_mixed)
+             : unequal_alltoallv(strcmp(argv[1], "--more") == 0    ? 7
+                                 : strcmp(argv[1], "--fewer") == 0 ? -7
+                                                                   : 0);
     MPI_Error_class(rc, &class);
-    if (class == MPI_SUCCESS) {
+    if (class == MPI_SUCCESS && !is_small && !is_mixed) {
         n_wrong = check_others();
     }
     printf("mpi_mismatch: rank %d: %s\n", rank,

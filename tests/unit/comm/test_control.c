@@ -25,8 +25,9 @@ typedef struct round_table {
     actor_t       *actors;
     void         **shared; /* [n_servers], NULL: messages */
     bool           all_share;
-    uint64_t       memory; /* for bundles */
-    uint64_t       limit;  /* of bundles */
+    uint64_t       memory;      /* for bundles */
+    uint64_t       limit;       /* of bundles */
+    uint64_t       block_bytes; /* of every block; 0: they differ */
 } table_t;
 
 /* Either all servers share memory, or one in three does not. */
@@ -157,7 +158,8 @@ static void check_votes(const table_t *table)
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
         fs_vote_t all = *fs_control_vote(table->actors[r].control);
 
-        all.flags &= ~(FS_VOTE_REST | FS_VOTE_BUNDLED);
+        all.flags &=
+            ~(FS_VOTE_REST | FS_VOTE_BUNDLED | FS_VOTE_ROWS | FS_VOTE_UNIFORM);
         ck_assert_mem_eq(&all, &want, sizeof(want));
     }
 }
@@ -267,7 +269,7 @@ static void start_summary(table_t *table, uint32_t rank, uint32_t summary,
     sender_t    sender = {rank, summary};
     fs_call_t   call   = {.counts = &counts, .ctx = &sender, .pack = pack};
 
-    (void)fs_control_offer(a->control, &call, table->limit);
+    (void)fs_control_offer(a->control, &call, table->limit, table->block_bytes);
     MUST(fs_control_start_summary(a->control, &a->vote) == FS_OK);
     fs_counts_fini(&counts);
 }
@@ -307,7 +309,51 @@ static void agree_round(table_t *table)
     check_votes(table);
 }
 
-/* More rounds than the key has numbers for, of both kinds. */
+/* All blocks are equal, as in MPI_Alltoall; returns whether rows must not travel. */
+static bool make_uniform(table_t *table)
+{
+    size_t   n_ranks = table->tc.n_ranks;
+    uint64_t max     = fs_u64_min(table->limit,
+                                  fs_control_bundle_max(table->actors[0].control));
+
+    table->block_bytes = 1 +
+                         fs_rng_below(&table->tc.rng, max == 0 ? 9 : 2 * max);
+    for (size_t k = 0; k < n_ranks * n_ranks; ++k) {
+        table->tc.counts[k] = table->block_bytes;
+    }
+    fs_test_traffic_fini(&table->tc.traffic);
+    table->tc.traffic = fs_test_traffic(table->tc.topo, table->tc.counts);
+    return table->block_bytes > max;
+}
+
+static uint64_t wire_bytes(const table_t *table)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
+        sum += fs_control_wire_bytes(table->actors[r].control);
+    }
+    return sum;
+}
+
+/* What all know does not travel: as many bytes as in a round of votes. */
+static void uniform_round(table_t *table)
+{
+    bool     only_votes = make_uniform(table);
+    uint64_t before     = wire_bytes(table);
+    uint64_t n          = fs_topo_n_servers(table->tc.topo);
+    uint64_t votes      = n * (n - 1) * sizeof(fs_vote_t);
+
+    summary_round(table);
+    table->block_bytes = 0;
+    if (only_votes) {
+        ck_assert_uint_eq(wire_bytes(table) - before, votes);
+    } else {
+        ck_assert(n == 1 || wire_bytes(table) - before > votes);
+    }
+}
+
+/* More rounds than the key has numbers for, of all kinds. */
 START_TEST(prop_all_hear_the_same)
 {
     table_t table;
@@ -317,9 +363,14 @@ START_TEST(prop_all_hear_the_same)
         table.limit = fs_rng_below(&table.tc.rng, 3) > 0
                           ? fs_rng_below(&table.tc.rng, 1 << 17)
                           : 0;
-        if (fs_rng_below(&table.tc.rng, 2) == 0) {
+        switch (fs_rng_below(&table.tc.rng, 3)) {
+        case 0:
             summary_round(&table);
-        } else {
+            break;
+        case 1:
+            uniform_round(&table);
+            break;
+        default:
             agree_round(&table);
         }
         fs_test_case_redraw(&table.tc);
