@@ -85,8 +85,7 @@ int hipHostMalloc(void **address_p, size_t len_bytes, unsigned flags)
 
 int hipHostFree(void *address)
 {
-    free(address);
-    return SUCCESS;
+    return ON_DEVICE(cuMemFreeHost(address));
 }
 
 int hipMalloc(void **address_p, size_t len_bytes)
