@@ -76,7 +76,7 @@ typedef struct mca_coll_fast_component_t {
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
 /* The calls that we serve: mca_coll_fast_alltoallv() and so on. */
-#define FAST_SERVED(DO) DO(alltoallv) DO(alltoall)
+#define FAST_SERVED(DO) DO(alltoallv) DO(alltoall) DO(alltoallw)
 
 /* What served a communicator before us, and what we need of it. */
 #define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
@@ -122,14 +122,14 @@ int mca_coll_fast_add_helpers(void);
 
 /* coll_fast_dtype.c: a call and its two sides */
 typedef struct mca_coll_fast_side {
-    ompi_datatype_t *dtype;
     char *buf;
+    ompi_datatype_t *dtype;
+    ompi_datatype_t *const *dtypes; /* if not NULL, of each block, and displs are bytes; not to be
+                                       read of an empty one */
     bool even; /* all blocks have count elements and follow each other */
     size_t count;
     FAST_COUNTS counts; /* else these */
     FAST_DISPLS displs;
-    size_t size; /* of the datatype, like the next; mca_coll_fast_describe() sets them */
-    ptrdiff_t extent;
 } mca_coll_fast_side_t;
 
 typedef struct mca_coll_fast_call {
@@ -170,5 +170,11 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
 int mca_coll_fast_alltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
                            void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* coll_fast_alltoallw.c */
+int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
+                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
+                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
+                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 #endif

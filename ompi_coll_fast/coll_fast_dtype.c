@@ -11,63 +11,75 @@
 #include "ompi/proc/proc.h"
 #include "opal/datatype/opal_convertor.h"
 
-static void measure(mca_coll_fast_side_t *side)
-{
-    ptrdiff_t lb;
-
-    ompi_datatype_type_size(side->dtype, &side->size);
-    ompi_datatype_get_extent(side->dtype, &lb, &side->extent);
-}
+/* ---- one side of a call ---- */
 
 static size_t count_of(const mca_coll_fast_side_t *side, uint32_t r)
 {
     return side->even ? side->count : FAST_COUNT(side->counts, r);
 }
 
+static ompi_datatype_t *dtype_of(const mca_coll_fast_side_t *side, uint32_t r)
+{
+    return NULL != side->dtypes ? side->dtypes[r] : side->dtype;
+}
+
 static char *block_start(const mca_coll_fast_side_t *side, uint32_t r)
 {
     ptrdiff_t displ = side->even ? (ptrdiff_t) (r * side->count) : FAST_DISPL(side->displs, r);
+    ptrdiff_t lb, extent = 1;
 
-    return side->buf + displ * side->extent;
+    if (NULL == side->dtypes) {
+        ompi_datatype_get_extent(side->dtype, &lb, &extent);
+    }
+    return side->buf + displ * extent;
 }
 
-static void *first_byte(const mca_coll_fast_side_t *side, uint32_t r)
+/* Predefined types have gaps as well (MPI_SHORT_INT); two elements tell. */
+static bool is_contiguous(const ompi_datatype_t *dtype, size_t count)
 {
-    return block_start(side, r) + side->dtype->super.true_lb;
+    return ompi_datatype_is_contiguous_memory_layout(dtype, count > 1 ? 2 : 1);
 }
 
-/* Blocks of most elements at most. Predefined types have gaps as well (MPI_SHORT_INT); two elements
- * tell. */
-static bool is_contiguous(const mca_coll_fast_side_t *side, size_t most)
+/* A block: returns its bytes, and where the first of them is. contiguous: cleared if not all are
+ * where that says. */
+static uint64_t describe_block(const mca_coll_fast_side_t *side, uint32_t r, char **first_p,
+                               bool *contiguous)
 {
-    return ompi_datatype_is_contiguous_memory_layout(side->dtype, most > 1 ? 2 : 1);
+    size_t count = count_of(side, r), size;
+    ompi_datatype_t *dtype;
+
+    *first_p = side->buf;
+    if (0 == count) {
+        return 0;
+    }
+    dtype = dtype_of(side, r);
+    ompi_datatype_type_size(dtype, &size);
+    *first_p = block_start(side, r) + dtype->super.true_lb;
+    *contiguous = *contiguous && is_contiguous(dtype, count);
+    return (uint64_t) count * size;
 }
+
+/* ---- a call ---- */
 
 /* In place the send arguments are undefined. */
 bool mca_coll_fast_describe(void *ctx, fs_buffers_t *b)
 {
     mca_coll_fast_call_t *call = ctx;
-    mca_coll_fast_side_t *send = &call->send, *recv = &call->recv;
-    size_t most_sent = 0, most_received = 0;
+    char *first;
 
     b->in_place = MPI_IN_PLACE == call->sbuf;
     if (b->in_place) {
-        *send = *recv;
+        call->send = call->recv;
     }
-    measure(send);
-    measure(recv);
+    b->send_contiguous = b->recv_contiguous = true;
     for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
-        size_t sent = count_of(send, r), received = count_of(recv, r);
+        uint64_t sent = describe_block(&call->send, r, &first, &b->send_contiguous);
 
-        fs_counts_add(&b->counts, r, (uint64_t) sent * send->size,
-                      (uint64_t) received * recv->size);
-        b->send_block[r] = first_byte(send, r);
-        b->recv_block[r] = first_byte(recv, r);
-        most_sent = sent > most_sent ? sent : most_sent;
-        most_received = received > most_received ? received : most_received;
+        b->send_block[r] = first;
+        fs_counts_add(&b->counts, r, sent,
+                      describe_block(&call->recv, r, &first, &b->recv_contiguous));
+        b->recv_block[r] = first;
     }
-    b->send_contiguous = is_contiguous(send, most_sent);
-    b->recv_contiguous = is_contiguous(recv, most_received);
     return true;
 }
 
@@ -109,7 +121,7 @@ fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint6
     size_t moved = 1;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &side->dtype->super,
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &dtype_of(side, block)->super,
                                              count_of(side, block), block_start(side, block), 0,
                                              &convertor);
     for (; len > 0 && moved > 0; offset += moved, to += moved, len -= moved) {
@@ -129,7 +141,7 @@ fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uin
     size_t position = offset, moved = len;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &side->dtype->super,
+    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &dtype_of(side, block)->super,
                                              count_of(side, block), block_start(side, block), 0,
                                              &convertor);
     opal_convertor_set_position(&convertor, &position);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Alltoallv, and MPI_Alltoall: the vote of each rank in the summary, what all
+ * MPI_Alltoallv, MPI_Alltoallw and MPI_Alltoall: the vote of each rank in the summary, what all
  * conclude from the votes, and the plan that follows.
  *
  *   bundles   small blocks, before anything is known    fs_control.h
@@ -505,4 +505,5 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
     }
 
 const fs_collective_t fs_alltoallv = COLLECTIVE(FS_TUNED_ALLTOALLV, any_length);
+const fs_collective_t fs_alltoallw = COLLECTIVE(FS_TUNED_ALLTOALLW, any_length);
 const fs_collective_t fs_alltoall = COLLECTIVE(FS_TUNED_ALLTOALL, equal_length);

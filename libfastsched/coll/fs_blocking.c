@@ -44,7 +44,7 @@ static fs_status_t serve(fs_request_t *request)
     if (status == FS_ERR_MISMATCH) {
         /* On all ranks, and nothing has moved: which counts? */
         snprintf(comm->error, sizeof(comm->error),
-                 "some ranks call MPI_Alltoall, others MPI_Alltoallv");
+                 "some ranks call MPI_Alltoall, others another collective");
         status = fs_comm_check_counts(comm, request->call);
         status = status == FS_OK ? FS_ERR_MISMATCH : status;
     }

@@ -25,7 +25,7 @@ typedef struct fs_collective {
                         fs_schedule_t **lane_p);
 } fs_collective_t;
 
-extern const fs_collective_t fs_alltoallv, fs_alltoall;
+extern const fs_collective_t fs_alltoallv, fs_alltoallw, fs_alltoall;
 
 /* One blocking call of a collective; otherwise as fs_comm_alltoallv(). */
 fs_status_t fs_comm_collective(fs_comm_t             *comm,

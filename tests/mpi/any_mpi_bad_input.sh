@@ -146,7 +146,7 @@ unequal() {
 case_of 'MPI_Alltoall, one rank has small blocks' unequal --small \
     'rank 1 sends 8 bytes to rank 0, which expects 300000'
 case_of 'MPI_Alltoall, one rank calls MPI_Alltoallv' unequal --mixed \
-    'some ranks call MPI_Alltoall, others MPI_Alltoallv'
+    'some ranks call MPI_Alltoall, others another collective'
 
 # ---- ranks that were told different things ----
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Alltoallw, blocking: MPI_Alltoallv with a datatype for each block. */
+#include "coll_fast.h"
+
+#include "coll/fs_collective.h"
+
+/* To what served the communicator before us. */
+static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
+{
+    const mca_coll_fast_call_t *c = ctx;
+    const fast_native_t *native = &c->module->native;
+    const void *sbuf = 0 == send_shift ? c->sbuf : (const char *) c->sbuf + send_shift;
+
+    return native->alltoallw(sbuf, c->send.counts, c->send.displs, c->send.dtypes,
+                             c->recv.buf + recv_shift, c->recv.counts, c->recv.displs,
+                             c->recv.dtypes, c->module->comm, native->alltoallw_module);
+}
+
+static const fs_wrapper_calls_t alltoallw = {.name = "MPI_Alltoallw",
+                                             .collective = &fs_alltoallw,
+                                             .describe = mca_coll_fast_describe,
+                                             .pack = mca_coll_fast_pack,
+                                             .unpack = mca_coll_fast_unpack,
+                                             .native = native,
+                                             .raise = mca_coll_fast_raise};
+
+int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
+                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
+                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
+                            ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_fast_call_t call = {
+        .module = (mca_coll_fast_module_t *) module,
+        .sbuf = sbuf,
+        .send = {.dtypes = sdtypes, .buf = (char *) sbuf, .counts = scounts, .displs = sdispls},
+        .recv = {.dtypes = rdtypes, .buf = rbuf, .counts = rcounts, .displs = rdispls}};
+
+    (void) comm;
+    return mca_coll_fast_serve(&alltoallw, &call);
+}
