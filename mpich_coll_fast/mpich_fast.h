@@ -93,12 +93,13 @@ extern const mpich_fast_engine_t *mpich_fast_engine;
 
 typedef struct mpich_fast_side {
     MPI_Datatype type;
+    const MPI_Datatype *types; /* if not NULL, of each block */
     const void *counts;
     const void *displs;
     bool large; /* they are MPI_Count and MPI_Aint */
     bool even;  /* one count, no displacements */
     char *buf;
-    mpich_fast_layout_t layout;
+    mpich_fast_layout_t layout; /* of type */
 } mpich_fast_side_t;
 
 /* One in hand. */

@@ -34,59 +34,82 @@ static MPI_Aint displ_of(const mpich_fast_side_t *side, uint32_t r)
                          : ((const int *) side->displs)[r];
 }
 
-static char *block_start(const mpich_fast_side_t *side, uint32_t r)
+static MPI_Datatype type_of(const mpich_fast_side_t *side, uint32_t r)
 {
-    return side->buf + displ_of(side, r) * side->layout.extent;
+    return NULL != side->types ? side->types[r] : side->type;
 }
 
-static bool is_contiguous(const mpich_fast_side_t *side, MPI_Count most)
+/* Of a block that is not empty. */
+static mpich_fast_layout_t layout_of(const mpich_fast_side_t *side, uint32_t r)
 {
-    return 0 == side->layout.size
-           || ((most < 2 || side->layout.size == side->layout.extent)
-               && mpich_fast_engine->is_dense(side->type));
+    mpich_fast_layout_t layout = side->layout;
+
+    if (NULL != side->types) {
+        mpich_fast_engine->describe(side->types[r], &layout);
+    }
+    return layout;
+}
+
+static char *block_start(const mpich_fast_side_t *side, uint32_t r)
+{
+    return side->buf + displ_of(side, r) * (NULL != side->types ? 1 : side->layout.extent);
+}
+
+static bool is_contiguous(MPI_Datatype type, const mpich_fast_layout_t *layout, MPI_Count most)
+{
+    return 0 == layout->size
+           || ((most < 2 || layout->size == layout->extent) && mpich_fast_engine->is_dense(type));
 }
 
 /* ---- packing ---- */
 
+/* A block that is converted. */
+typedef struct block {
+    char *start;
+    MPI_Datatype type;
+    mpich_fast_layout_t layout;
+} block_t;
+
 /* Elements that go through one MPI_Pack; 0: not even one does. */
-static MPI_Count elements_in_one_go(const mpich_fast_side_t *side)
+static MPI_Count elements_in_one_go(const block_t *block)
 {
-    return side->layout.size > INT_MAX      ? 0
-           : side->layout.size >= IN_ONE_GO ? 1
-                                            : IN_ONE_GO / side->layout.size;
+    return block->layout.size > INT_MAX      ? 0
+           : block->layout.size >= IN_ONE_GO ? 1
+                                             : IN_ONE_GO / block->layout.size;
 }
 
-/* n elements of block r, from element k on, to packed or from it. */
-static int convert_elements(const mpich_fast_side_t *side, uint32_t r, MPI_Count k, MPI_Count n,
-                            char *packed, bool unpack)
+/* n elements, from element k on, to packed or from it. */
+static int convert_elements(const block_t *block, MPI_Count k, MPI_Count n, char *packed,
+                            bool unpack)
 {
-    char *at = block_start(side, r) + k * side->layout.extent;
-    int len = (int) (n * side->layout.size);
+    char *at = block->start + k * block->layout.extent;
+    int len = (int) (n * block->layout.size);
 
-    return unpack ? mpich_fast_engine->unpack(packed, len, at, (int) n, side->type)
-                  : mpich_fast_engine->pack(at, (int) n, side->type, packed, len);
+    return unpack ? mpich_fast_engine->unpack(packed, len, at, (int) n, block->type)
+                  : mpich_fast_engine->pack(at, (int) n, block->type, packed, len);
 }
 
 /* len bytes of element k, from byte skip on. */
-static int convert_part(const mpich_fast_side_t *side, uint32_t r, MPI_Count k, uint64_t skip,
-                        uint64_t len, char *packed, bool unpack)
+static int convert_part(const block_t *block, MPI_Count k, uint64_t skip, uint64_t len,
+                        char *packed, bool unpack)
 {
     char element[ELEMENT_MAX];
-    int mpi_errno = convert_elements(side, r, k, 1, element, false);
+    int mpi_errno = convert_elements(block, k, 1, element, false);
 
     if (MPI_SUCCESS != mpi_errno || !unpack) {
         memcpy(packed, element + skip, len);
         return mpi_errno;
     }
     memcpy(element + skip, packed, len);
-    return convert_elements(side, r, k, 1, element, true);
+    return convert_elements(block, k, 1, element, true);
 }
 
 /* A range of block r. */
 static fs_status_t convert(const mpich_fast_side_t *side, uint32_t r, uint64_t offset, uint64_t len,
                            char *packed, bool unpack)
 {
-    uint64_t size = (uint64_t) side->layout.size, most = (uint64_t) elements_in_one_go(side), n;
+    block_t block = {block_start(side, r), type_of(side, r), layout_of(side, r)};
+    uint64_t size = (uint64_t) block.layout.size, most = (uint64_t) elements_in_one_go(&block), n;
     int mpi_errno = 0 == most ? MPI_ERR_OTHER : MPI_SUCCESS;
 
     for (; len > 0 && MPI_SUCCESS == mpi_errno; offset += n, packed += n, len -= n) {
@@ -96,10 +119,10 @@ static fs_status_t convert(const mpich_fast_side_t *side, uint32_t r, uint64_t o
         if (0 == skip && whole > 0) {
             whole = whole < most ? whole : most;
             n = whole * size;
-            mpi_errno = convert_elements(side, r, k, (MPI_Count) whole, packed, unpack);
+            mpi_errno = convert_elements(&block, k, (MPI_Count) whole, packed, unpack);
         } else {
             n = size - skip < len ? size - skip : len;
-            mpi_errno = convert_part(side, r, k, skip, n, packed, unpack);
+            mpi_errno = convert_part(&block, k, skip, n, packed, unpack);
         }
     }
     return MPI_SUCCESS == mpi_errno ? FS_OK : FS_ERR_NATIVE;
@@ -123,10 +146,89 @@ fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64
 
 /* ---- a call ---- */
 
-static bool is_plain(const mpich_fast_side_t *side)
+static mpich_fast_side_t receive_side(const mpich_fast_args_t *a)
 {
-    return NULL != side->counts && (side->even || NULL != side->displs)
-           && MPI_DATATYPE_NULL != side->type;
+    return (mpich_fast_side_t){.type = (MPI_Datatype) a->recvtype,
+                               .types = a->recvtypes,
+                               .counts = a->recvcounts,
+                               .displs = a->rdispls,
+                               .large = a->large,
+                               .even = a->even,
+                               .buf = a->recvbuf};
+}
+
+static mpich_fast_side_t send_side(const mpich_fast_args_t *a)
+{
+    return (mpich_fast_side_t){.type = (MPI_Datatype) a->sendtype,
+                               .types = a->sendtypes,
+                               .counts = a->sendcounts,
+                               .displs = a->sdispls,
+                               .large = a->large,
+                               .even = a->even,
+                               .buf = (char *) (uintptr_t) a->sendbuf};
+}
+
+/* One type for all blocks is looked at once. False: it is none, or other arguments are missing. */
+static bool look_at_side(mpich_fast_side_t *side, bool is_w)
+{
+    if (NULL == side->counts || (!side->even && NULL == side->displs)) {
+        return false;
+    }
+    if (is_w) {
+        return NULL != side->types;
+    }
+    if (MPI_DATATYPE_NULL == side->type) {
+        return false;
+    }
+    mpich_fast_engine->describe(side->type, &side->layout);
+    return true;
+}
+
+/* What is known of a side, block by block. */
+typedef struct seen {
+    MPI_Count most; /* elements of a block */
+    bool contiguous, whole;
+    uint64_t len_bytes; /* of the last block */
+    char *first;        /* and its first byte */
+} seen_t;
+
+/* False: a count or type that no MPI takes. */
+static bool look_at_block(const mpich_fast_side_t *side, uint32_t r, seen_t *seen)
+{
+    MPI_Count count = count_of(side, r);
+    mpich_fast_layout_t layout;
+
+    seen->len_bytes = 0;
+    seen->first = side->buf;
+    if (0 == count || count < 0 || MPI_DATATYPE_NULL == type_of(side, r)) {
+        return 0 == count;
+    }
+    layout = layout_of(side, r);
+    seen->len_bytes = (uint64_t) (count * layout.size);
+    seen->first = block_start(side, r) + layout.true_lb;
+    seen->most = count > seen->most ? count : seen->most;
+    if (NULL != side->types) {
+        bool contiguous = is_contiguous(side->types[r], &layout, count);
+
+        seen->contiguous = seen->contiguous && contiguous;
+        seen->whole = seen->whole || (!contiguous && layout.size > ELEMENT_MAX);
+    }
+    return true;
+}
+
+static void conclude(const mpich_fast_side_t *side, seen_t *seen)
+{
+    if (NULL == side->types) {
+        seen->contiguous = is_contiguous(side->type, &side->layout, seen->most);
+        seen->whole = !seen->contiguous && side->layout.size > ELEMENT_MAX;
+    }
+}
+
+static bool is_alias(const mpich_fast_args_t *a)
+{
+    return NULL != a->sendbuf && a->sendbuf == a->recvbuf
+           && (a->even || a->sendcounts == a->recvcounts) && a->sendtype == a->recvtype
+           && a->sendtypes == a->recvtypes;
 }
 
 /* In place the send arguments are undefined. What an MPI refuses is not for us: negative counts,
@@ -135,49 +237,29 @@ bool mpich_fast_describe(void *ctx, fs_buffers_t *b)
 {
     mpich_fast_call_t *call = ctx;
     const mpich_fast_args_t *a = call->args;
-    mpich_fast_side_t *send = &call->send, *recv = &call->recv;
-    MPI_Count most_sent = 0, most_received = 0;
-    bool alias = NULL != a->sendbuf && a->sendbuf == a->recvbuf
-                 && (a->even || a->sendcounts == a->recvcounts) && a->sendtype == a->recvtype;
+    seen_t sent = {.contiguous = true}, received = {.contiguous = true};
 
     b->in_place = MPI_IN_PLACE == a->sendbuf;
-    *recv = (mpich_fast_side_t){.type = (MPI_Datatype) a->recvtype,
-                                .counts = a->recvcounts,
-                                .displs = a->rdispls,
-                                .large = a->large,
-                                .even = a->even,
-                                .buf = a->recvbuf};
-    *send = (mpich_fast_side_t){.type = (MPI_Datatype) a->sendtype,
-                                .counts = a->sendcounts,
-                                .displs = a->sdispls,
-                                .large = a->large,
-                                .even = a->even,
-                                .buf = (char *) (uintptr_t) a->sendbuf};
-    if (b->in_place) {
-        *send = *recv;
-    }
-    if (MPI_IN_PLACE == a->recvbuf || (alias && !b->in_place) || !is_plain(send)
-        || !is_plain(recv)) {
+    call->recv = receive_side(a);
+    call->send = b->in_place ? call->recv : send_side(a);
+    if (MPI_IN_PLACE == a->recvbuf || (is_alias(a) && !b->in_place)
+        || !look_at_side(&call->send, NULL != a->recvtypes)
+        || !look_at_side(&call->recv, NULL != a->recvtypes)) {
         return false;
     }
-    mpich_fast_engine->describe(send->type, &send->layout);
-    mpich_fast_engine->describe(recv->type, &recv->layout);
     for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
-        MPI_Count sent = count_of(send, r), received = count_of(recv, r);
-
-        if (sent < 0 || received < 0) {
+        if (!look_at_block(&call->send, r, &sent) || !look_at_block(&call->recv, r, &received)) {
             return false;
         }
-        fs_counts_add(&b->counts, r, (uint64_t) (sent * send->layout.size),
-                      (uint64_t) (received * recv->layout.size));
-        b->send_block[r] = block_start(send, r) + send->layout.true_lb;
-        b->recv_block[r] = block_start(recv, r) + recv->layout.true_lb;
-        most_sent = sent > most_sent ? sent : most_sent;
-        most_received = received > most_received ? received : most_received;
+        fs_counts_add(&b->counts, r, sent.len_bytes, received.len_bytes);
+        b->send_block[r] = sent.first;
+        b->recv_block[r] = received.first;
     }
-    b->send_contiguous = is_contiguous(send, most_sent);
-    b->recv_contiguous = is_contiguous(recv, most_received);
-    b->send_whole = !b->send_contiguous && send->layout.size > ELEMENT_MAX;
-    b->recv_whole = !b->recv_contiguous && recv->layout.size > ELEMENT_MAX;
+    conclude(&call->send, &sent);
+    conclude(&call->recv, &received);
+    b->send_contiguous = sent.contiguous;
+    b->recv_contiguous = received.contiguous;
+    b->send_whole = sent.whole;
+    b->recv_whole = received.whole;
     return true;
 }

@@ -103,6 +103,70 @@ static int Alltoallv_c_body ALLTOALLV_PARAMS
 EXPORT_BOTH(Alltoallv, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
 EXPORT_BOTH(Alltoallv_c, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
 
+/* ---- MPI_Alltoallw, MPI_Alltoallw_c ---- */
+
+typedef int alltoallw_fn_t(const void *sendbuf, const void *sendcounts, const void *sdispls,
+                           const void *sendtypes, void *recvbuf, const void *recvcounts,
+                           const void *rdispls, const void *recvtypes, mpich_fast_word_t comm);
+
+static alltoallw_fn_t *next_alltoallw, *next_alltoallw_c;
+
+static int forward_alltoallw(const mpich_fast_args_t *a)
+{
+    alltoallw_fn_t *next;
+
+    if (a->large) {
+        NEXT(next_alltoallw_c, alltoallw_fn_t, "PMPI_Alltoallw_c");
+        next = next_alltoallw_c;
+    } else {
+        NEXT(next_alltoallw, alltoallw_fn_t, "PMPI_Alltoallw");
+        next = next_alltoallw;
+    }
+    return next(a->sendbuf, a->sendcounts, a->sdispls, a->sendtypes, a->recvbuf, a->recvcounts,
+                a->rdispls, a->recvtypes, a->comm);
+}
+
+#define ALLTOALLW_PARAMS                                                                      \
+    (const void *sendbuf, const void *sendcounts, const void *sdispls, const void *sendtypes, \
+     void *recvbuf, const void *recvcounts, const void *rdispls, const void *recvtypes,       \
+     mpich_fast_word_t comm)
+#define ALLTOALLW_ARGS \
+    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
+
+static int alltoallw(const void *sendbuf, const void *sendcounts, const void *sdispls,
+                     const void *sendtypes, void *recvbuf, const void *recvcounts,
+                     const void *rdispls, const void *recvtypes, mpich_fast_word_t comm, bool large)
+{
+    mpich_fast_args_t args = {.sendbuf = sendbuf,
+                              .sendcounts = sendcounts,
+                              .sdispls = sdispls,
+                              .sendtypes = sendtypes,
+                              .recvbuf = recvbuf,
+                              .recvcounts = recvcounts,
+                              .rdispls = rdispls,
+                              .recvtypes = recvtypes,
+                              .comm = comm,
+                              .large = large,
+                              .by_mpi = forward_alltoallw};
+
+    return NULL == recvtypes ? args.by_mpi(&args) : serve(&args);
+}
+
+static int Alltoallw_body ALLTOALLW_PARAMS
+{
+    return alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                     recvtypes, comm, false);
+}
+
+static int Alltoallw_c_body ALLTOALLW_PARAMS
+{
+    return alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                     recvtypes, comm, true);
+}
+
+EXPORT_BOTH(Alltoallw, ALLTOALLW_PARAMS, ALLTOALLW_ARGS)
+EXPORT_BOTH(Alltoallw_c, ALLTOALLW_PARAMS, ALLTOALLW_ARGS)
+
 /* ---- MPI_Alltoall, MPI_Alltoall_c: the latter's counts are 64 bits in every MPI of this ABI ---- */
 
 typedef int alltoall_fn_t(const void *sendbuf, int sendcount, mpich_fast_word_t sendtype,

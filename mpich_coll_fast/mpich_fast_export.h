@@ -22,7 +22,10 @@ typedef struct mpich_fast_args {
     const void *rdispls;
     mpich_fast_word_t recvtype;
     mpich_fast_word_t comm;
-    bool large; /* MPI_Alltoallv_c, MPI_Alltoall_c */
+    const void *sendtypes; /* MPI_Alltoallw: of each block, and displacements are bytes; not to be
+                              read of an empty one. Else NULL */
+    const void *recvtypes;
+    bool large; /* the call's name ends in _c */
     bool even;  /* MPI_Alltoall: all blocks alike, one behind the other */
     /* The MPI's own algorithm. Returns an MPI error code. */
     int (*by_mpi)(const struct mpich_fast_args *args);

@@ -60,6 +60,8 @@ static int by_mpi(const mpich_fast_args_t *a)
                                      .recvcounts = a->recvcounts,
                                      .rdispls = a->rdispls,
                                      .recvtype = (int) a->recvtype,
+                                     .sendtypes = a->sendtypes,
+                                     .recvtypes = a->recvtypes,
                                      .even = a->even};
 
     return mpich_fast_services->run((void *) a->comm, &args);
@@ -75,6 +77,8 @@ static int serve(void *state, const mpich_fast_native_args_t *a, void *call)
                               .recvcounts = a->recvcounts,
                               .rdispls = a->rdispls,
                               .recvtype = a->recvtype,
+                              .sendtypes = a->sendtypes,
+                              .recvtypes = a->recvtypes,
                               .comm = (mpich_fast_word_t) call,
                               .large = true,
                               .even = a->even,

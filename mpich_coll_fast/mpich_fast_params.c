@@ -132,7 +132,8 @@ bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t 
         fs_wrapper_look_for_unknown(w, PREFIX, is_known, "mpich_coll_fast");
     }
     if (w->on_world_rank_0 && w->params.verbose > 0) {
-        mpich_fast_say("version " FS_VERSION " serves MPI_Alltoallv of this job");
+        mpich_fast_say("version " FS_VERSION
+                       " serves MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw of this job");
     }
     return true;
 }

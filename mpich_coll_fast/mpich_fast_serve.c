@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alltoallv and MPI_Alltoall, with small and large counts, blocking. */
+/* MPI_Alltoallv, MPI_Alltoallw and MPI_Alltoall, with small and large counts, blocking. */
 #include "mpich_fast.h"
 
 #include "coll/fs_collective.h"
@@ -21,21 +21,26 @@ static int raise_error(void *ctx, fs_status_t status)
     return mpich_fast_raise(((const mpich_fast_call_t *) ctx)->comm, status);
 }
 
-#define CALLS(_name, _collective)                                                                 \
-    {                                                                                \
+#define CALLS(_name, _collective)                                                   \
+    {                                                                               \
         .name = _name, .collective = &_collective, .describe = mpich_fast_describe, \
-        .pack = mpich_fast_pack, .unpack = mpich_fast_unpack, .native = native,      \
-        .raise = raise_error                                                         \
+        .pack = mpich_fast_pack, .unpack = mpich_fast_unpack, .native = native,     \
+        .raise = raise_error                                                        \
     }
 
 static const fs_wrapper_calls_t alltoallv = CALLS("MPI_Alltoallv", fs_alltoallv);
+static const fs_wrapper_calls_t alltoallw = CALLS("MPI_Alltoallw", fs_alltoallw);
 static const fs_wrapper_calls_t alltoall = CALLS("MPI_Alltoall", fs_alltoall);
 
 int mpich_fast_serve_on(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
     mpich_fast_call_t call = {.args = args, .comm = state->comm};
 
-    return fs_wrapper_serve(&state->shared, args->even ? &alltoall : &alltoallv, &call);
+    return fs_wrapper_serve(&state->shared,
+                            args->even                ? &alltoall
+                            : NULL != args->recvtypes ? &alltoallw
+                                                      : &alltoallv,
+                            &call);
 }
 
 int mpich_fast_serve(const mpich_fast_args_t *args)

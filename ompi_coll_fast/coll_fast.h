@@ -126,7 +126,7 @@ typedef struct mca_coll_fast_side {
     ompi_datatype_t *dtype;
     ompi_datatype_t *const *dtypes; /* if not NULL, of each block, and displs are bytes; not to be
                                        read of an empty one */
-    bool even; /* all blocks have count elements and follow each other */
+    bool even;                      /* all blocks have count elements and follow each other */
     size_t count;
     FAST_COUNTS counts; /* else these */
     FAST_DISPLS displs;

@@ -121,9 +121,9 @@ fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint6
     size_t moved = 1;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &dtype_of(side, block)->super,
-                                             count_of(side, block), block_start(side, block), 0,
-                                             &convertor);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor,
+                                             &dtype_of(side, block)->super, count_of(side, block),
+                                             block_start(side, block), 0, &convertor);
     for (; len > 0 && moved > 0; offset += moved, to += moved, len -= moved) {
         moved = pack_some(&convertor, offset, to, len);
     }
@@ -141,9 +141,9 @@ fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uin
     size_t position = offset, moved = len;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &dtype_of(side, block)->super,
-                                             count_of(side, block), block_start(side, block), 0,
-                                             &convertor);
+    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor,
+                                             &dtype_of(side, block)->super, count_of(side, block),
+                                             block_start(side, block), 0, &convertor);
     opal_convertor_set_position(&convertor, &position);
     opal_convertor_unpack(&convertor, &iov, &n_iov, &moved);
     OBJ_DESTRUCT(&convertor);

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /* Grows when anything below changes. */
-#define MPICH_FAST_NATIVE_VERSION 4
+#define MPICH_FAST_NATIVE_VERSION 5
 
 typedef struct mpich_fast_native_type {
     ptrdiff_t size, extent, true_lb;
@@ -32,6 +32,8 @@ typedef struct mpich_fast_native_args {
     const ptrdiff_t *recvcounts;
     const ptrdiff_t *rdispls;
     int recvtype;
+    const int *sendtypes; /* MPI_Alltoallw: of each block, and displacements are bytes; else NULL */
+    const int *recvtypes;
     bool even; /* MPI_Alltoall: all blocks alike, one behind the other */
 } mpich_fast_native_args_t;
 
