@@ -255,6 +255,24 @@ even 8 @1,0,0,2,1,2,0,1 70000 bundles
 even 11 4+4+2+1 70000 bundles
 even 6 1+2+3 300000 pipe2d --mca coll_fast_algorithm pipe2d
 
+# ---- MPI_Alltoallw ----
+
+each='ragged zero small large changing repeated places in-place ints structs wide-types
+    columns planes empty-types bottom split self dup same-counts same-in-place small-large'
+# NP SERVERS ALGORITHM [OPTION...]
+each_type() {
+    text="MPI_Alltoallw, np $1, $2, $3"
+    np=$1 servers=$2 algorithm=$3
+    shift 3
+    report "$text" job "$np" "$servers" "$algorithm" --mca coll fast \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
+        "$@" -- --alltoallw $each
+}
+each_type 4 2x2 staged
+each_type 8 @1,0,0,2,1,2,0,1 bundles
+# shellcheck disable=SC2086
+each_type 5 2+2+1 pipe2d $tight
+
 # ---- now ours, now the MPI's, by the tuner: always right ----
 
 report 'tuner' job 4 2x2 any --mca coll fast --mca coll_fast_min_bytes 1k

@@ -16,6 +16,7 @@
  *     --device           two buffers of three are on a device, as far as their
  *                        types are predefined; with the driver of tests/accel
  *     --device-packs     whatever their types: the MPI can pack there
+ *     --alltoallw        blocking calls are MPI_Alltoallw
  *     --limit SECONDS    a case that takes longer has failed
  *     --verbose          rank 0 prints the time of each case
  */
@@ -79,6 +80,10 @@ static int read_option(options_t *o, const char *name, const char *value)
     }
     if (strcmp(name, "--device") == 0) {
         test.device = 1;
+        return 0;
+    }
+    if (strcmp(name, "--alltoallw") == 0) {
+        test.by_w = 1;
         return 0;
     }
     if (strcmp(name, "--list") == 0) {

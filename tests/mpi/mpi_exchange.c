@@ -291,7 +291,8 @@ static int start_by(const exchange_t *x, const view_t *out, const view_t *in)
         return call_large(x, out, in);
 #endif
     case CALL_BLOCKING:
-        return MPI_Alltoallv(BUFFERS, x->comm);
+        return test.by_w ? alltoallv_by_w(BUFFERS, x->comm)
+                         : MPI_Alltoallv(BUFFERS, x->comm);
     case CALL_PERSISTENT:
 #ifdef ALLTOALLV_INIT
         if (s->request == MPI_REQUEST_NULL) {

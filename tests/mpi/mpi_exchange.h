@@ -52,6 +52,12 @@ void exchange_end(exchange_t *x);
 /* Both. */
 void exchange(exchange_t x);
 
+/* MPI_Alltoallv by way of MPI_Alltoallw. */
+int alltoallv_by_w(const void *sendbuf, const int *sendcounts,
+                   const int *sdispls, MPI_Datatype sendtype, void *recvbuf,
+                   const int *recvcounts, const int *rdispls,
+                   MPI_Datatype recvtype, MPI_Comm comm);
+
 /* Units that many cases use: 0 to 20000 bytes, a quarter of the pairs zero. */
 uint32_t units_ragged(int src, int dst, uint32_t round);
 /* 0 to 600 and at times 16 times as many, for types. */

@@ -27,6 +27,7 @@ typedef struct test {
     size_t      large_bytes;  /* of the largest pair of case "large" */
     int         device;       /* --device */
     int         device_packs; /* --device-packs */
+    int         by_w;         /* --alltoallw */
 } test_t;
 
 extern test_t test;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Alltoallw in place of MPI_Alltoallv: every second block is one element of a type
+ * of its own. */
+#include "mpi_buffer.h"
+#include "mpi_exchange.h"
+
+#include <stdlib.h>
+
+typedef struct side {
+    int           n_peers;
+    int          *counts;
+    int          *displs; /* bytes */
+    MPI_Datatype *types;
+} side_t;
+
+static int has_type_of_its_own(const int *counts, int peer)
+{
+    return peer % 2 == 1 && counts[peer] > 0;
+}
+
+static side_t side_open(int n_peers, const int *counts, const int *displs,
+                        MPI_Datatype type)
+{
+    side_t   side = {n_peers, zalloc((size_t)n_peers, sizeof(int)),
+                     zalloc((size_t)n_peers, sizeof(int)),
+                     zalloc((size_t)n_peers, sizeof(MPI_Datatype))};
+    MPI_Aint lb, extent;
+
+    MPI_Type_get_extent(type, &lb, &extent);
+    for (int p = 0; p < n_peers; ++p) {
+        side.counts[p] = counts[p];
+        side.displs[p] = (int)(displs[p] * extent);
+        side.types[p]  = type;
+        if (has_type_of_its_own(counts, p)) {
+            side.counts[p] = 1;
+            MPI_Type_contiguous(counts[p], type, &side.types[p]);
+            MPI_Type_commit(&side.types[p]);
+        }
+    }
+    return side;
+}
+
+static void side_close(side_t *side, const int *counts)
+{
+    for (int p = 0; p < side->n_peers; ++p) {
+        if (has_type_of_its_own(counts, p)) {
+            MPI_Type_free(&side->types[p]);
+        }
+    }
+    free(side->counts);
+    free(side->displs);
+    free(side->types);
+}
+
+int alltoallv_by_w(const void *sendbuf, const int *sendcounts,
+                   const int *sdispls, MPI_Datatype sendtype, void *recvbuf,
+                   const int *recvcounts, const int *rdispls,
+                   MPI_Datatype recvtype, MPI_Comm comm)
+{
+    side_t send = {0}, recv;
+    int    n_peers, inter, rc;
+
+    MPI_Comm_test_inter(comm, &inter);
+    if (inter) {
+        MPI_Comm_remote_size(comm, &n_peers);
+    } else {
+        MPI_Comm_size(comm, &n_peers);
+    }
+    recv = side_open(n_peers, recvcounts, rdispls, recvtype);
+    if (sendbuf != MPI_IN_PLACE) {
+        send = side_open(n_peers, sendcounts, sdispls, sendtype);
+    }
+    rc = MPI_Alltoallw(sendbuf, send.counts, send.displs, send.types, recvbuf,
+                       recv.counts, recv.displs, recv.types, comm);
+    side_close(&send, sendcounts);
+    side_close(&recv, recvcounts);
+    return rc;
+}
