@@ -183,10 +183,7 @@ fs_status_t fs_accel_copy(fs_accel_t *accel, fs_mem_t mem,
             (void)fs_copier_reserve(copier, n_segments,
                                     sum_of(segments, n_segments));
         }
-        status = fs_copier_start(copier, segments, n_segments, on_device);
-        if (status == FS_OK) {
-            status = fs_copier_wait(copier);
-        }
+        status = fs_copier_run(copier, segments, n_segments, on_device);
         fs_accel_put_copier(accel, copier);
     }
     return status;

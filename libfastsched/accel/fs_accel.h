@@ -75,6 +75,10 @@ fs_status_t fs_copier_test(fs_copier_t *copier);
 /* fs_copier_test() that waits: FS_OK, FS_ERR_ACCEL. */
 fs_status_t fs_copier_wait(fs_copier_t *copier);
 
+/* fs_copier_start(), then fs_copier_wait(). */
+fs_status_t fs_copier_run(fs_copier_t *copier, const fs_segment_t *segments,
+                          size_t n_segments, bool on_device);
+
 /* The memory that it was got for. */
 fs_mem_t fs_copier_mem(const fs_copier_t *copier);
 /* Are batches on the device one kernel? Since fs_copier_reserve(). */

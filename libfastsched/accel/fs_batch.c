@@ -19,14 +19,6 @@ static const void *on_device(const fs_batch_t *batch, uint32_t k)
     return batch->to_host ? batch->segments[k].src : batch->segments[k].dst;
 }
 
-static fs_status_t run(fs_copier_t *copier, const fs_segment_t *segments,
-                       uint32_t n, bool by_kernel)
-{
-    fs_status_t status = fs_copier_start(copier, segments, n, by_kernel);
-
-    return status == FS_OK ? fs_copier_wait(copier) : status;
-}
-
 /* All of it through the room, which has space for it. */
 static fs_status_t copy_through(const fs_batch_t *batch, fs_copier_t *copier,
                                 char *room)
@@ -48,7 +40,7 @@ static fs_status_t copy_through(const fs_batch_t *batch, fs_copier_t *copier,
         }
         used = at + s.len_bytes;
     }
-    status = run(copier, pinned, batch->n, true);
+    status = fs_copier_run(copier, pinned, batch->n, true);
     for (uint32_t k = 0; k < batch->n && batch->to_host && status == FS_OK;
          ++k) {
         memcpy(batch->segments[k].dst, pinned[k].dst, pinned[k].len_bytes);
@@ -67,8 +59,9 @@ static fs_status_t copy(const fs_batch_t *batch, fs_copier_t *copier)
         fs_copier_has_kernel(copier)) {
         room = fs_copier_room(copier, FS_BATCH_BYTES + FS_BATCH_MAX * ALIGN);
     }
-    return room != NULL ? copy_through(batch, copier, room)
-                        : run(copier, batch->segments, batch->n, false);
+    return room != NULL
+               ? copy_through(batch, copier, room)
+               : fs_copier_run(copier, batch->segments, batch->n, false);
 }
 
 fs_status_t fs_batch_end(fs_batch_t *batch)

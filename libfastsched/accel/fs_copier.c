@@ -195,3 +195,11 @@ fs_status_t fs_copier_wait(fs_copier_t *c)
 {
     return c->queue->drain(c->queue);
 }
+
+fs_status_t fs_copier_run(fs_copier_t *c, const fs_segment_t *segments,
+                          size_t n_segments, bool on_device)
+{
+    fs_status_t status = fs_copier_start(c, segments, n_segments, on_device);
+
+    return status == FS_OK ? fs_copier_wait(c) : status;
+}

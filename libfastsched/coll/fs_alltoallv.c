@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Alltoallv, MPI_Alltoallw and MPI_Alltoall: the vote of each rank in the summary, what all
- * conclude from the votes, and the plan that follows.
+ * MPI_Alltoallv, MPI_Alltoallw and MPI_Alltoall: the vote of each rank in the
+ * summary, what all conclude from the votes, and the plan that follows.
  *
  *   bundles   small blocks, before anything is known    fs_control.h
  *   select    the algorithms that can serve the rest    fs_select.c
@@ -76,17 +76,6 @@ static uint64_t bundle_limit(const fs_request_t *request)
                                                 : comm->params.stage_cost;
     }
     return comm->params.algorithm == FS_ALG_BUNDLES ? UINT64_MAX : 0;
-}
-
-static uint64_t any_length(const fs_request_t *request)
-{
-    (void)request;
-    return 0;
-}
-
-static uint64_t equal_length(const fs_request_t *request)
-{
-    return request->call->counts->send_bytes[0];
 }
 
 static fs_vote_t make_vote(const fs_request_t *request)
@@ -497,13 +486,13 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
     return status;
 }
 
-#define COLLECTIVE(_tuned, _block_bytes)                                    \
-    {                                                                       \
-        .tuned = (_tuned), .bundle_limit = bundle_limit,                    \
-        .block_bytes = (_block_bytes), .vote = make_vote, .decide = decide, \
-        .plan = plan                                                        \
+#define COLLECTIVE(_tuned, _uniform)                                       \
+    {                                                                      \
+        .tuned = (_tuned), .uniform = (_uniform),                          \
+        .bundle_limit = bundle_limit, .vote = make_vote, .decide = decide, \
+        .plan = plan                                                       \
     }
 
-const fs_collective_t fs_alltoallv = COLLECTIVE(FS_TUNED_ALLTOALLV, any_length);
-const fs_collective_t fs_alltoallw = COLLECTIVE(FS_TUNED_ALLTOALLW, any_length);
-const fs_collective_t fs_alltoall = COLLECTIVE(FS_TUNED_ALLTOALL, equal_length);
+const fs_collective_t fs_alltoallv = COLLECTIVE(FS_TUNED_ALLTOALLV, false);
+const fs_collective_t fs_alltoallw = COLLECTIVE(FS_TUNED_ALLTOALLW, false);
+const fs_collective_t fs_alltoall  = COLLECTIVE(FS_TUNED_ALLTOALL, true);

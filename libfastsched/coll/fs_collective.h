@@ -11,8 +11,7 @@ typedef struct fs_collective {
     /* Maximum bytes of a pair of servers that go in a bundle. The same on every
      * rank. */
     uint64_t (*bundle_limit)(const fs_request_t *request);
-    /* The length of every block, 0: they differ. */
-    uint64_t (*block_bytes)(const fs_request_t *request);
+    bool uniform; /* all blocks are equal */
     /* What this rank tells the others about the call, and the one before. */
     fs_vote_t (*vote)(const fs_request_t *request);
     /* All votes are in: make the choice. The result is the same on every

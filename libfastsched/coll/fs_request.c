@@ -102,19 +102,19 @@ static fs_status_t progress_control(const fs_request_t *request)
 
 static fs_step_t begin(fs_request_t *request)
 {
-    fs_comm_t  *comm = request->comm;
-    fs_vote_t   vote;
-    fs_status_t status;
+    fs_comm_t             *comm       = request->comm;
+    const fs_collective_t *collective = request->collective;
+    fs_vote_t              vote;
+    fs_status_t            status;
 
     if (comm->dead) {
         return end(request, FS_ERR_TRANSPORT);
     }
     enter(request, FS_TRACE_SUMMARY);
-    request->offered =
-        fs_control_offer(comm->control, request->call,
-                         request->collective->bundle_limit(request),
-                         request->collective->block_bytes(request));
-    vote   = request->collective->vote(request);
+    request->offered = fs_control_offer(
+        comm->control, request->call, collective->bundle_limit(request),
+        collective->uniform ? request->call->counts->send_bytes[0] : 0);
+    vote   = collective->vote(request);
     status = fs_control_start_summary(comm->control, &vote);
     return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
 }

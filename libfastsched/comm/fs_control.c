@@ -62,6 +62,18 @@ static fs_status_t alloc(fs_control_t *control, const fs_control_setup_t *setup)
                : FS_ERR_NOMEM;
 }
 
+/* What the server with the least room takes. */
+static uint64_t bundle_max(const fs_control_setup_t *setup)
+{
+    uint64_t least = setup->all_share ? UINT64_MAX : 0;
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(setup->topo); ++u) {
+        least = fs_u64_min(least, fs_control_bundle_bytes(
+                                      setup->topo, u, setup->bundle_memory));
+    }
+    return least;
+}
+
 fs_status_t fs_control_create(const fs_control_setup_t *setup, uint32_t rank,
                               fs_control_t **control_p)
 {
@@ -82,6 +94,7 @@ fs_status_t fs_control_create(const fs_control_setup_t *setup, uint32_t rank,
     control->messages      = setup->shared == NULL && control->n_local > 1;
     control->all_share     = setup->all_share;
     control->bundle_memory = setup->bundle_memory;
+    control->bundle_max    = bundle_max(setup);
     control->n_lanes = setup->all_share ? fs_topo_n_lanes(topo, control->server)
                                         : 1;
     control->lane    = fs_topo_lane(topo, rank);
@@ -304,14 +317,7 @@ const fs_vote_t *fs_control_vote(const fs_control_t *control)
 
 uint64_t fs_control_bundle_max(const fs_control_t *control)
 {
-    uint64_t least = control->all_share ? UINT64_MAX : 0;
-
-    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
-        least = fs_u64_min(
-            least,
-            fs_control_bundle_bytes(control->topo, u, control->bundle_memory));
-    }
-    return least;
+    return control->bundle_max;
 }
 
 uint64_t *fs_control_matrix(const fs_control_t *control)

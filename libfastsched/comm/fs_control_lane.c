@@ -162,12 +162,6 @@ static bool has_rows(const fs_control_t *control)
     return control->summary && control->block_bytes == 0;
 }
 
-static size_t head_len(const fs_control_t *control)
-{
-    return has_rows(control) ? fs_control_head_len(control->topo)
-                             : sizeof(fs_vote_t);
-}
-
 /* The numbers of a server, for all ranks of this one. */
 static void keep_numbers(fs_control_t *control, uint32_t server,
                          const fs_control_head_t *head)
@@ -281,7 +275,9 @@ static char *send_to(fs_control_t *control, uint32_t server, char *out)
                    control->head->row[server] & FS_CONTROL_BUNDLED;
     uint64_t len   = bundled ? bundle_to(control, server) : 0;
     range_t  range = own_range(control, server, len);
-    size_t   front = first ? head_len(control) : 0;
+    size_t   front = !first              ? 0
+                     : has_rows(control) ? fs_control_head_len(control->topo)
+                                         : sizeof(fs_vote_t);
 
     if (!first && range.len == 0) {
         return out;

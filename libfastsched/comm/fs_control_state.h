@@ -53,6 +53,7 @@ struct fs_control {
     bool             all_share;   /* all servers share memory */
     bool             summary;
     uint64_t         bundle_memory;
+    uint64_t         bundle_max;
     uint64_t         limit;       /* of bundles, in this summary */
     uint64_t         block_bytes; /* of every block in this summary, so that no
                                        rows travel; 0: they do */

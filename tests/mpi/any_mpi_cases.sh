@@ -226,7 +226,7 @@ bundles 4 2x2
 bundles 4 2x2 --mca coll_fast_bundle_memory 20k
 bundles 4 2x2 -- --threads
 bundles 8 @1,0,0,2,1,2,0,1
-bundles 5 1+3+1 --mca coll_fast_transport mpi
+bundles 8 1+3+4 --mca coll_fast_transport mpi
 bundles 11 4+4+2+1 --mca coll_fast_bundle_memory 64k
 # shellcheck disable=SC2086
 bundles 11 4+4+2+1 --mca coll_fast_lanes 2 --mca coll_fast_check 1 \
