@@ -70,6 +70,7 @@ enum { FS_MIN_BYTES_USUAL = 65536, FS_MTM_THRESHOLD_USUAL = 2200 };
 /** All parameters, parsed. */
 typedef struct fs_params {
     uint32_t algorithm;     /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
+    uint32_t nonblocking;
     uint32_t mtm_threshold; /**< thousandths, or FS_MTM_THRESHOLD_AUTO */
     uint64_t min_bytes;     /**< or FS_MIN_BYTES_AUTO */
     uint32_t lanes;         /**< per server; 0: as many as NICs in use */
@@ -268,6 +269,7 @@ typedef struct fs_member {
     /** An earlier error of the wrapper on this rank alone (out of memory): then
      *  all ranks fail. */
     fs_status_t status;
+    bool        has_accel; /**< there are accelerators on this rank's server */
     /* The following appears in traces. */
     uint32_t    world_rank; /**< in this process's MPI_COMM_WORLD */
     const char *comm_name;  /**< for messages; NULL: none. Not kept. */

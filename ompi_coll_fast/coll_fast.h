@@ -76,7 +76,8 @@ typedef struct mca_coll_fast_component_t {
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
 /* The calls that we serve: mca_coll_fast_alltoallv() and so on. */
-#define FAST_SERVED(DO) DO(alltoallv) DO(alltoall) DO(alltoallw)
+#define FAST_SERVED(DO) \
+    DO(alltoallv) DO(alltoall) DO(alltoallw) DO(ialltoallv) DO(ialltoall) DO(ialltoallw)
 
 /* What served a communicator before us, and what we need of it. */
 #define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
@@ -121,6 +122,12 @@ const char *mca_coll_fast_unknown_helper(void);
 int mca_coll_fast_add_helpers(void);
 
 /* coll_fast_dtype.c: a call and its two sides */
+typedef struct mca_coll_fast_block {
+    char *start;
+    ompi_datatype_t *dtype; /* not set if count is 0 */
+    size_t count;
+} mca_coll_fast_block_t;
+
 typedef struct mca_coll_fast_side {
     char *buf;
     ompi_datatype_t *dtype;
@@ -130,6 +137,8 @@ typedef struct mca_coll_fast_side {
     size_t count;
     FAST_COUNTS counts; /* else these */
     FAST_DISPLS displs;
+    mca_coll_fast_block_t *kept; /* [n_ranks] all that, once described: what is the caller's is not
+                                    looked at later. NULL in a blocking call */
 } mca_coll_fast_side_t;
 
 typedef struct mca_coll_fast_call {
@@ -156,6 +165,16 @@ void mca_coll_fast_complain(const char *format, ...) __opal_attribute_format__(_
 /* For fs_wrapper_calls_t. */
 int mca_coll_fast_raise(void *ctx, fs_status_t status);
 
+/* coll_fast_request.c: start a nonblocking call, which is copied. *request stays NULL if it is not
+ * ours. */
+int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
+                        ompi_request_t **request);
+/* End those that the network has ended. */
+void mca_coll_fast_end_requests(void);
+/* Of the component's life. */
+void mca_coll_fast_open_requests(void);
+void mca_coll_fast_close_requests(void);
+
 /* coll_fast_p2p.c: Open MPI's own messages */
 extern const fs_native_p2p_t mca_coll_fast_p2p;
 void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module);
@@ -165,16 +184,27 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
                             ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
                             FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module);
+int mca_coll_fast_ialltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
+                            ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
+                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            ompi_request_t **request, mca_coll_base_module_t *module);
 
 /* coll_fast_alltoall.c */
 int mca_coll_fast_alltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
                            void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_fast_ialltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
+                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
+                           ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
 
 /* coll_fast_alltoallw.c */
 int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
                             ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
                             FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_fast_ialltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
+                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
+                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
+                            ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alltoall, blocking: MPI_Alltoallv of even blocks. */
+/* MPI_Alltoall, blocking and nonblocking: MPI_Alltoallv of even blocks. */
 #include "coll_fast.h"
 
 #include "coll/fs_collective.h"
@@ -24,16 +24,42 @@ static const fs_wrapper_calls_t alltoall = {.name = "MPI_Alltoall",
                                             .native = native,
                                             .raise = mca_coll_fast_raise};
 
-int mca_coll_fast_alltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
-                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
-                           ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static mca_coll_fast_call_t make_call(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
+                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype, mca_coll_base_module_t *module)
 {
-    mca_coll_fast_call_t call = {
+    return (mca_coll_fast_call_t){
         .module = (mca_coll_fast_module_t *) module,
         .sbuf = sbuf,
         .send = {.dtype = sdtype, .buf = (char *) sbuf, .even = true, .count = (size_t) scount},
         .recv = {.dtype = rdtype, .buf = rbuf, .even = true, .count = (size_t) rcount}};
+}
+
+int mca_coll_fast_alltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
+                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
+                           ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_fast_call_t call = make_call(sbuf, scount, sdtype, rbuf, rcount, rdtype, module);
 
     (void) comm;
     return mca_coll_fast_serve(&alltoall, &call);
+}
+
+static const fs_wrapper_calls_t ialltoall = {.name = "MPI_Ialltoall",
+                                             .collective = &fs_alltoall,
+                                             .describe = mca_coll_fast_describe,
+                                             .pack = mca_coll_fast_pack,
+                                             .unpack = mca_coll_fast_unpack,
+                                             .raise = mca_coll_fast_raise};
+
+int mca_coll_fast_ialltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
+                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
+                           ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_fast_call_t call = make_call(sbuf, scount, sdtype, rbuf, rcount, rdtype, module);
+    const fast_native_t *native = &call.module->native;
+    int rc = mca_coll_fast_start(&ialltoall, &call, request);
+
+    return OMPI_SUCCESS != rc || NULL != *request
+               ? rc
+               : native->ialltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, request, native->ialltoall_module);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alltoallw, blocking: MPI_Alltoallv with a datatype for each block. */
+/* MPI_Alltoallw, blocking and nonblocking: MPI_Alltoallv with a datatype for each block. */
 #include "coll_fast.h"
 
 #include "coll/fs_collective.h"
@@ -24,17 +24,45 @@ static const fs_wrapper_calls_t alltoallw = {.name = "MPI_Alltoallw",
                                              .native = native,
                                              .raise = mca_coll_fast_raise};
 
+static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
+                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
+                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes, mca_coll_base_module_t *module)
+{
+    return (mca_coll_fast_call_t){
+        .module = (mca_coll_fast_module_t *) module,
+        .sbuf = sbuf,
+        .send = {.dtypes = sdtypes, .buf = (char *) sbuf, .counts = scounts, .displs = sdispls},
+        .recv = {.dtypes = rdtypes, .buf = rbuf, .counts = rcounts, .displs = rdispls}};
+}
+
 int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
                             ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
                             FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_fast_call_t call = {
-        .module = (mca_coll_fast_module_t *) module,
-        .sbuf = sbuf,
-        .send = {.dtypes = sdtypes, .buf = (char *) sbuf, .counts = scounts, .displs = sdispls},
-        .recv = {.dtypes = rdtypes, .buf = rbuf, .counts = rcounts, .displs = rdispls}};
+    mca_coll_fast_call_t call = make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, module);
 
     (void) comm;
     return mca_coll_fast_serve(&alltoallw, &call);
+}
+
+static const fs_wrapper_calls_t ialltoallw = {.name = "MPI_Ialltoallw",
+                                             .collective = &fs_alltoallw,
+                                             .describe = mca_coll_fast_describe,
+                                             .pack = mca_coll_fast_pack,
+                                             .unpack = mca_coll_fast_unpack,
+                                             .raise = mca_coll_fast_raise};
+
+int mca_coll_fast_ialltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
+                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
+                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
+                            ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_fast_call_t call = make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, module);
+    const fast_native_t *native = &call.module->native;
+    int rc = mca_coll_fast_start(&ialltoallw, &call, request);
+
+    return OMPI_SUCCESS != rc || NULL != *request
+               ? rc
+               : native->ialltoallw(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, comm, request, native->ialltoallw_module);
 }

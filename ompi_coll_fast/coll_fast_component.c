@@ -300,6 +300,7 @@ static int fast_open(void)
     int rc;
 
     c->wrapper.on_world_rank_0 = 0 == OPAL_PROC_MY_NAME.vpid;
+    mca_coll_fast_open_requests();
     parse_params();
     rc = mca_coll_fast_add_helpers();
     settle_priority();
@@ -321,6 +322,7 @@ static int fast_close(void)
         fs_wrapper_summary(&c->wrapper);
     }
     mca_coll_fast_close_network();
+    mca_coll_fast_close_requests();
     mca_coll_fast_free_spare();
     free(c->alike);
     c->alike = NULL;

@@ -13,31 +13,37 @@
 
 /* ---- one side of a call ---- */
 
-static size_t count_of(const mca_coll_fast_side_t *side, uint32_t r)
+static mca_coll_fast_block_t find_block(const mca_coll_fast_side_t *side, uint32_t r)
 {
-    return side->even ? side->count : FAST_COUNT(side->counts, r);
-}
+    mca_coll_fast_block_t block = {.start = side->buf, .count = side->count};
+    ptrdiff_t displ, lb, extent = 1;
 
-static ompi_datatype_t *dtype_of(const mca_coll_fast_side_t *side, uint32_t r)
-{
-    return NULL != side->dtypes ? side->dtypes[r] : side->dtype;
-}
-
-static char *block_start(const mca_coll_fast_side_t *side, uint32_t r)
-{
-    ptrdiff_t displ = side->even ? (ptrdiff_t) (r * side->count) : FAST_DISPL(side->displs, r);
-    ptrdiff_t lb, extent = 1;
-
-    if (NULL == side->dtypes) {
+    if (!side->even) {
+        block.count = FAST_COUNT(side->counts, r);
+    }
+    if (0 == block.count) {
+        return block;
+    }
+    displ = side->even ? (ptrdiff_t) (r * side->count) : FAST_DISPL(side->displs, r);
+    block.dtype = side->dtype;
+    if (NULL != side->dtypes) {
+        block.dtype = side->dtypes[r];
+    } else {
         ompi_datatype_get_extent(side->dtype, &lb, &extent);
     }
-    return side->buf + displ * extent;
+    block.start += displ * extent;
+    return block;
+}
+
+static mca_coll_fast_block_t block_of(const mca_coll_fast_side_t *side, uint32_t r)
+{
+    return NULL != side->kept ? side->kept[r] : find_block(side, r);
 }
 
 /* Predefined types have gaps as well (MPI_SHORT_INT); two elements tell. */
-static bool is_contiguous(const ompi_datatype_t *dtype, size_t count)
+static bool is_contiguous(const mca_coll_fast_block_t *block)
 {
-    return ompi_datatype_is_contiguous_memory_layout(dtype, count > 1 ? 2 : 1);
+    return ompi_datatype_is_contiguous_memory_layout(block->dtype, block->count > 1 ? 2 : 1);
 }
 
 /* A block: returns its bytes, and where the first of them is. contiguous: cleared if not all are
@@ -45,18 +51,20 @@ static bool is_contiguous(const ompi_datatype_t *dtype, size_t count)
 static uint64_t describe_block(const mca_coll_fast_side_t *side, uint32_t r, char **first_p,
                                bool *contiguous)
 {
-    size_t count = count_of(side, r), size;
-    ompi_datatype_t *dtype;
+    mca_coll_fast_block_t block = find_block(side, r);
+    size_t size;
 
-    *first_p = side->buf;
-    if (0 == count) {
+    if (NULL != side->kept) {
+        side->kept[r] = block;
+    }
+    *first_p = block.start;
+    if (0 == block.count) {
         return 0;
     }
-    dtype = dtype_of(side, r);
-    ompi_datatype_type_size(dtype, &size);
-    *first_p = block_start(side, r) + dtype->super.true_lb;
-    *contiguous = *contiguous && is_contiguous(dtype, count);
-    return (uint64_t) count * size;
+    ompi_datatype_type_size(block.dtype, &size);
+    *first_p += block.dtype->super.true_lb;
+    *contiguous = *contiguous && is_contiguous(&block);
+    return (uint64_t) block.count * size;
 }
 
 /* ---- a call ---- */
@@ -115,15 +123,14 @@ static size_t pack_some(opal_convertor_t *convertor, uint64_t offset, char *dst,
 
 fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len, void *dst)
 {
-    const mca_coll_fast_side_t *side = &((mca_coll_fast_call_t *) ctx)->send;
+    mca_coll_fast_block_t b = block_of(&((mca_coll_fast_call_t *) ctx)->send, block);
     opal_convertor_t convertor;
     char *to = dst;
     size_t moved = 1;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor,
-                                             &dtype_of(side, block)->super, count_of(side, block),
-                                             block_start(side, block), 0, &convertor);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &b.dtype->super, b.count,
+                                             b.start, 0, &convertor);
     for (; len > 0 && moved > 0; offset += moved, to += moved, len -= moved) {
         moved = pack_some(&convertor, offset, to, len);
     }
@@ -134,16 +141,15 @@ fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint6
 fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len,
                                  const void *src)
 {
-    const mca_coll_fast_side_t *side = &((mca_coll_fast_call_t *) ctx)->recv;
+    mca_coll_fast_block_t b = block_of(&((mca_coll_fast_call_t *) ctx)->recv, block);
     opal_convertor_t convertor;
     struct iovec iov = {.iov_base = (void *) src, .iov_len = len};
     uint32_t n_iov = 1;
     size_t position = offset, moved = len;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor,
-                                             &dtype_of(side, block)->super, count_of(side, block),
-                                             block_start(side, block), 0, &convertor);
+    opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &b.dtype->super, b.count,
+                                             b.start, 0, &convertor);
     opal_convertor_set_position(&convertor, &position);
     opal_convertor_unpack(&convertor, &iov, &n_iov, &moved);
     OBJ_DESTRUCT(&convertor);

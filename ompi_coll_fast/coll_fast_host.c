@@ -50,7 +50,10 @@ int mca_coll_fast_raise(void *ctx, fs_status_t status)
 
 static int progress(void)
 {
-    return (int) fs_net_progress(mca_coll_fast_component.wrapper.net);
+    unsigned events = fs_net_progress(mca_coll_fast_component.wrapper.net);
+
+    mca_coll_fast_end_requests();
+    return (int) events;
 }
 
 void mca_coll_fast_net_is_up(fs_net_t *net)
@@ -136,6 +139,7 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
     (void) keyval;
     (void) attribute;
     (void) extra;
+    mca_coll_fast_end_requests(); /* which keep communicators */
     fs_wrapper_report_all(&mca_coll_fast_component.wrapper, end);
     return MPI_SUCCESS;
 }

@@ -74,7 +74,7 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     if (FAST_NATIVE(IS_MISSING) false) {
         if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
             mca_coll_fast_complain("not used: no other component serves allgather, allreduce, "
-                                   "alltoall, alltoallv and alltoallw, or "
+                                   "alltoall, alltoallv, alltoallw and their nonblocking forms, or "
                                    "coll_fast_priority %d is not above theirs",
                                    mca_coll_fast_component.priority);
         }

@@ -65,15 +65,23 @@ static bool is_tuned(const fs_comm_t *comm)
     return is_auto(comm) && comm->params.tuner;
 }
 
+static bool is_nonblocking(const fs_request_t *request)
+{
+    return request->done != NULL;
+}
+
 /* Where nothing is known, what a stage costs is the limit: bundles that go out at
  * once, in no order, keep the rest waiting. */
 static uint64_t bundle_limit(const fs_request_t *request)
 {
-    const fs_comm_t *comm = request->comm;
+    const fs_comm_t *comm   = request->comm;
+    bool             native = comm->predicted == FS_CANDIDATE_NATIVE;
 
     if (is_auto(comm)) {
-        return is_tuned(comm) && comm->predicts ? limits[comm->predicted]
-                                                : comm->params.stage_cost;
+        return is_tuned(comm) && comm->predicts &&
+                       !(native && is_nonblocking(request))
+                   ? limits[comm->predicted]
+                   : comm->params.stage_cost;
     }
     return comm->params.algorithm == FS_ALG_BUNDLES ? UINT64_MAX : 0;
 }
@@ -101,6 +109,7 @@ static fs_vote_t make_vote(const fs_request_t *request)
                       : 0;
     vote.flags |= consent_flags[call->device.consent];
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
+    vote.flags |= is_nonblocking(request) ? FS_FLAG_NONBLOCKING : 0;
     return vote;
 }
 
@@ -189,8 +198,8 @@ static bool sum_traffic(const fs_comm_t *comm, uint64_t *bytes,
 }
 
 /* What would serve the rest, or all of it where nothing is in bundles. Where some is,
- * the native algorithm would do the whole call again: min_bytes is not for the
- * rest. */
+ * the native algorithm would do the whole call again, and in a nonblocking call it
+ * comes too late: min_bytes is not for these. */
 static fs_choice_t choose(const fs_request_t *request)
 {
     const fs_comm_t *comm   = request->comm;
@@ -200,11 +209,13 @@ static fs_choice_t choose(const fs_request_t *request)
     if (!(request->flags & FS_VOTE_REST)) {
         return (fs_choice_t){FS_ALG_BUNDLES, false, "small"};
     }
-    if (request->rest.inter_bytes == 0 && all > 0) {
+    if (request->rest.inter_bytes == 0 &&
+        (all > 0 || is_nonblocking(request))) {
         return (fs_choice_t){FS_ALG_DIRECT, false,
-                             "small between servers, the rest inside"};
+                             all > 0 ? "small between servers, the rest inside"
+                                     : "no bytes between servers"};
     }
-    if (request->rest.inter_bytes < all) {
+    if (request->rest.inter_bytes < all || is_nonblocking(request)) {
         params.min_bytes = 0;
     }
     return fs_select(comm->topo, &request->rest, &params);
@@ -323,7 +334,7 @@ static void apply_tuner(fs_request_t *request)
     const fs_vote_t *vote    = fs_control_vote(comm->control);
 
     if (!is_tuned(comm) || outcome->choice.alg == FS_ALG_NATIVE ||
-        outcome->traffic.inter_bytes == 0) {
+        outcome->traffic.inter_bytes == 0 || is_nonblocking(request)) {
         return;
     }
     if (vote->flags & FS_FLAG_NO_NATIVE) {

@@ -59,6 +59,7 @@ fs_status_t fs_comm_collective(fs_comm_t             *comm,
     fs_status_t  status;
 
     *ran = false;
+    fs_request_wait_all(comm);
     if (comm->dead) {
         return FS_ERR_TRANSPORT;
     }

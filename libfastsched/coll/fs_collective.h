@@ -26,7 +26,18 @@ typedef struct fs_collective {
 
 extern const fs_collective_t fs_alltoallv, fs_alltoallw, fs_alltoall;
 
-/* One blocking call of a collective; otherwise as fs_comm_alltoallv(). */
+/* Nonblocking calls are ours, on all ranks or on none: that has to be known in the
+ * call. */
+bool fs_comm_serves_nonblocking(const fs_comm_t *comm);
+
+/* Post a nonblocking call; see fs_request_t.done. call is borrowed until then, when
+ * request->status is set: as from fs_comm_alltoallv(), without check. */
+void fs_comm_post(fs_request_t *request, fs_comm_t *comm,
+                  const fs_collective_t *collective, const fs_call_t *call,
+                  void (*done)(fs_request_t *request));
+
+/* One blocking call of a collective; otherwise as fs_comm_alltoallv(). Nonblocking
+ * ones that came before end in it. */
 fs_status_t fs_comm_collective(fs_comm_t             *comm,
                                const fs_collective_t *collective,
                                const fs_call_t *call, bool *ran);

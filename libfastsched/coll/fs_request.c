@@ -66,10 +66,16 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
 }
 
 /* No data has moved: the native algorithm serves the call. If it cannot use a
- * rank's buffers on a device, the call fails, as with unequal counts; the
- * communicator stays usable. */
+ * rank's buffers on a device, or not any more, the call fails, as with unequal
+ * counts; the communicator stays usable. */
 static fs_step_t leave(fs_request_t *request)
 {
+    if (request->flags & FS_FLAG_NONBLOCKING) {
+        snprintf(request->comm->error, sizeof(request->comm->error),
+                 "%s, and a nonblocking call cannot be left to the MPI any more",
+                 request->outcome.choice.reason);
+        return end(request, FS_ERR_UNSUPPORTED);
+    }
     if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_NATIVE)) {
         snprintf(
             request->comm->error, sizeof(request->comm->error),
@@ -107,6 +113,12 @@ static fs_step_t begin(fs_request_t *request)
     fs_vote_t              vote;
     fs_status_t            status;
 
+    if (request->done != NULL) {
+        request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
+        if (comm->trace != NULL) {
+            fs_trace_begin(comm->trace, request->call_number);
+        }
+    }
     if (comm->dead) {
         return end(request, FS_ERR_TRANSPORT);
     }
@@ -211,7 +223,7 @@ static void trace_decision(const fs_request_t *request)
 /* The call is over. */
 static fs_step_t finish(fs_request_t *request)
 {
-    if (request->comm->params.verbose == 0) {
+    if (request->comm->params.verbose == 0 || request->done != NULL) {
         return end(request, FS_OK);
     }
     enter(request, FS_TRACE_REPORT);
@@ -234,6 +246,9 @@ static fs_step_t take_bundles(fs_request_t *request)
     ++comm->stats.calls_by[FS_ALG_BUNDLES];
     comm->stats.inter_bytes += outcome->traffic.inter_bytes;
     comm->stats.run_ns += ended_ns - outcome->decided_ns;
+    if (request->done != NULL) {
+        return finish(request); /* the program's own time is in it */
+    }
     comm->last = (fs_last_call_t){.question = outcome->question,
                                   .run = {.ns = ended_ns - outcome->decided_ns},
                                   .summary_ns = outcome->decided_ns -
@@ -355,6 +370,9 @@ static void count(fs_request_t *request, uint64_t ended_ns)
      * one. */
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
+    if (request->done != NULL) {
+        return; /* the program's own time is in it */
+    }
     comm->last                 = (fs_last_call_t){
                         .question   = request->outcome.question,
                         .run        = {plan->total_per_lane,
@@ -436,13 +454,23 @@ static void move(fs_request_t *request, bool check_clock)
             fs_request_watch_start(request);
         }
     } while (request->step != before && request->step != FS_STEP_DONE);
-    if (check_clock && request->step < FS_STEP_LAST &&
+    if (check_clock && request->done == NULL && request->step < FS_STEP_LAST &&
         fs_request_watch(request) != FS_INPROGRESS) {
         request->step = lose(request, FS_ERR_STALLED);
     }
 }
 
 /* ---- the queue ---- */
+
+static void end_nonblocking(fs_request_t *request)
+{
+    fs_comm_t *comm = request->comm;
+
+    if (comm->trace != NULL) {
+        fs_trace_end(comm->trace, request->status);
+    }
+    request->done(request);
+}
 
 static void turn(fs_task_t *task, bool check_clock)
 {
@@ -455,6 +483,9 @@ static void turn(fs_task_t *task, bool check_clock)
             return;
         }
         comm->first = first->next;
+        if (first->done != NULL) {
+            end_nonblocking(first);
+        }
     }
     fs_net_remove(comm->net, task);
 }
@@ -529,16 +560,21 @@ static void give_way(fs_comm_t *comm, bool inside)
     pthread_mutex_lock(&comm->net->lock);
 }
 
-/* Progress our network, and the MPI's periodically and whenever ours is
- * idle. */
-fs_status_t fs_request_wait(fs_request_t *request)
+static bool is_over(const fs_comm_t *comm, const fs_request_t *request)
 {
-    fs_comm_t *comm = request->comm;
-    fs_net_t  *net  = comm->net;
+    return request != NULL ? request->step == FS_STEP_DONE
+                           : comm->first == NULL;
+}
+
+/* Progress our network, and the MPI's periodically and whenever ours is idle, until
+ * the request is DONE; NULL: all of them. */
+static void wait_for(fs_comm_t *comm, const fs_request_t *request)
+{
+    fs_net_t *net = comm->net;
 
     pthread_mutex_lock(&net->lock);
     ++net->n_waiting;
-    for (unsigned turns = 1; request->step != FS_STEP_DONE; ++turns) {
+    for (unsigned turns = 1; !is_over(comm, request); ++turns) {
         bool inside = turns % LOOKS_INSIDE != 0 && waits_inside(comm->first);
         unsigned events = 0;
 
@@ -547,12 +583,24 @@ fs_status_t fs_request_wait(fs_request_t *request)
         } else {
             events = fs_net_turn(net);
         }
-        if (request->step != FS_STEP_DONE &&
+        if (!is_over(comm, request) &&
             (inside || fs_net_is_quiet(events, turns))) {
             give_way(comm, inside);
         }
     }
     --net->n_waiting;
     pthread_mutex_unlock(&net->lock);
+}
+
+fs_status_t fs_request_wait(fs_request_t *request)
+{
+    wait_for(request->comm, request);
     return request->status;
+}
+
+void fs_request_wait_all(fs_comm_t *comm)
+{
+    if (comm->net != NULL) {
+        wait_for(comm, NULL);
+    }
 }

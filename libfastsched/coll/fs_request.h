@@ -6,8 +6,8 @@
  * The requests of a communicator are in a queue, in the order of their calls,
  * which is the same on all ranks; only the first one makes progress. A thread
  * that progresses the net also progresses the requests of all its
- * communicators. A blocking call is a request that
- * is posted and waited for.
+ * communicators. A blocking call is a request that is posted and waited for; a
+ * nonblocking one is posted, and says when it is done.
  */
 #ifndef FS_REQUEST_H
 #define FS_REQUEST_H
@@ -31,7 +31,12 @@ struct fs_request {
     fs_comm_t             *comm;
     const fs_collective_t *collective;
     const fs_call_t       *call;   /* borrowed until DONE */
-    fs_request_t          *next;   /* in the queue */
+    /* Of a nonblocking call: it is DONE and out of the queue. Under the net's lock,
+     * and must only take notes; the request may be freed from then on. NULL: the
+     * call is blocking. */
+    void (*done)(fs_request_t *request);
+    fs_request_t *next;            /* in the queue */
+    uint64_t      call_number;     /* of all calls, for the trace */
     uint32_t               number; /* in the order of calls, on the wire */
     fs_step_t              step;
     fs_status_t            status; /* once DONE */
@@ -55,7 +60,10 @@ enum {
     FS_FLAG_REFUSES   = 4, /* nobody can run the call, see FS_CONSENT_NO */
     FS_FLAG_NO_NATIVE = 8, /* the MPI cannot, see FS_CONSENT_OURS */
     FS_FLAG_CONFIRMS =
-        16 /* its peers have to confirm arrival, fs_net_t.local_arrives */
+        16, /* its peers have to confirm arrival, fs_net_t.local_arrives */
+    FS_FLAG_NONBLOCKING = 32 /* the MPI's own algorithm would have had to be chosen
+                                in the call: it takes its place in the order of
+                                the communicator's collectives when it starts */
 };
 
 /* A new operation; call is borrowed. */
@@ -68,6 +76,9 @@ void fs_request_post(fs_request_t *request, fs_step_t step);
 
 /* Progress the net until it is DONE. Returns its status. */
 fs_status_t fs_request_wait(fs_request_t *request);
+
+/* Progress the net until the queue is empty. */
+void fs_request_wait_all(fs_comm_t *comm);
 
 /* Release what it holds. */
 void fs_request_fini(fs_request_t *request);

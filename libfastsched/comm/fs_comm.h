@@ -57,6 +57,7 @@ struct fs_comm {
     fs_exec_t        *exec;
     fs_trace_t       *trace; /* NULL: off */
     uint32_t          rank;
+    bool              has_accels; /* some rank */
     bool              dead;
     fs_cached_plan_t *lost_plan; /* of the program that died with it */
     char              error[512];

@@ -8,6 +8,7 @@
 #include "coll/fs_collective.h"
 #include "wrapper/fs_bounce.h"
 #include "wrapper/fs_buffers.h"
+#include "wrapper/fs_count.h"
 #include "wrapper/fs_report.h"
 
 /* A call in hand. */
@@ -19,12 +20,6 @@ typedef struct serve {
 } serve_t;
 
 /* ---- errors ---- */
-
-/* Threads may be in calls on other communicators. */
-static void add(unsigned long long *counter, unsigned long long n)
-{
-    (void)__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
-}
 
 static int failed(const serve_t *s, fs_status_t status)
 {
@@ -88,18 +83,6 @@ static int leave(const serve_t *s)
 
 /* ---- by us ---- */
 
-static void count(fs_wrapper_t *wrapper, const fs_comm_t *comm)
-{
-    const fs_outcome_t *outcome = &comm->outcome;
-    fs_alg_t            alg     = outcome->choice.alg;
-
-    __atomic_store_n(&wrapper->last_algorithm, (unsigned)alg, __ATOMIC_RELAXED);
-    if (alg != FS_ALG_NATIVE) {
-        add(&wrapper->calls_by[alg], 1);
-        add(&wrapper->inter_bytes, outcome->traffic.inter_bytes);
-    }
-}
-
 static fs_status_t run(const serve_t *s, bool *ran)
 {
     fs_wrapper_comm_t *comm    = s->comm;
@@ -138,7 +121,7 @@ static int try(const serve_t *s)
     if (status != FS_OK) {
         return failed(s, status);
     }
-    count(comm->wrapper, comm->ours);
+    fs_wrapper_count_outcome(comm->wrapper, &comm->ours->outcome);
     if (!ran) {
         rc = leave(s);
     }
@@ -166,7 +149,7 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
     bool          has_accel = fs_wrapper_has_accel(wrapper);
     serve_t       s         = {comm, calls, ctx, false};
 
-    add(&wrapper->calls, 1);
+    fs_wrapper_count(&wrapper->calls, 1);
     __atomic_store_n(&wrapper->last_algorithm, (unsigned)FS_ALG_NATIVE,
                      __ATOMIC_RELAXED);
     if (comm->ours == NULL && !has_accel) {

@@ -43,6 +43,7 @@ typedef struct fs_wrapper {
                                     bits 1 << fs_mem_kind_t */
     bool            warned;    /**< that the network takes none of it */
     pthread_mutex_t lock;      /**< two threads may set up two communicators */
+    struct fs_operation *ended; /**< fs_wrapper_next_ended() */
 
     char        *mpi_name;    /**< with its version; NULL: not asked for yet */
     fs_tuning_t *tuning;      /**< from the file of parameter tuning */
@@ -236,5 +237,31 @@ typedef struct fs_wrapper_calls {
  */
 int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
                      void *ctx);
+
+/* ---- a nonblocking call ---- */
+
+/** One that is ours, from its start to fs_wrapper_end(). */
+typedef struct fs_operation fs_operation_t;
+
+/**
+ * Start one. Local. Any thread.
+ *
+ * @param[in]  ctx          Lives until fs_wrapper_end(); with pack() and unpack()
+ *                          that do not use what belongs to the caller of the MPI.
+ * @param[out] operation_p  NULL: the MPI's own algorithm has to be started now.
+ * @return FS_OK, FS_ERR_NOMEM: this rank cannot take part, which has been said
+ */
+fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
+                             const fs_wrapper_calls_t *calls, void *ctx,
+                             fs_operation_t **operation_p);
+
+/** An operation that fs_net_progress() has ended; each once, to one thread. NULL:
+ *  there is none. */
+fs_operation_t *fs_wrapper_next_ended(fs_wrapper_t *wrapper);
+
+/** Free it.
+ *  @param[out] ctx_p  As it was started with.
+ *  @return An MPI error code. */
+int fs_wrapper_end(fs_operation_t *operation, void **ctx_p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators are opened, reported and closed. */
-#include "comm/fs_comm.h"
+#include "coll/fs_request.h"
 #include "base/fs_strbuf.h"
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_remember.h"
@@ -123,6 +123,7 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
                                 .rank    = member->rank};
     fs_wrapper_find_accel(wrapper);
     completed.mem_kinds = wrapper->mem_kinds;
+    mine.has_accel      = fs_wrapper_has_accel(wrapper);
     completed.name      = fs_remember_mpi_name(wrapper);
     if (mine.status == FS_OK) {
         mine.status =
@@ -146,6 +147,9 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
 void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
 {
     if (comm->ours != NULL) {
+        if (together) {
+            fs_request_wait_all(comm->ours); /* MPI_Comm_free() may come before */
+        }
         report(comm, together);
         fs_comm_destroy(comm->ours);
     }

@@ -273,6 +273,26 @@ each_type 8 @1,0,0,2,1,2,0,1 bundles
 # shellcheck disable=SC2086
 each_type 5 2+2+1 pipe2d $tight
 
+# ---- several nonblocking calls at once ----
+
+many='many-outstanding between wait-against-barrier wait-against-recv
+    two-communicators get-status test waitall waitany free-while-active
+    dup-while-active nonblocking nonblocking-first'
+# NP SERVERS ALGORITHM [OPTION...]
+several() {
+    text="several nonblocking, np $1, $2, $3"
+    np=$1 servers=$2 algorithm=$3
+    shift 3
+    report "$text" job "$np" "$servers" "$algorithm" --mca coll fast \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
+        "$@" -- $many
+}
+several 4 2x2 staged
+several 8 @1,0,0,2,1,2,0,1 bundles
+# shellcheck disable=SC2086
+several 5 2+2+1 pipe2d $tight
+report 'several nonblocking, as they are' job 6 2+3+1 any --mca coll fast -- $many
+
 # ---- now ours, now the MPI's, by the tuner: always right ----
 
 report 'tuner' job 4 2x2 any --mca coll fast --mca coll_fast_min_bytes 1k

@@ -17,6 +17,7 @@
  *                        types are predefined; with the driver of tests/accel
  *     --device-packs     whatever their types: the MPI can pack there
  *     --alltoallw        blocking calls are MPI_Alltoallw
+ *     --nonblocking      each of them is nonblocking, and waited for at once
  *     --limit SECONDS    a case that takes longer has failed
  *     --verbose          rank 0 prints the time of each case
  */
@@ -40,7 +41,8 @@ static const test_case_t *const families_of_cases[] = {
     count_cases,  type_cases,  comm_cases, plan_cases,
     flight_cases, other_cases, end_cases,  NULL};
 static const test_case_t *const threaded[]   = {thread_cases, NULL};
-static const test_case_t *const only_named[] = {huge_cases, check_cases, NULL};
+static const test_case_t *const only_named[] = {
+    huge_cases, check_cases, nonblocking_cases, NULL};
 
 static void usage(const char *problem)
 {
@@ -84,6 +86,10 @@ static int read_option(options_t *o, const char *name, const char *value)
     }
     if (strcmp(name, "--alltoallw") == 0) {
         test.by_w = 1;
+        return 0;
+    }
+    if (strcmp(name, "--nonblocking") == 0) {
+        test.nonblocking = 1;
         return 0;
     }
     if (strcmp(name, "--list") == 0) {

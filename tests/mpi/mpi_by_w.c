@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Alltoallw in place of MPI_Alltoallv: every second block is one element of a type
- * of its own. */
+ * of its own. Types are freed while the call is under way. */
 #include "mpi_buffer.h"
 #include "mpi_exchange.h"
 
@@ -40,13 +40,19 @@ static side_t side_open(int n_peers, const int *counts, const int *displs,
     return side;
 }
 
-static void side_close(side_t *side, const int *counts)
+static void free_types(side_t *side, const int *counts)
 {
     for (int p = 0; p < side->n_peers; ++p) {
         if (has_type_of_its_own(counts, p)) {
-            MPI_Type_free(&side->types[p]);
+            MPI_Datatype type = side->types[p]; /* the array has to stay */
+
+            MPI_Type_free(&type);
         }
     }
+}
+
+static void side_close(side_t *side)
+{
     free(side->counts);
     free(side->displs);
     free(side->types);
@@ -57,8 +63,9 @@ int alltoallv_by_w(const void *sendbuf, const int *sendcounts,
                    const int *recvcounts, const int *rdispls,
                    MPI_Datatype recvtype, MPI_Comm comm)
 {
-    side_t send = {0}, recv;
-    int    n_peers, inter, rc;
+    MPI_Request request = MPI_REQUEST_NULL;
+    side_t      send    = {0}, recv;
+    int         n_peers, inter, rc;
 
     MPI_Comm_test_inter(comm, &inter);
     if (inter) {
@@ -70,9 +77,19 @@ int alltoallv_by_w(const void *sendbuf, const int *sendcounts,
     if (sendbuf != MPI_IN_PLACE) {
         send = side_open(n_peers, sendcounts, sdispls, sendtype);
     }
-    rc = MPI_Alltoallw(sendbuf, send.counts, send.displs, send.types, recvbuf,
-                       recv.counts, recv.displs, recv.types, comm);
-    side_close(&send, sendcounts);
-    side_close(&recv, recvcounts);
+    rc = test.nonblocking
+             ? MPI_Ialltoallw(sendbuf, send.counts, send.displs, send.types,
+                              recvbuf, recv.counts, recv.displs, recv.types,
+                              comm, &request)
+             : MPI_Alltoallw(sendbuf, send.counts, send.displs, send.types,
+                             recvbuf, recv.counts, recv.displs, recv.types,
+                             comm);
+    free_types(&send, sendcounts);
+    free_types(&recv, recvcounts);
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    side_close(&send);
+    side_close(&recv);
     return rc;
 }

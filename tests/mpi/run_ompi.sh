@@ -27,6 +27,25 @@ job() {
 # shellcheck source=tests/mpi/any_mpi_cases.sh
 . "$(dirname "$0")/any_mpi_cases.sh"
 
+# ---- nonblocking calls, waited for at once ----
+
+# NP SERVERS ALGORITHM [OPTION...] [-- PROGRAM-OPTION]
+at_once() {
+    text="nonblocking, np $1, $2, $3${4:+, }"
+    np=$1 servers=$2 algorithm=$3
+    shift 3
+    [ "${1-}" = -- ] || set -- "$@" --
+    # shellcheck disable=SC2154,SC2086 # each: in any_mpi_cases.sh
+    report "$text$*" job "$np" "$servers" "$algorithm" --mca coll fast \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
+        "$@" --nonblocking $each
+}
+at_once 4 2x2 staged
+at_once 8 @1,0,0,2,1,2,0,1 bundles
+# shellcheck disable=SC2086
+at_once 8 1+3+4 pipe2d $tight
+at_once 5 2+2+1 staged -- --alltoallw
+
 # ---- who carries the application's own messages; threads ----
 
 ucx='--mca pml ucx --mca opal_common_ucx_tls any

@@ -26,7 +26,7 @@ typedef struct field {
 
 /* In the order of the manual. */
 static const field_t fields[] = {
-    FIELD(algorithm),     FIELD(verbose),        FIELD(stats),
+    FIELD(algorithm),     FIELD(nonblocking),    FIELD(verbose), FIELD(stats),
     FIELD(trace),         FIELD(check),          FIELD(servers),
     FIELD(rate),          FIELD(watchdog),       FIELD(min_bytes),
     FIELD(mtm_threshold), FIELD(lanes),          FIELD(nics),
@@ -141,6 +141,7 @@ START_TEST(defaults_by_hand)
 
     fs_params_init(&params);
     ck_assert_uint_eq(params.algorithm, FS_ALGORITHM_AUTO);
+    ck_assert_uint_eq(params.nonblocking, 1);
     ck_assert_uint_eq(params.mtm_threshold, FS_MTM_THRESHOLD_AUTO);
     ck_assert_uint_eq(params.min_bytes, FS_MIN_BYTES_AUTO);
     ck_assert_uint_eq(params.lanes, 0);
@@ -322,6 +323,7 @@ static const struct {
     {"decompose", "bvn"},
     {"decompose", "hierarchical"}, /* the command has it, and the next */
     {"decompose", "spreadout"},
+    {"nonblocking", "2"},
     {"verbose", ""},
     {"verbose", "2"},
     {"verbose", "10"},
@@ -543,6 +545,7 @@ static const struct {
     const char *other; /* not the default */
 } digested[] = {
     {"algorithm", true, "off"},
+    {"nonblocking", true, "0"},
     {"verbose", true, "1"},
     {"stats", true, "1"},
     {"trace", false, "/tmp/t"},

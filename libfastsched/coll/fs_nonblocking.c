@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A nonblocking call is a request that is posted, and progressed with the net.
+ *
+ * It feeds neither tuner nor calibration: its time contains the program's own. And
+ * it is never left to the MPI, see FS_FLAG_NONBLOCKING.
+ */
+#include "coll/fs_request.h"
+#include "sched/model/fs_topo.h"
+
+bool fs_comm_serves_nonblocking(const fs_comm_t *comm)
+{
+    return comm->topo->n_servers > 1 &&
+           comm->params.algorithm != FS_ALGORITHM_OFF &&
+           comm->params.nonblocking && !comm->has_accels &&
+           comm->own_net == NULL; /* nobody progresses that between calls */
+}
+
+void fs_comm_post(fs_request_t *request, fs_comm_t *comm,
+                  const fs_collective_t *collective, const fs_call_t *call,
+                  void (*done)(fs_request_t *request))
+{
+    fs_request_init(request, comm, collective, call);
+    request->done        = done;
+    request->call_number = ++comm->stats.calls;
+    fs_request_post(request, FS_STEP_BEGIN);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A nonblocking call of an MPI: described and posted in the call, ended by whoever
+ * progresses the network.
+ */
+#include "base/fs_strbuf.h"
+#include "coll/fs_request.h"
+#include "wrapper/fs_buffers.h"
+#include "wrapper/fs_count.h"
+
+#include <stdlib.h>
+
+struct fs_operation {
+    fs_request_t              request; /* first */
+    fs_wrapper_comm_t        *comm;
+    const fs_wrapper_calls_t *calls;
+    void                     *ctx;
+    fs_buffers_t              buffers;
+    char                      error[512];
+    fs_operation_t           *next; /* of those that have ended */
+};
+
+/* ---- start ---- */
+
+static void say(const fs_operation_t *op, const char *why)
+{
+    char        text[1024];
+    fs_strbuf_t line = {text, sizeof(text), 0};
+
+    fs_strbuf_add(&line, "%s failed on %s: %s", op->calls->name, op->comm->name,
+                  why);
+    op->comm->wrapper->say_last(text);
+}
+
+/* In the order of their ends. */
+static void note_end(fs_request_t *request)
+{
+    fs_operation_t  *op = (fs_operation_t *)request;
+    fs_operation_t **at = &op->comm->wrapper->ended;
+    fs_strbuf_t      error = {op->error, sizeof(op->error), 0};
+
+    if (request->status != FS_OK) {
+        fs_strbuf_add(&error, "%s", fs_comm_error(request->comm));
+    }
+    fs_request_fini(request); /* the communicator may be freed before it ends */
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    __atomic_store_n(at, op, __ATOMIC_RELEASE);
+}
+
+static fs_status_t make_operation(fs_wrapper_comm_t        *comm,
+                                  const fs_wrapper_calls_t *calls, void *ctx,
+                                  fs_operation_t **op_p)
+{
+    fs_operation_t *op = malloc(sizeof(*op));
+
+    if (op == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    *op = (fs_operation_t){.comm = comm, .calls = calls, .ctx = ctx};
+    if (fs_buffers_init(&op->buffers, comm->n_ranks, comm->rank) != FS_OK) {
+        free(op);
+        return FS_ERR_NOMEM;
+    }
+    *op_p = op;
+    return FS_OK;
+}
+
+static void free_operation(fs_operation_t *op)
+{
+    fs_buffers_fini(&op->buffers);
+    free(op);
+}
+
+fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
+                             const fs_wrapper_calls_t *calls, void *ctx,
+                             fs_operation_t **operation_p)
+{
+    const fs_call_device_t on_host = {.staged = false};
+    fs_operation_t        *op;
+
+    *operation_p = NULL;
+    fs_wrapper_count(&comm->wrapper->calls, 1);
+    if (comm->ours == NULL || !fs_comm_serves_nonblocking(comm->ours)) {
+        return FS_OK;
+    }
+    if (make_operation(comm, calls, ctx, &op) != FS_OK) {
+        const fs_operation_t nothing = {.comm = comm, .calls = calls};
+
+        say(&nothing, fs_strerror(FS_ERR_NOMEM));
+        return FS_ERR_NOMEM;
+    }
+    fs_counts_begin(&op->buffers.counts, fs_comm_topo(comm->ours));
+    if (!calls->describe(ctx, &op->buffers)) {
+        free_operation(op);
+        return FS_OK;
+    }
+    fs_buffers_begin(&op->buffers, calls, ctx, on_host);
+    *operation_p = op;
+    fs_comm_post(&op->request, comm->ours, calls->collective, &op->buffers.call,
+                 note_end);
+    return FS_OK;
+}
+
+/* ---- end ---- */
+
+fs_operation_t *fs_wrapper_next_ended(fs_wrapper_t *wrapper)
+{
+    fs_operation_t *op = __atomic_load_n(&wrapper->ended, __ATOMIC_ACQUIRE);
+
+    if (op == NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&wrapper->net->lock);
+    op = wrapper->ended;
+    if (op != NULL) {
+        __atomic_store_n(&wrapper->ended, op->next, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&wrapper->net->lock);
+    return op;
+}
+
+int fs_wrapper_end(fs_operation_t *op, void **ctx_p)
+{
+    fs_request_t *request = &op->request;
+    fs_status_t   status  = request->status;
+    /* After a failed exchange the network may still use what is in there. */
+    bool all_done = status == FS_OK || status == FS_ERR_MISMATCH ||
+                    status == FS_ERR_UNSUPPORTED;
+    fs_status_t end = fs_buffers_end(&op->buffers, request->ran, all_done);
+    int         rc  = 0;
+
+    *ctx_p = op->ctx;
+    if (status != FS_OK) {
+        say(op, op->error);
+        rc = op->calls->raise(op->ctx, status);
+    } else if (end != FS_OK) {
+        say(op, fs_strerror(end));
+        rc = op->calls->raise(op->ctx, end);
+    } else {
+        fs_wrapper_count_outcome(op->comm->wrapper, &request->outcome);
+    }
+    if (all_done) {
+        free_operation(op);
+    }
+    return rc;
+}
