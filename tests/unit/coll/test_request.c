@@ -5,6 +5,7 @@
 #include "fs_test_native.h"
 #include "fs_test_util.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ typedef struct op {
     unsigned char *send[N_RANKS], *recv[N_RANKS];
     fs_call_t      call;
     fs_request_t   request;
+    uint32_t       n_done; /* nonblocking: how often it has said so */
 } op_t;
 
 typedef struct rank {
@@ -98,9 +100,9 @@ static op_t *post(rank_t *me, fs_comm_t *comm, uint32_t number, uint32_t seed)
     return op;
 }
 
-static void wait_for(rank_t *me, op_t *op)
+/* One that is done. */
+static void take(rank_t *me, op_t *op)
 {
-    ck_assert_int_eq(fs_request_wait(&op->request), FS_OK);
     ck_assert(op->request.ran);
     for (uint32_t s = 0; s < N_RANKS; ++s) {
         for (uint64_t k = 0; k < op->counts.recv_bytes[s]; ++k) {
@@ -114,7 +116,13 @@ static void wait_for(rank_t *me, op_t *op)
     free_op(op);
 }
 
-static fs_comm_t *make_comm(rank_t *me)
+static void wait_for(rank_t *me, op_t *op)
+{
+    ck_assert_int_eq(fs_request_wait(&op->request), FS_OK);
+    take(me, op);
+}
+
+static fs_comm_t *make_comm(rank_t *me, uint32_t algorithm, uint64_t min_bytes)
 {
     fs_native_t native = fs_test_native(&me->place);
     fs_member_t member = {.n_ranks      = N_RANKS,
@@ -125,8 +133,8 @@ static fs_comm_t *make_comm(rank_t *me)
     char        why[256];
 
     fs_params_init(&params);
-    params.algorithm = FS_ALG_STAGED;
-    params.min_bytes = 0;
+    params.algorithm = algorithm;
+    params.min_bytes = min_bytes;
     params.chunk     = 1000;
     ck_assert_int_eq(
         fs_comm_create(&native, &params, &member, &comm, why, sizeof(why)),
@@ -138,8 +146,8 @@ static void *live(void *arg)
 {
     rank_t *me = arg;
 
-    me->a = make_comm(me);
-    me->b = make_comm(me);
+    me->a = make_comm(me, FS_ALG_STAGED, 0);
+    me->b = make_comm(me, FS_ALG_STAGED, 0);
     scene(me);
     fs_test_barrier(&me->place);
     fs_comm_destroy(me->a);
@@ -280,6 +288,86 @@ START_TEST(progress_is_enough)
 }
 END_TEST
 
+/* ---- nonblocking calls ---- */
+
+static void note_done(fs_request_t *request)
+{
+    ++((op_t *)((char *)request - offsetof(op_t, request)))->n_done;
+}
+
+static op_t *start(rank_t *me, fs_comm_t *comm, uint32_t number, uint32_t seed)
+{
+    op_t *op = make_op(me, number, seed);
+
+    op->n_done = 0;
+    fs_comm_post(&op->request, comm, &fs_alltoallv, &op->call, note_done);
+    return op;
+}
+
+static void end(rank_t *me, op_t *op)
+{
+    while (op->n_done == 0) {
+        (void)fs_net_progress(fs_loop_net(world.loop, me->place.rank));
+    }
+    ck_assert_uint_eq(op->n_done, 1);
+    ck_assert_int_eq(op->request.status, FS_OK);
+    ck_assert_uint_ne(op->request.outcome.choice.alg, FS_ALG_NATIVE);
+    take(me, op);
+}
+
+/* A blocking call ends those before it. */
+static void mix(rank_t *me, fs_comm_t *comm)
+{
+    op_t *first = start(me, comm, 0, 1), *second = start(me, comm, 1, 2);
+    op_t *blocking = make_op(me, 2, 3), *third;
+    bool  ran;
+
+    ck_assert(fs_comm_serves_nonblocking(comm));
+    ck_assert_int_eq(
+        fs_comm_collective(comm, &fs_alltoallv, &blocking->call, &ran), FS_OK);
+    ck_assert_uint_eq(first->n_done, 1);
+    ck_assert_uint_eq(second->n_done, 1);
+    free_op(blocking);
+    third = start(me, comm, 3, 4);
+    end(me, second);
+    end(me, third);
+    end(me, first);
+}
+
+static void mix_forced(rank_t *me)
+{
+    mix(me, me->a);
+}
+
+static void mix_auto(rank_t *me)
+{
+    fs_comm_t *comm = make_comm(me, FS_ALGORITHM_AUTO, FS_MIN_BYTES_AUTO);
+
+    for (int k = 0; k < 20; ++k) { /* the tuner tries the native algorithm */
+        mix(me, comm);
+    }
+    fs_test_barrier(&me->place);
+    fs_comm_destroy(comm);
+}
+
+/* Too small for us, if it were blocking. */
+static void mix_small(rank_t *me)
+{
+    fs_comm_t *comm = make_comm(me, FS_ALGORITHM_AUTO, 1 << 30);
+
+    mix(me, comm);
+    fs_test_barrier(&me->place);
+    fs_comm_destroy(comm);
+}
+
+static void (*const mixtures[])(rank_t *me) = {mix_forced, mix_auto, mix_small};
+
+START_TEST(blocking_and_nonblocking)
+{
+    play(mixtures[_i]);
+}
+END_TEST
+
 /* ---- errors ---- */
 
 static void fail_all(rank_t *me)
@@ -316,6 +404,7 @@ int main(void)
     tcase_add_loop_test(queues, several_in_one_queue, 0, 4);
     tcase_add_loop_test(queues, two_communicators, 0, 2);
     tcase_add_test(queues, progress_is_enough);
+    tcase_add_loop_test(queues, blocking_and_nonblocking, 0, 3);
     suite_add_tcase(suite, queues);
     tcase_add_unchecked_fixture(errors, set_up, NULL);
     tcase_add_test(errors, the_queue_fails_as_a_whole);
