@@ -171,8 +171,7 @@ int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_cal
                         ompi_request_t **request);
 /* End those that the network has ended. */
 void mca_coll_fast_end_requests(void);
-/* Of the component's life. */
-void mca_coll_fast_open_requests(void);
+/* The end of the component. */
 void mca_coll_fast_close_requests(void);
 
 /* coll_fast_p2p.c: Open MPI's own messages */
@@ -185,17 +184,19 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
                             FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module);
 int mca_coll_fast_ialltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                            ompi_request_t **request, mca_coll_base_module_t *module);
+                             ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
+                             FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
+                             ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module);
 
 /* coll_fast_alltoall.c */
 int mca_coll_fast_alltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
                            void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int mca_coll_fast_ialltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
-                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
-                           ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
+                            void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
+                            ompi_communicator_t *comm, ompi_request_t **request,
+                            mca_coll_base_module_t *module);
 
 /* coll_fast_alltoallw.c */
 int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
@@ -203,8 +204,9 @@ int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
                             FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int mca_coll_fast_ialltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
-                            ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module);
+                             ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
+                             FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
+                             ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module);
 
 #endif

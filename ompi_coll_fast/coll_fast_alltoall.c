@@ -24,8 +24,9 @@ static const fs_wrapper_calls_t alltoall = {.name = "MPI_Alltoall",
                                             .native = native,
                                             .raise = mca_coll_fast_raise};
 
-static mca_coll_fast_call_t make_call(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
-                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype, mca_coll_base_module_t *module)
+static mca_coll_fast_call_t make_call(const void *sbuf, FAST_ONE_COUNT scount,
+                                      ompi_datatype_t *sdtype, void *rbuf, FAST_ONE_COUNT rcount,
+                                      ompi_datatype_t *rdtype, mca_coll_base_module_t *module)
 {
     return (mca_coll_fast_call_t){
         .module = (mca_coll_fast_module_t *) module,
@@ -52,8 +53,9 @@ static const fs_wrapper_calls_t ialltoall = {.name = "MPI_Ialltoall",
                                              .raise = mca_coll_fast_raise};
 
 int mca_coll_fast_ialltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
-                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
-                           ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
+                            void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
+                            ompi_communicator_t *comm, ompi_request_t **request,
+                            mca_coll_base_module_t *module)
 {
     mca_coll_fast_call_t call = make_call(sbuf, scount, sdtype, rbuf, rcount, rdtype, module);
     const fast_native_t *native = &call.module->native;
@@ -61,5 +63,6 @@ int mca_coll_fast_ialltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_dataty
 
     return OMPI_SUCCESS != rc || NULL != *request
                ? rc
-               : native->ialltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, request, native->ialltoall_module);
+               : native->ialltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, request,
+                                   native->ialltoall_module);
 }

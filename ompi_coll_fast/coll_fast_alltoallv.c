@@ -25,8 +25,9 @@ static const fs_wrapper_calls_t alltoallv = {.name = "MPI_Alltoallv",
                                              .raise = mca_coll_fast_raise};
 
 static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype, mca_coll_base_module_t *module)
+                                      ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
+                                      FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
+                                      mca_coll_base_module_t *module)
 {
     return (mca_coll_fast_call_t){
         .module = (mca_coll_fast_module_t *) module,
@@ -40,29 +41,33 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
                             FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module)
 {
-    mca_coll_fast_call_t call = make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, module);
+    mca_coll_fast_call_t call =
+        make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, module);
 
     (void) comm;
     return mca_coll_fast_serve(&alltoallv, &call);
 }
 
 static const fs_wrapper_calls_t ialltoallv = {.name = "MPI_Ialltoallv",
-                                             .collective = &fs_alltoallv,
-                                             .describe = mca_coll_fast_describe,
-                                             .pack = mca_coll_fast_pack,
-                                             .unpack = mca_coll_fast_unpack,
-                                             .raise = mca_coll_fast_raise};
+                                              .collective = &fs_alltoallv,
+                                              .describe = mca_coll_fast_describe,
+                                              .pack = mca_coll_fast_pack,
+                                              .unpack = mca_coll_fast_unpack,
+                                              .raise = mca_coll_fast_raise};
 
 int mca_coll_fast_ialltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                            ompi_request_t **request, mca_coll_base_module_t *module)
+                             ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
+                             FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
+                             ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module)
 {
-    mca_coll_fast_call_t call = make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, module);
+    mca_coll_fast_call_t call =
+        make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, module);
     const fast_native_t *native = &call.module->native;
     int rc = mca_coll_fast_start(&ialltoallv, &call, request);
 
     return OMPI_SUCCESS != rc || NULL != *request
                ? rc
-               : native->ialltoallv(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, comm, request, native->ialltoallv_module);
+               : native->ialltoallv(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype,
+                                    comm, request, native->ialltoallv_module);
 }

@@ -25,8 +25,10 @@ static const fs_wrapper_calls_t alltoallw = {.name = "MPI_Alltoallw",
                                              .raise = mca_coll_fast_raise};
 
 static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes, mca_coll_base_module_t *module)
+                                      ompi_datatype_t *const *sdtypes, void *rbuf,
+                                      FAST_COUNTS rcounts, FAST_DISPLS rdispls,
+                                      ompi_datatype_t *const *rdtypes,
+                                      mca_coll_base_module_t *module)
 {
     return (mca_coll_fast_call_t){
         .module = (mca_coll_fast_module_t *) module,
@@ -40,29 +42,33 @@ int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
                             FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_fast_call_t call = make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, module);
+    mca_coll_fast_call_t call =
+        make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, module);
 
     (void) comm;
     return mca_coll_fast_serve(&alltoallw, &call);
 }
 
 static const fs_wrapper_calls_t ialltoallw = {.name = "MPI_Ialltoallw",
-                                             .collective = &fs_alltoallw,
-                                             .describe = mca_coll_fast_describe,
-                                             .pack = mca_coll_fast_pack,
-                                             .unpack = mca_coll_fast_unpack,
-                                             .raise = mca_coll_fast_raise};
+                                              .collective = &fs_alltoallw,
+                                              .describe = mca_coll_fast_describe,
+                                              .pack = mca_coll_fast_pack,
+                                              .unpack = mca_coll_fast_unpack,
+                                              .raise = mca_coll_fast_raise};
 
 int mca_coll_fast_ialltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
-                            ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
+                             ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
+                             FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
+                             ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module)
 {
-    mca_coll_fast_call_t call = make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, module);
+    mca_coll_fast_call_t call =
+        make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, module);
     const fast_native_t *native = &call.module->native;
     int rc = mca_coll_fast_start(&ialltoallw, &call, request);
 
     return OMPI_SUCCESS != rc || NULL != *request
                ? rc
-               : native->ialltoallw(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, comm, request, native->ialltoallw_module);
+               : native->ialltoallw(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls,
+                                    rdtypes, comm, request, native->ialltoallw_module);
 }

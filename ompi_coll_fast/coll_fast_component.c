@@ -300,7 +300,6 @@ static int fast_open(void)
     int rc;
 
     c->wrapper.on_world_rank_0 = 0 == OPAL_PROC_MY_NAME.vpid;
-    mca_coll_fast_open_requests();
     parse_params();
     rc = mca_coll_fast_add_helpers();
     settle_priority();

@@ -9,23 +9,53 @@
  */
 #include "coll_fast.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ompi/mca/coll/base/coll_base_util.h"
 #include "ompi/request/request.h"
-#include "opal/class/opal_free_list.h"
-#include "opal/class/opal_lifo.h"
 
-typedef struct mca_coll_fast_request {
+typedef struct mca_coll_fast_request mca_coll_fast_request_t;
+
+struct mca_coll_fast_request {
     ompi_coll_base_nbc_request_t super; /* Open MPI keeps datatypes in it */
     mca_coll_fast_call_t call;
-    mca_coll_fast_block_t *kept; /* [2 * n_ranks] of its two sides */
-} mca_coll_fast_request_t;
+    mca_coll_fast_block_t *kept;   /* [2 * n_ranks] of its two sides */
+    mca_coll_fast_request_t *next; /* on one of two stacks */
+};
 
-static opal_free_list_t requests;
-static opal_lifo_t freed;
+/* ---- stacks ---- */
+
+/* Not Open MPI's: those need instructions for 128 bits, which not every compiler has by default. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mca_coll_fast_request_t *freed, *spare;
+
+static void push(mca_coll_fast_request_t **stack, mca_coll_fast_request_t *r)
+{
+    pthread_mutex_lock(&lock);
+    r->next = *stack;
+    *stack = r;
+    pthread_mutex_unlock(&lock);
+}
+
+/* NULL: there is none. */
+static mca_coll_fast_request_t *pop(mca_coll_fast_request_t **stack)
+{
+    mca_coll_fast_request_t *r;
+
+    if (NULL == __atomic_load_n(stack, __ATOMIC_RELAXED)) {
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    r = *stack;
+    if (NULL != r) {
+        *stack = r->next;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
 
 /* ---- the life of a request ---- */
 
@@ -37,7 +67,7 @@ static int free_request(ompi_request_t **request)
         return MPI_ERR_REQUEST;
     }
     OMPI_REQUEST_FINI(*request);
-    (void) opal_lifo_push(&freed, (opal_list_item_t *) r);
+    push(&freed, r);
     *request = MPI_REQUEST_NULL;
     return OMPI_SUCCESS;
 }
@@ -64,16 +94,16 @@ static void recycle(mca_coll_fast_request_t *r)
     ompi_communicator_t *comm = r->call.module->comm;
 
     free(r->kept);
-    opal_free_list_return(&requests, (opal_free_list_item_t *) r);
+    push(&spare, r);
     OBJ_RELEASE(comm);
 }
 
 static void recycle_freed(void)
 {
-    opal_list_item_t *item;
+    mca_coll_fast_request_t *r;
 
-    while (!opal_lifo_is_empty(&freed) && NULL != (item = opal_lifo_pop(&freed))) {
-        recycle((mca_coll_fast_request_t *) item);
+    while (NULL != (r = pop(&freed))) {
+        recycle(r);
     }
 }
 
@@ -83,21 +113,21 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call)
     ompi_communicator_t *comm = call->module->comm;
     size_t n = (size_t) ompi_comm_size(comm);
     mca_coll_fast_block_t *kept = calloc(n, 2 * sizeof(*kept));
-    mca_coll_fast_request_t *r = (mca_coll_fast_request_t *) opal_free_list_get(&requests);
+    mca_coll_fast_request_t *r = pop(&spare);
 
+    r = NULL != r ? r : OBJ_NEW(mca_coll_fast_request_t);
     if (NULL == kept || NULL == r) {
         free(kept);
         if (NULL != r) {
-            opal_free_list_return(&requests, (opal_free_list_item_t *) r);
+            push(&spare, r);
         }
         return NULL;
     }
     OMPI_REQUEST_INIT(&r->super.super, false);
     r->super.super.req_state = OMPI_REQUEST_ACTIVE;
     r->super.super.req_mpi_object.comm = comm;
-    r->super.super.req_status = (ompi_status_public_t){.MPI_SOURCE = MPI_ANY_SOURCE,
-                                                       .MPI_TAG = MPI_ANY_TAG,
-                                                       .MPI_ERROR = MPI_SUCCESS};
+    r->super.super.req_status = (ompi_status_public_t){
+        .MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
     memset(&r->super.data, 0, sizeof(r->super.data));
     r->call = *call;
     r->kept = kept;
@@ -152,18 +182,12 @@ void mca_coll_fast_end_requests(void)
     }
 }
 
-void mca_coll_fast_open_requests(void)
-{
-    OBJ_CONSTRUCT(&requests, opal_free_list_t);
-    OBJ_CONSTRUCT(&freed, opal_lifo_t);
-    (void) opal_free_list_init(&requests, sizeof(mca_coll_fast_request_t), opal_cache_line_size,
-                               OBJ_CLASS(mca_coll_fast_request_t), 0, 0, 0, -1, 8, NULL, 0, NULL,
-                               NULL, NULL);
-}
-
 void mca_coll_fast_close_requests(void)
 {
+    mca_coll_fast_request_t *r;
+
     recycle_freed();
-    OBJ_DESTRUCT(&freed);
-    OBJ_DESTRUCT(&requests);
+    while (NULL != (r = pop(&spare))) {
+        OBJ_RELEASE(r);
+    }
 }

@@ -71,9 +71,10 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
 static fs_step_t leave(fs_request_t *request)
 {
     if (request->flags & FS_FLAG_NONBLOCKING) {
-        snprintf(request->comm->error, sizeof(request->comm->error),
-                 "%s, and a nonblocking call cannot be left to the MPI any more",
-                 request->outcome.choice.reason);
+        snprintf(
+            request->comm->error, sizeof(request->comm->error),
+            "%s, and a nonblocking call cannot be left to the MPI any more",
+            request->outcome.choice.reason);
         return end(request, FS_ERR_UNSUPPORTED);
     }
     if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_NATIVE)) {
@@ -373,13 +374,13 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     if (request->done != NULL) {
         return; /* the program's own time is in it */
     }
-    comm->last                 = (fs_last_call_t){
-                        .question   = request->outcome.question,
-                        .run        = {plan->total_per_lane,
+    comm->last = (fs_last_call_t){
+        .question   = request->outcome.question,
+        .run        = {plan->total_per_lane,
                 plan->n_stages > 0 ? plan->n_stages : comm->topo->n_servers - 1,
-                                       ended_ns - request->outcome.decided_ns},
-                        .summary_ns = request->outcome.decided_ns -
-                                      request->outcome.entered_ns};
+                       ended_ns - request->outcome.decided_ns},
+        .summary_ns = request->outcome.decided_ns -
+                      request->outcome.entered_ns};
 }
 
 static fs_step_t execute(fs_request_t *request)

@@ -30,16 +30,16 @@ typedef enum fs_step {
 struct fs_request {
     fs_comm_t             *comm;
     const fs_collective_t *collective;
-    const fs_call_t       *call;   /* borrowed until DONE */
+    const fs_call_t       *call; /* borrowed until DONE */
     /* Of a nonblocking call: it is DONE and out of the queue. Under the net's lock,
      * and must only take notes; the request may be freed from then on. NULL: the
      * call is blocking. */
     void (*done)(fs_request_t *request);
-    fs_request_t *next;            /* in the queue */
-    uint64_t      call_number;     /* of all calls, for the trace */
-    uint32_t               number; /* in the order of calls, on the wire */
-    fs_step_t              step;
-    fs_status_t            status; /* once DONE */
+    fs_request_t *next;        /* in the queue */
+    uint64_t      call_number; /* of all calls, for the trace */
+    uint32_t      number;      /* in the order of calls, on the wire */
+    fs_step_t     step;
+    fs_status_t   status; /* once DONE */
     bool          ran; /* here; if not, the native algorithm serves the call */
     fs_watchdog_t watchdog;    /* of the step */
     uint64_t      started_ns;  /* of the program */
@@ -61,7 +61,8 @@ enum {
     FS_FLAG_NO_NATIVE = 8, /* the MPI cannot, see FS_CONSENT_OURS */
     FS_FLAG_CONFIRMS =
         16, /* its peers have to confirm arrival, fs_net_t.local_arrives */
-    FS_FLAG_NONBLOCKING = 32 /* the MPI's own algorithm would have had to be chosen
+    FS_FLAG_NONBLOCKING =
+        32 /* the MPI's own algorithm would have had to be chosen
                                 in the call: it takes its place in the order of
                                 the communicator's collectives when it starts */
 };

@@ -53,7 +53,7 @@ enum { FS_N_CANDIDATES = 0 FS_CANDIDATE_MAP(FS_LIST_ONE) };
 /* A row for each collective that is tuned: the MPI serves each in its own way. */
 #define FS_TUNED_MAP(X)                               \
     X(FS_TUNED_ALLTOALLV, alltoallv, "MPI_Alltoallv") \
-    X(FS_TUNED_ALLTOALL, alltoall, "MPI_Alltoall")       \
+    X(FS_TUNED_ALLTOALL, alltoall, "MPI_Alltoall")    \
     X(FS_TUNED_ALLTOALLW, alltoallw, "MPI_Alltoallw")
 
 typedef enum fs_tuned { FS_TUNED_MAP(FS_LIST_VALUE) } fs_tuned_t;

@@ -35,8 +35,8 @@ static void say(const fs_operation_t *op, const char *why)
 /* In the order of their ends. */
 static void note_end(fs_request_t *request)
 {
-    fs_operation_t  *op = (fs_operation_t *)request;
-    fs_operation_t **at = &op->comm->wrapper->ended;
+    fs_operation_t  *op    = (fs_operation_t *)request;
+    fs_operation_t **at    = &op->comm->wrapper->ended;
     fs_strbuf_t      error = {op->error, sizeof(op->error), 0};
 
     if (request->status != FS_OK) {

@@ -112,10 +112,10 @@ static fs_status_t run(const serve_t *s, bool *ran)
 
 static int try(const serve_t *s)
 {
-    fs_wrapper_comm_t *comm   = s->comm;
+    fs_wrapper_comm_t *comm = s->comm;
     fs_status_t        status;
-    bool               ran    = false;
-    int                rc     = 0;
+    bool               ran = false;
+    int                rc  = 0;
 
     status = run(s, &ran);
     if (status != FS_OK) {

@@ -38,11 +38,11 @@ typedef struct fs_wrapper {
     fs_status_t     net_status;  /**< of making it */
     char            no_net[256]; /**< why it could not be made */
     fs_nics_t      *nics;
-    fs_accel_t     *accel;     /**< fs_wrapper_find_accel(), like the next */
-    unsigned        mem_kinds; /**< of device memory that the MPI takes itself:
+    fs_accel_t     *accel;      /**< fs_wrapper_find_accel(), like the next */
+    unsigned        mem_kinds;  /**< of device memory that the MPI takes itself:
                                     bits 1 << fs_mem_kind_t */
-    bool            warned;    /**< that the network takes none of it */
-    pthread_mutex_t lock;      /**< two threads may set up two communicators */
+    bool            warned;     /**< that the network takes none of it */
+    pthread_mutex_t lock;       /**< two threads may set up two communicators */
     struct fs_operation *ended; /**< fs_wrapper_next_ended() */
 
     char        *mpi_name;    /**< with its version; NULL: not asked for yet */

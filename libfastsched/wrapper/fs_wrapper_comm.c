@@ -148,7 +148,8 @@ void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
 {
     if (comm->ours != NULL) {
         if (together) {
-            fs_request_wait_all(comm->ours); /* MPI_Comm_free() may come before */
+            fs_request_wait_all(
+                comm->ours); /* MPI_Comm_free() may come before */
         }
         report(comm, together);
         fs_comm_destroy(comm->ours);

@@ -41,8 +41,8 @@ static const test_case_t *const families_of_cases[] = {
     count_cases,  type_cases,  comm_cases, plan_cases,
     flight_cases, other_cases, end_cases,  NULL};
 static const test_case_t *const threaded[]   = {thread_cases, NULL};
-static const test_case_t *const only_named[] = {
-    huge_cases, check_cases, nonblocking_cases, NULL};
+static const test_case_t *const only_named[] = {huge_cases, check_cases,
+                                                nonblocking_cases, NULL};
 
 static void usage(const char *problem)
 {

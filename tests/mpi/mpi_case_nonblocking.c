@@ -3,6 +3,8 @@
  * wait, among calls of other kinds. */
 #include "mpi_exchange.h"
 
+#include <stdlib.h>
+
 enum { MANY = 20, TAG = 7 };
 
 static exchange_t nonblocking(MPI_Comm comm, uint32_t round)
@@ -107,8 +109,8 @@ static void case_wait_against_recv(void)
         MPI_Send(&token, 1, MPI_INT, next, TAG, comm);
         exchange_end(&x);
     }
-    equal("ranks that have been there", token, test.rank == 0 ? test.size - 1
-                                                              : test.rank);
+    equal("ranks that have been there", token,
+          test.rank == 0 ? test.size - 1 : test.rank);
     must(MPI_Comm_free(&comm), "MPI_Comm_free");
 }
 
@@ -185,8 +187,8 @@ static void case_get_status(void)
 
 static void case_test(void)
 {
-    MPI_Comm   comm  = duplicate();
-    int        flag  = 0;
+    MPI_Comm   comm = duplicate();
+    int        flag = 0;
     MPI_Status status;
     small_t    s;
 

@@ -155,8 +155,7 @@ static void expect_served(const exchange_t *x)
         !is_blocking(x)) {
         return;
     }
-    if (test.expect == EXPECT_ABSENT || inter ||
-        x->state->n_peers < 2) {
+    if (test.expect == EXPECT_ABSENT || inter || x->state->n_peers < 2) {
         want_seen = 0;
     } else if (test.expect == EXPECT_SERVED) {
         /* Small blocks come with the summary, also inside a server. */

@@ -343,7 +343,7 @@ static void mix_auto(rank_t *me)
 {
     fs_comm_t *comm = make_comm(me, FS_ALGORITHM_AUTO, FS_MIN_BYTES_AUTO);
 
-    for (int k = 0; k < 20; ++k) { /* the tuner tries the native algorithm */
+    for (int k = 0; k < 8; ++k) { /* the tuner tries the native algorithm */
         mix(me, comm);
     }
     fs_test_barrier(&me->place);

@@ -26,15 +26,16 @@ typedef struct field {
 
 /* In the order of the manual. */
 static const field_t fields[] = {
-    FIELD(algorithm),     FIELD(nonblocking),    FIELD(verbose), FIELD(stats),
-    FIELD(trace),         FIELD(check),          FIELD(servers),
-    FIELD(rate),          FIELD(watchdog),       FIELD(min_bytes),
-    FIELD(mtm_threshold), FIELD(lanes),          FIELD(nics),
-    FIELD(chunk),         FIELD(window),         FIELD(staging_limit),
-    FIELD(transport),     FIELD(tcp_sndbuf),     FIELD(accel),
-    FIELD(accel_direct),  FIELD(accel_fallback), FIELD(stage_cost),
-    FIELD(calibrate),     FIELD(tuner),          FIELD(tuning),
-    FIELD(bundle_memory), FIELD(plan_cache),     FIELD(decompose),
+    FIELD(algorithm),     FIELD(nonblocking),   FIELD(verbose),
+    FIELD(stats),         FIELD(trace),         FIELD(check),
+    FIELD(servers),       FIELD(rate),          FIELD(watchdog),
+    FIELD(min_bytes),     FIELD(mtm_threshold), FIELD(lanes),
+    FIELD(nics),          FIELD(chunk),         FIELD(window),
+    FIELD(staging_limit), FIELD(transport),     FIELD(tcp_sndbuf),
+    FIELD(accel),         FIELD(accel_direct),  FIELD(accel_fallback),
+    FIELD(stage_cost),    FIELD(calibrate),     FIELD(tuner),
+    FIELD(tuning),        FIELD(bundle_memory), FIELD(plan_cache),
+    FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
 
