@@ -58,7 +58,12 @@ typedef enum fs_accel_direct {
     FS_ACCEL_DIRECT_MAP(FS_LIST_VALUE)
 } fs_accel_direct_t;
 
-enum { FS_SERVERS_MAX = 4096, FS_TRACE_MAX = 1024, FS_TUNING_MAX = 1024 };
+enum {
+    FS_SERVERS_MAX = 4096,
+    FS_TRACE_MAX   = 1024,
+    FS_TUNING_MAX  = 1024,
+    FS_CORES_MAX   = 256
+};
 
 /** Parameters min_bytes and mtm_threshold: the tuner decides. */
 #define FS_MIN_BYTES_AUTO UINT64_MAX
@@ -69,8 +74,9 @@ enum { FS_MIN_BYTES_USUAL = 65536, FS_MTM_THRESHOLD_USUAL = 2200 };
 
 /** All parameters, parsed. */
 typedef struct fs_params {
-    uint32_t algorithm;     /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
+    uint32_t algorithm; /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
     uint32_t nonblocking;
+    char     progress_thread[FS_CORES_MAX]; /**< "off", "on" or cores */
     uint32_t mtm_threshold; /**< thousandths, or FS_MTM_THRESHOLD_AUTO */
     uint64_t min_bytes;     /**< or FS_MIN_BYTES_AUTO */
     uint32_t lanes;         /**< per server; 0: as many as NICs in use */

@@ -21,6 +21,7 @@
 #include "base/fs_clock.h"
 #include "coll/fs_request_watch.h"
 #include "comm/fs_params.h"
+#include "net/fs_helper.h"
 #include "sched/model/fs_topo.h"
 
 #include <sched.h>
@@ -519,9 +520,10 @@ static fs_request_t **find_end(fs_comm_t *comm)
 
 void fs_request_post(fs_request_t *request, fs_step_t step)
 {
-    fs_comm_t *comm = request->comm;
+    fs_comm_t *comm           = request->comm;
+    bool       is_nonblocking = request->done != NULL;
 
-    pthread_mutex_lock(&comm->net->lock);
+    fs_net_lock(comm->net);
     if (step == FS_STEP_BEGIN) {
         request->number = ++comm->n_requests;
     }
@@ -532,7 +534,10 @@ void fs_request_post(fs_request_t *request, fs_step_t step)
         fs_net_add(comm->net, &comm->task);
     }
     *find_end(comm) = request;
-    turn(&comm->task, false);
+    turn(&comm->task, false); /* which may end it */
+    if (is_nonblocking) {
+        fs_helper_wake(comm->net->helper);
+    }
     pthread_mutex_unlock(&comm->net->lock);
 }
 
@@ -558,7 +563,7 @@ static void give_way(fs_comm_t *comm, bool inside)
     } else {
         comm->native.progress(comm->native.ctx);
     }
-    pthread_mutex_lock(&comm->net->lock);
+    fs_net_lock(comm->net);
 }
 
 static bool is_over(const fs_comm_t *comm, const fs_request_t *request)
@@ -573,7 +578,7 @@ static void wait_for(fs_comm_t *comm, const fs_request_t *request)
 {
     fs_net_t *net = comm->net;
 
-    pthread_mutex_lock(&net->lock);
+    fs_net_lock(net);
     ++net->n_waiting;
     for (unsigned turns = 1; !is_over(comm, request); ++turns) {
         bool inside = turns % LOOKS_INSIDE != 0 && waits_inside(comm->first);
@@ -590,6 +595,7 @@ static void wait_for(fs_comm_t *comm, const fs_request_t *request)
         }
     }
     --net->n_waiting;
+    fs_helper_wake(net->helper);
     pthread_mutex_unlock(&net->lock);
 }
 

@@ -52,6 +52,16 @@ static const fs_param_row_t rows[] = {
      1,
      NULL,
      true},
+    {{"progress_thread", "off", "off, on, or cores such as 0,4-7",
+      "A thread of each process that progresses nonblocking calls while the "
+      "program computes; on: where the process may run; or on these cores",
+      FS_PARAM_USER},
+     FS_VALUE_CORES,
+     AT(progress_thread),
+     0,
+     FS_CORES_MAX - 1,
+     WORDS({"off", 0}, {"on", 1}, ),
+     true},
     {{"verbose", "0", "0 or 1",
       "1: print a line per call on rank 0, with the slowest rank's time, and a "
       "summary at the end",

@@ -19,6 +19,7 @@ static size_t size_of(const fs_param_row_t *row)
     case FS_VALUE_RATE:
         return sizeof(uint64_t);
     case FS_VALUE_TEXT:
+    case FS_VALUE_CORES:
         return row->max + 1;
     }
     return 0;
@@ -122,6 +123,7 @@ void fs_params_text(const fs_params_t *params, size_t k,
                  (unsigned long long)*(const uint64_t *)field);
         break;
     case FS_VALUE_TEXT:
+    case FS_VALUE_CORES:
         write_text(field, text);
         break;
     }

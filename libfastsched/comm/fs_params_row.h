@@ -18,7 +18,8 @@ typedef enum fs_param_type {
     FS_VALUE_BYTES,
     FS_VALUE_MILLI,
     FS_VALUE_RATE,
-    FS_VALUE_TEXT
+    FS_VALUE_TEXT,
+    FS_VALUE_CORES /* a text as well */
 } fs_param_type_t;
 
 typedef struct fs_param_row {

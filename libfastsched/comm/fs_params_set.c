@@ -23,6 +23,8 @@ static bool read_word(const char *text, const fs_param_word_t *words,
 static bool read_value(const fs_param_row_t *row, const char *text,
                        uint64_t *value_p)
 {
+    cpu_set_t cores;
+
     if (row->words != NULL && read_word(text, row->words, value_p)) {
         return true;
     }
@@ -42,6 +44,8 @@ static bool read_value(const fs_param_row_t *row, const char *text,
         return fs_value_rate(text, value_p);
     case FS_VALUE_TEXT:
         return strlen(text) <= row->max;
+    case FS_VALUE_CORES:
+        return strlen(text) <= row->max && fs_value_cores(text, &cores);
     }
     return false;
 }
@@ -64,6 +68,7 @@ static void store(fs_params_t *params, const fs_param_row_t *row,
         *(uint64_t *)field = value;
         break;
     case FS_VALUE_TEXT:
+    case FS_VALUE_CORES:
         memset(field, 0, row->max + 1);
         memcpy(field, text, strlen(text));
         break;

@@ -123,6 +123,8 @@ struct fs_net {
     pthread_mutex_t     lock;
     fs_task_t          *tasks;
     uint32_t            n_waiting; /* calls that turn it until they are done */
+    uint32_t            n_locking; /* fs_net_lock() */
+    struct fs_helper   *helper;    /* fs_helper.h; NULL: none */
     /* Of devices that messages may be in: bits 1 << fs_mem_kind_t. */
     unsigned    mem_kinds;
     bool        rdma; /* it reads and writes there itself, with no copies */
@@ -140,6 +142,14 @@ struct fs_net {
 /* One turn: the network, then every task of the process. All that drive a net do
  * it by this call, under the lock. */
 unsigned fs_net_turn(fs_net_t *net);
+
+/* Take the lock in a call: the helper lets go of it. */
+static inline void fs_net_lock(fs_net_t *net)
+{
+    (void)__atomic_fetch_add(&net->n_locking, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&net->lock);
+    (void)__atomic_fetch_sub(&net->n_locking, 1, __ATOMIC_RELAXED);
+}
 
 /* Likewise under the lock. */
 void fs_net_add(fs_net_t *net, fs_task_t *task);

@@ -173,6 +173,14 @@ void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
     };
 }
 
+fs_status_t fs_buffers_prepare(fs_buffers_t *b)
+{
+    fs_status_t status = b->call.prepare != NULL ? prepare(b) : FS_OK;
+
+    b->call.prepare = NULL;
+    return status;
+}
+
 fs_status_t fs_buffers_end(fs_buffers_t *b, bool ran, bool all_done)
 {
     fs_status_t status = FS_OK;

@@ -19,6 +19,10 @@ void fs_buffers_fini(fs_buffers_t *buffers);
 void fs_buffers_begin(fs_buffers_t *buffers, const fs_wrapper_calls_t *calls,
                       void *ctx, fs_call_device_t device);
 
+/* Do now what fs_call_t.prepare() would do later. FS_OK, FS_ERR_NOMEM, or what
+ * pack() said. */
+fs_status_t fs_buffers_prepare(fs_buffers_t *buffers);
+
 /* The call is over. ran: what was received may have to be unpacked. all_done: nobody
  * uses the copies any more; else they are left alone for good.
  * FS_OK, or what unpack() said. */

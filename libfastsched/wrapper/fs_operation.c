@@ -96,7 +96,17 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
         free_operation(op);
         return FS_OK;
     }
+    if (comm->wrapper->net->helper != NULL) { /* which cannot pack */
+        op->buffers.send_whole = !op->buffers.send_contiguous;
+        op->buffers.recv_whole = !op->buffers.recv_contiguous;
+    }
     fs_buffers_begin(&op->buffers, calls, ctx, on_host);
+    if (comm->wrapper->net->helper != NULL &&
+        fs_buffers_prepare(&op->buffers) != FS_OK) {
+        say(op, fs_strerror(FS_ERR_NOMEM));
+        free_operation(op);
+        return FS_ERR_NOMEM;
+    }
     *operation_p = op;
     fs_comm_post(&op->request, comm->ours, calls->collective, &op->buffers.call,
                  note_end);
@@ -112,7 +122,7 @@ fs_operation_t *fs_wrapper_next_ended(fs_wrapper_t *wrapper)
     if (op == NULL) {
         return NULL;
     }
-    pthread_mutex_lock(&wrapper->net->lock);
+    fs_net_lock(wrapper->net);
     op = wrapper->ended;
     if (op != NULL) {
         __atomic_store_n(&wrapper->ended, op->next, __ATOMIC_RELEASE);

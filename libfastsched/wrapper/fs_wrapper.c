@@ -3,6 +3,8 @@
 
 #include "accel/fs_accel.h"
 #include "base/fs_strbuf.h"
+#include "base/fs_value.h"
+#include "net/fs_helper.h"
 #include "wrapper/fs_remember.h"
 
 #include <dlfcn.h>
@@ -80,6 +82,25 @@ void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
 
 /* ---- what there is once ---- */
 
+/* Without it calls only make progress in the MPI's. */
+static void start_helper(fs_wrapper_t *wrapper)
+{
+    const char *text = wrapper->params.progress_thread;
+    cpu_set_t   cores;
+    bool        any = strcmp(text, "on") == 0;
+
+    if (strcmp(text, "off") == 0) {
+        return;
+    }
+    if (!any) {
+        (void)fs_value_cores(text, &cores);
+    }
+    if (fs_helper_start(wrapper->net, any ? NULL : &cores) != FS_OK) {
+        wrapper->say("parameter progress_thread: no thread could be started "
+                     "on these cores; going on without");
+    }
+}
+
 /* For want of memory it is tried again: the next communicator may find some. */
 static fs_net_t *get_net(void *process)
 {
@@ -91,6 +112,9 @@ static fs_net_t *get_net(void *process)
         wrapper->net_status = wrapper->create_net(
             wrapper->params.tcp_sndbuf, fs_nics_device(wrapper->nics),
             &wrapper->net, wrapper->no_net, sizeof(wrapper->no_net));
+        if (wrapper->net_status == FS_OK) {
+            start_helper(wrapper);
+        }
         if (wrapper->net_status == FS_OK && wrapper->net_is_up != NULL) {
             wrapper->net_is_up(wrapper->net);
         }
@@ -174,6 +198,9 @@ void fs_wrapper_find_accel(fs_wrapper_t *wrapper)
 void fs_wrapper_fini(fs_wrapper_t *wrapper)
 {
     fs_accel_destroy(wrapper->accel);
+    if (wrapper->net != NULL) {
+        fs_helper_stop(wrapper->net->helper);
+    }
     fs_net_destroy(wrapper->net);
     fs_nics_destroy(wrapper->nics);
     fs_remember_fini(wrapper);
