@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* OSU-style latency of MPI_Alltoallv under skewed traffic, and of MPI_Alltoall.
+/* OSU-style latency of MPI_Alltoallv under skewed traffic, of MPI_Alltoallw and
+ * MPI_Alltoall; built with OSU_NONBLOCKING, of their nonblocking forms.
  *
  * osu_alltoallv gives every pair the same count, and averages over ranks, so
  * the rank that all others wait for disappears. Here the counts come from a
@@ -9,16 +10,20 @@
  *     draw the matrix                  osu_skew_draw(), same on every rank
  *     for each iteration
  *       fill, poison, barrier          outside the clock
- *       MPI_Alltoallv or MPI_Alltoall  inside
+ *       MPI_Alltoallv or the like      inside
  *       barrier                        outside: a rank that is done takes none
  *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
+ *       the same again, nonblocking, with a computation that takes as long
+ *                                      between start and wait: overlap, as OSU
+ *                                      defines it
  *     maximum over ranks, percentiles, one row
  *
  * Limits: counts and displacements are int, so one rank sends and receives less
  * than 2 GiB in a call. Memory is claimed once, for the largest size. */
 #include "osu_skew_data.h"
 #include "osu_skew_output.h"
+#include "osu_work.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,16 +36,57 @@ static unsigned size_class(uint64_t size)
 
 /* ---- measurement ---- */
 
-static void exchange(bench_t *b)
+#ifdef OSU_NONBLOCKING
+#define ALLTOALL(...)  MPI_Ialltoall(__VA_ARGS__, b->comm, request)
+#define ALLTOALLV(...) MPI_Ialltoallv(__VA_ARGS__, b->comm, request)
+#define ALLTOALLW(...) MPI_Ialltoallw(__VA_ARGS__, b->comm, request)
+#else
+#define ALLTOALL(...)  MPI_Alltoall(__VA_ARGS__, b->comm)
+#define ALLTOALLV(...) MPI_Alltoallv(__VA_ARGS__, b->comm)
+#define ALLTOALLW(...) MPI_Alltoallw(__VA_ARGS__, b->comm)
+#endif
+
+static void start(bench_t *b, MPI_Request *request)
 {
-    if (b->options->collective == OSU_ALLTOALL) {
-        MPI_Alltoall(b->send, b->send_counts[0], MPI_CHAR,
-                     b->recv + b->recv_displs[0], b->recv_counts[0], MPI_CHAR,
-                     b->comm);
-    } else {
-        MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR,
-                      b->recv, b->recv_counts, b->recv_displs, MPI_CHAR,
-                      b->comm);
+    *request = MPI_REQUEST_NULL;
+    switch (b->options->collective) {
+    case OSU_ALLTOALL:
+        ALLTOALL(b->send, b->send_counts[0], MPI_CHAR,
+                 b->recv + b->recv_displs[0], b->recv_counts[0], MPI_CHAR);
+        break;
+    case OSU_ALLTOALLW:
+        ALLTOALLW(b->send, b->send_counts, b->send_displs, b->types, b->recv,
+                  b->recv_counts, b->recv_displs, b->types);
+        break;
+    default:
+        ALLTOALLV(b->send, b->send_counts, b->send_displs, MPI_CHAR, b->recv,
+                  b->recv_counts, b->recv_displs, MPI_CHAR);
+    }
+}
+
+/* For so many seconds, if nobody takes this core. */
+static void compute(bench_t *b, double seconds, MPI_Request *request)
+{
+    double step = (double)b->options->test_us * 1e-6;
+    int    flag;
+
+    for (; step > 0 && seconds > step; seconds -= step) {
+        osu_work(step * b->work_per_s);
+        MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+    }
+    osu_work(seconds * b->work_per_s);
+}
+
+static void exchange(bench_t *b, double compute_s)
+{
+    MPI_Request request;
+
+    start(b, &request);
+    if (compute_s > 0) {
+        compute(b, compute_s, &request);
+    }
+    if (OSU_IS_NONBLOCKING) {
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
 }
 
@@ -51,8 +97,8 @@ static uint64_t n_barriers(const bench_t *b)
     return b->options->dynamic ? 5 : 1;
 }
 
-/* One call; seconds on this rank. */
-static double run_call(bench_t *b)
+/* One call, with a computation; seconds on this rank. */
+static double run_call(bench_t *b, double compute_s)
 {
     bool   validate = b->options->validate;
     double seconds;
@@ -64,7 +110,7 @@ static double run_call(bench_t *b)
         MPI_Barrier(b->comm);
     }
     seconds = MPI_Wtime();
-    exchange(b);
+    exchange(b, compute_s);
     seconds = MPI_Wtime() - seconds;
     MPI_Barrier(b->comm);
     if (validate) {
@@ -106,6 +152,20 @@ static void count_barriers(bench_t *b, uint64_t n_calls)
     count(b, -1);
 }
 
+/* Values of the slowest rank, on rank 0. */
+static void reduce(bench_t *b, double *values, uint64_t n)
+{
+    MPI_Reduce(b->rank == 0 ? MPI_IN_PLACE : values, values, (int)n, MPI_DOUBLE,
+               MPI_MAX, 0, b->comm);
+}
+
+/* On all ranks. */
+static double of_slowest(bench_t *b, double seconds)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm);
+    return seconds;
+}
+
 /* Times, MTM, link bytes of each iteration and what the NICs have counted;
  * complete on rank 0. */
 static void run_size(bench_t *b, uint64_t size)
@@ -127,11 +187,15 @@ static void run_size(bench_t *b, uint64_t size)
             count_barriers(b, iterations);
             count(b, -1);
         }
-        seconds = run_call(b);
+        seconds = run_call(b, 0);
         if (k < warmup) {
             continue;
         }
         b->times[iteration] = seconds;
+        if (OSU_IS_NONBLOCKING) {
+            b->computed[iteration] = of_slowest(b, seconds);
+            b->overall[iteration]  = run_call(b, b->computed[iteration]);
+        }
         if (b->rank == 0 && (iteration == 0 || o->dynamic)) {
             osu_bound_t bound = osu_bound(&b->cluster, b->matrix, b->sums);
 
@@ -143,8 +207,10 @@ static void run_size(bench_t *b, uint64_t size)
         count(b, 1);
         osu_nic_counters_sum(&b->counters, &b->counts);
     }
-    MPI_Reduce(b->rank == 0 ? MPI_IN_PLACE : b->times, b->times,
-               (int)iterations, MPI_DOUBLE, MPI_MAX, 0, b->comm);
+    reduce(b, b->times, iterations);
+    if (OSU_IS_NONBLOCKING) {
+        reduce(b, b->overall, iterations);
+    }
 }
 
 /* In b->sorted until the next call; the values stay in the order of time. */
@@ -194,12 +260,26 @@ static osu_row_t summarize(bench_t *b, uint64_t size)
     row.bound  = osu_skew_bound_s(
          b, osu_percentile(sort(b, b->nics, n_matrices), n_matrices, 50));
     row.efficiency = row.bound > 0 ? row.bound / row.p50 : NAN;
+    if (OSU_IS_NONBLOCKING) {
+        row.computed = osu_percentile(sort(b, b->computed, n), n, 50);
+        row.overall  = osu_percentile(sort(b, b->overall, n), n, 50);
+        row.overlap  = fmax(0, 1 - (row.overall - row.computed) / row.p50);
+    }
     osu_algorithm_last(&b->algorithm, row.algorithm);
     per_call(b, n, &row);
     return row;
 }
 
 /* ---- the run ---- */
+
+/* A blocking call without bytes: some implementations set a communicator up in the
+ * first one, and cannot in a nonblocking call. */
+static void prime(bench_t *b)
+{
+    memset(b->ints, 0, 4 * (size_t)b->n * sizeof(*b->ints));
+    MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR, b->recv,
+                  b->recv_counts, b->recv_displs, MPI_CHAR, b->comm);
+}
 
 /* All sizes, or those up to the first wrong byte. True: every rank is content,
  * and every rank knows. */
@@ -250,6 +330,10 @@ static int run(osu_options_t *options, osu_device_t *device, char *why)
                          &b.cluster, why) == FS_OK &&
         read_file(&b, options, why) && osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.comm, &b.algorithm);
+        if (OSU_IS_NONBLOCKING) {
+            b.work_per_s = osu_work_per_second();
+            prime(&b);
+        }
         if (options->counted_nics != NULL) {
             osu_nic_counters_init(b.comm, options->counted_nics, &b.counters);
         }

@@ -22,7 +22,8 @@ enum {
     OPT_DYNAMIC,
     OPT_CEILING,
     OPT_COLLECTIVE,
-    OPT_NIC_COUNTERS
+    OPT_NIC_COUNTERS,
+    OPT_TEST
 };
 
 static const struct option long_options[] = {
@@ -49,6 +50,9 @@ static const struct option long_options[] = {
     {"ceiling", no_argument, NULL, OPT_CEILING},
     {"collective", required_argument, NULL, OPT_COLLECTIVE},
     {"nic-counters", optional_argument, NULL, OPT_NIC_COUNTERS},
+#ifdef OSU_NONBLOCKING
+    {"test-interval", required_argument, NULL, OPT_TEST},
+#endif
     {NULL, 0, NULL, 0},
 };
 
@@ -57,8 +61,8 @@ void osu_usage(FILE *out, const char *program)
 {
     fprintf(out,
         "Usage: %s [options]\n\n"
-        "      --collective NAME  alltoallv (the default), or alltoall: the\n"
-        "                       same from every rank to every rank\n"
+        "      --collective NAME  alltoallv (the default), alltoallw, or\n"
+        "                       alltoall: the same from every rank to every rank\n"
         "  -m, --message-size [MIN:]MAX\n"
         "                       average bytes per pair, doubling from MIN\n"
         "                       to MAX (1:1048576); suffixes k, m, g\n"
@@ -91,6 +95,10 @@ void osu_usage(FILE *out, const char *program)
         "      --json           one JSON object per size, and nothing else\n"
         "      --times          add the time of every iteration to the JSON\n"
         "      --impl NAME      label in the JSON (the MPI in use)\n"
+#ifdef OSU_NONBLOCKING
+        "      --test-interval US  call MPI_Test so often while computing, in\n"
+        "                       microseconds (0: never)\n"
+#endif
         "  -h, --help   -v, --version\n",
         program, FS_PATTERN_ALLOWED);
 }
@@ -344,6 +352,9 @@ static osu_verdict_t parse_value(int option, const char *value,
         return parse_count("--seed", value, 0, UINT64_MAX, &options->seed, why);
     case OPT_RATE:
         return parse_rate(value, &options->rate, why);
+    case OPT_TEST:
+        return parse_count("--test-interval", value, 0, 1000000000,
+                           &options->test_us, why);
     case OPT_NICS:
         return parse_count("--nics", value, 1, 4096, &options->nics, why);
     case OPT_SERVERS:

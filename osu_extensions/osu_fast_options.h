@@ -29,11 +29,21 @@ typedef enum osu_memory {
 #define OSU_COLLECTIVE_MAP(X)        \
     X(OSU_ALLTOALLV, alltoallv)      \
     /* the same from each to each */ \
-    X(OSU_ALLTOALL, alltoall)
+    X(OSU_ALLTOALL, alltoall)        \
+    X(OSU_ALLTOALLW, alltoallw)
 
 typedef enum osu_collective {
     OSU_COLLECTIVE_MAP(FS_LIST_VALUE) OSU_N_COLLECTIVES
 } osu_collective_t;
+
+/* The form of the calls, by program. */
+#ifdef OSU_NONBLOCKING
+enum { OSU_IS_NONBLOCKING = 1 };
+#define OSU_SKEW_PROGRAM "osu_ialltoallv_skew"
+#else
+enum { OSU_IS_NONBLOCKING = 0 };
+#define OSU_SKEW_PROGRAM "osu_alltoallv_skew"
+#endif
 
 /* As --collective takes it. */
 const char *osu_collective_name(osu_collective_t collective);
@@ -59,6 +69,8 @@ typedef struct osu_options {
     const char *servers; /* NULL: the real hosts */
     const char *impl;    /* NULL: named after the MPI in use */
     bool        validate, full, json, times, dynamic, ceiling;
+    uint64_t    test_us; /* nonblocking: MPI_Test so often while computing, 0:
+                            never */
     const char *counted_nics; /* --nic-counters: shell patterns with commas
                                   between; NULL: nothing is counted */
     unsigned    n_tails;

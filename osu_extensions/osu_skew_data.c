@@ -284,7 +284,7 @@ bool osu_skew_claim(bench_t *b, char *why)
     for (uint32_t r = 0; r < n; ++r) {
         uint64_t buffers = b->sums[r] + b->sums[n + r] + 2 * slack;
         uint64_t total   = tables + (needs_copies(b) ? 2 : 1) * buffers +
-                         4 * o->iterations[0] * sizeof(*b->times);
+                         6 * o->iterations[0] * sizeof(*b->times);
 
         most_total = total > most_total ? total : most_total;
     }
@@ -299,6 +299,9 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->send_size   = b->sums[b->rank] + slack;
     b->recv_size   = b->sums[n + b->rank] + slack;
     b->times       = malloc(o->iterations[0] * sizeof(*b->times));
+    b->computed    = malloc(o->iterations[0] * sizeof(*b->computed));
+    b->overall     = malloc(o->iterations[0] * sizeof(*b->overall));
+    b->types       = malloc(n * sizeof(*b->types));
     b->mtms        = malloc(o->iterations[0] * sizeof(*b->mtms));
     b->nics        = malloc(o->iterations[0] * sizeof(*b->nics));
     b->sorted      = malloc(o->iterations[0] * sizeof(*b->sorted));
@@ -306,12 +309,16 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->send_displs = b->ints + n;
     b->recv_counts = b->ints + 2 * n;
     b->recv_displs = b->ints + 3 * n;
-    ready          = claim_buffers(b) && b->times != NULL && b->mtms != NULL &&
+    ready = claim_buffers(b) && b->times != NULL && b->computed != NULL &&
+            b->overall != NULL && b->types != NULL && b->mtms != NULL &&
             b->nics != NULL && b->sorted != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, b->comm);
     if (!ready) {
         snprintf(why, OSU_WHY_LEN, "out of memory");
         return false;
+    }
+    for (uint32_t r = 0; r < n; ++r) {
+        b->types[r] = MPI_CHAR;
     }
     /* The pages exist before the clock. */
     osu_device_set(b->device, b->send, 1, b->send_size);
@@ -332,6 +339,9 @@ void osu_skew_release(bench_t *b)
     osu_device_free(b->device, b->send);
     osu_device_free(b->device, b->recv);
     free(b->times);
+    free(b->computed);
+    free(b->overall);
+    free(b->types);
     free(b->mtms);
     free(b->nics);
     free(b->sorted);

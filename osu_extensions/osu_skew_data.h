@@ -7,8 +7,6 @@
 #include "osu_fast_util.h"
 #include "osu_nic_counters.h"
 
-#define OSU_SKEW_PROGRAM "osu_alltoallv_skew"
-
 #ifndef FS_VERSION
 #define FS_VERSION "unknown" /* configure knows it */
 #endif
@@ -30,10 +28,14 @@ typedef struct bench {
     unsigned char       *recv_host;   /* same, or with -c copies; or NULL */
     uint64_t             send_size, recv_size; /* bytes allocated */
     uint64_t             send_used, recv_used; /* of these, by the layout */
-    double              *times;   /* [iterations] seconds, slowest rank */
-    double              *mtms;    /* [iterations] osu_bound() of each, or */
-    double              *nics;    /* [1] if they are all the same */
-    double              *sorted;  /* [iterations] scratch */
+    MPI_Datatype        *types;      /* [n] of alltoallw, all MPI_CHAR */
+    double              *times;      /* [iterations] seconds, slowest rank */
+    double              *computed;   /* likewise: the computation alone, */
+    double              *overall;    /* and both at once */
+    double               work_per_s; /* osu_work.h */
+    double              *mtms;       /* [iterations] osu_bound() of each, or */
+    double              *nics;       /* [1] if they are all the same */
+    double              *sorted;     /* [iterations] scratch */
     uint64_t             n_calls; /* so far; makes each call's bytes unique */
     bool                 wrong;   /* this rank got a wrong byte */
     double               ceiling_mbit; /* 0: not measured */

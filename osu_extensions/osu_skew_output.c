@@ -32,6 +32,10 @@ static void put_number(double value)
 
 void osu_skew_print_header(const bench_t *b)
 {
+    static const char *const titles[2][OSU_N_COLLECTIVES] = {
+        {"Skewed All-to-Allv", "All-to-All", "Skewed All-to-Allw"},
+        {"Skewed Non-blocking All-to-Allv", "Non-blocking All-to-All",
+         "Skewed Non-blocking All-to-Allw"}};
     const osu_options_t *o = b->options;
     char                 tail[32];
 
@@ -40,7 +44,7 @@ void osu_skew_print_header(const bench_t *b)
            o->memory == OSU_CUDA   ? "-CUDA"
            : o->memory == OSU_ROCM ? "-ROCM"
                                    : "",
-           o->collective == OSU_ALLTOALL ? "All-to-All" : "Skewed All-to-Allv");
+           titles[OSU_IS_NONBLOCKING][o->collective]);
     if (o->memory != OSU_HOST) {
         const char *where = o->memory == OSU_MANAGED ? "MANAGED (M)"
                                                      : "DEVICE (D)";
@@ -79,6 +83,11 @@ void osu_skew_print_header(const bench_t *b)
         snprintf(tail, sizeof(tail), "P%u Tail Lat(us)", o->tails[i]);
         put_text(tail);
     }
+    if (OSU_IS_NONBLOCKING) {
+        put_text("Overall(us)");
+        put_text("Compute(us)");
+        put_text("Overlap(%)");
+    }
     put_text("MTM");
     put_text("AlgBW(MB/s)");
     put_text("Lower Bound(us)");
@@ -113,6 +122,11 @@ void osu_skew_print_row(const bench_t *b, const osu_row_t *row)
     put_number(row->p99 * 1e6);
     for (unsigned i = 0; i < o->n_tails; ++i) {
         put_number(row->tails[i] * 1e6);
+    }
+    if (OSU_IS_NONBLOCKING) {
+        put_number(row->overall * 1e6);
+        put_number(row->computed * 1e6);
+        put_number(row->overlap * 100);
     }
     put_number(row->mtm);
     put_number(row->alg_bw);
@@ -183,12 +197,12 @@ void osu_skew_print_json(const bench_t *b, const osu_row_t *row)
     char                 impl[OSU_NAME_LEN];
 
     name_impl(impl);
-    printf("{\"impl\": \"%s\", \"collective\": \"%s\", "
+    printf("{\"impl\": \"%s\", \"collective\": \"%s%s\", "
            "\"pattern\": \"%s\", \"servers\": %u, "
            "\"ranks_per_server\": %s%s%s",
-           o->impl != NULL ? o->impl : impl, osu_collective_name(o->collective),
-           o->pattern_text, fs_topo_n_servers(b->cluster.topo), quote,
-           b->cluster.shape, quote);
+           o->impl != NULL ? o->impl : impl, OSU_IS_NONBLOCKING ? "i" : "",
+           osu_collective_name(o->collective), o->pattern_text,
+           fs_topo_n_servers(b->cluster.topo), quote, b->cluster.shape, quote);
     json_number("nics", o->nics > 0 ? (double)o->nics : NAN);
     json_number("rate_mbit", o->rate > 0 ? o->rate / 1e6 : NAN);
     printf(", \"avg_bytes_per_pair\": %llu", (unsigned long long)row->size);
@@ -198,6 +212,11 @@ void osu_skew_print_json(const bench_t *b, const osu_row_t *row)
     json_number("time_max_s", row->max);
     json_number("lower_bound_s", row->bound);
     json_number("efficiency", row->efficiency);
+    if (OSU_IS_NONBLOCKING) {
+        json_number("overall_s", row->overall);
+        json_number("compute_s", row->computed);
+        json_number("overlap", row->overlap);
+    }
     printf(", \"valid\": %s, \"algorithm\": \"%s\", \"iterations\": %llu, "
            "\"seed\": %llu",
            !o->validate ? "null"

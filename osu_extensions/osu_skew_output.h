@@ -13,7 +13,8 @@ typedef struct osu_row {
     char     algorithm[OSU_NAME_LEN];
     bool     valid;
     double   sent_packets, sent_bytes, received_packets, received_bytes;
-    double   data_packets; /* of a call, over all NICs */
+    double   data_packets;               /* of a call, over all NICs */
+    double   computed, overall, overlap; /* nonblocking; overlap: 1 is all */
 } osu_row_t;
 
 /* Seconds that the busiest NIC needs, NAN if its rate is not known. */
