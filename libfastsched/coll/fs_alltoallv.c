@@ -20,6 +20,7 @@
 #include "base/fs_digest.h"
 #include "comm/fs_params.h"
 #include "coll/fs_request.h"
+#include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
 #include "sched/plan/fs_cost.h"
 #include "sched/plan/fs_plan.h"
@@ -28,7 +29,11 @@
 #include <string.h>
 
 enum {
-    COARSE = 4,   /* chunks of FS_CANDIDATE_COARSE, in chunks */
+    FEWEST = 6,    /* chunks of a stage: with fewer a receiver sees too late that
+                      it ends, and the next one does not follow at once */
+    FINEST = 4096, /* a chunk: in a shorter one start-up counts */
+    COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
+    ALIGN  = 64,
     TINY   = 4096 /* bytes of a pair that goes in a bundle while others are
                      staged */
 };
@@ -125,6 +130,17 @@ static fs_plan_params_t select_params(const fs_comm_t *comm)
     return params;
 }
 
+/* Short enough for the stages of a call with this bound, if there are several. */
+static uint64_t chunk_of(const fs_comm_t *comm, uint64_t bound)
+{
+    uint32_t n_stages = fs_ports_most_peers(comm->topo);
+    uint64_t chunk    = bound / n_stages / FEWEST / ALIGN * ALIGN;
+
+    return n_stages == 1 ? comm->params.chunk
+                         : fs_u64_min(fs_u64_max(chunk, FINEST),
+                                      comm->params.chunk);
+}
+
 /* For the tuner, a byte as a nanosecond: it finds the factor. */
 static uint64_t as_ns(fs_u128_t cost)
 {
@@ -141,7 +157,8 @@ static void estimate(const fs_comm_t *comm, const fs_outcome_t *outcome,
     const fs_topo_t    *topo    = comm->topo;
     const fs_traffic_t *traffic = &outcome->traffic;
     fs_plan_params_t    params  = select_params(comm);
-    uint64_t            alpha = params.stage_cost, chunk = params.chunk;
+    uint64_t            alpha   = params.stage_cost;
+    uint64_t            chunk   = chunk_of(comm, outcome->bound);
     bool     forced = comm->params.mtm_threshold != FS_MTM_THRESHOLD_AUTO;
     uint64_t staged =
         as_ns(fs_cost_staged(topo, traffic, outcome->bound, alpha));
@@ -483,7 +500,8 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
     };
     fs_status_t status;
 
-    params.chunk *= is_coarse(&request->outcome) ? COARSE : 1;
+    params.chunk = chunk_of(comm, request->outcome.bound) *
+                   (is_coarse(&request->outcome) ? COARSE : 1);
     if (request->flags & FS_VOTE_BUNDLED) {
         counts = planned_counts(comm);
         if (counts == NULL) {

@@ -37,7 +37,7 @@ static bool is_even(const uint64_t *send_bytes, const uint32_t *ranks,
 
 static size_t front_len(bool even, uint32_t n_ranks)
 {
-    return sizeof(uint32_t) + (even ? 0 : n_ranks * sizeof(uint16_t));
+    return even ? sizeof(uint32_t) : fs_part_front_max(n_ranks);
 }
 
 uint32_t fs_part_len(const uint64_t *send_bytes, const uint32_t *ranks,

@@ -38,6 +38,12 @@ typedef struct fs_bytes {
 uint32_t fs_part_len(const uint64_t *send_bytes, const uint32_t *ranks,
                      uint32_t n_ranks);
 
+/* Bytes in front of the blocks of a part, at most. */
+static inline size_t fs_part_front_max(uint32_t n_ranks)
+{
+    return sizeof(uint32_t) + n_ranks * sizeof(uint16_t);
+}
+
 /* Write what stands in front of the blocks. Returns the place of the first, the
  * others follow it without gaps. */
 char *fs_part_begin(char *part, const uint64_t *send_bytes,

@@ -62,16 +62,19 @@ static fs_status_t alloc(fs_control_t *control, const fs_control_setup_t *setup)
                : FS_ERR_NOMEM;
 }
 
-/* What the server with the least room takes. */
+/* Bytes of blocks that fit in a bundle where there is the least room. */
 static uint64_t bundle_max(const fs_control_setup_t *setup)
 {
-    uint64_t least = setup->all_share ? UINT64_MAX : 0;
+    uint64_t least = setup->all_share ? UINT64_MAX : 0, front;
+    uint32_t most  = 0; /* ranks of a server */
 
     for (uint32_t u = 0; u < fs_topo_n_servers(setup->topo); ++u) {
+        most  = fs_u32_max(most, fs_topo_n_local(setup->topo, u));
         least = fs_u64_min(least, fs_control_bundle_bytes(
                                       setup->topo, u, setup->bundle_memory));
     }
-    return least;
+    front = fs_bundle_ends_len(most) + most * fs_part_front_max(most);
+    return least > front ? least - front : 0;
 }
 
 fs_status_t fs_control_create(const fs_control_setup_t *setup, uint32_t rank,

@@ -279,10 +279,12 @@ def jobs_in_turn(kind, lab, options):
     usual = (SMALL_PARTS, SMALL_PATTERNS if kind == "small" else ["balanced"])
     parts, patterns = {"small": SMALL, "alltoall": ALLTOALL}[kind].get(
         lab, usual)
-    variants = [TUNED, *NATIVE[options.mpi]]
+    # On one server calls are the MPI's own, with the same settings.
+    several = len(lab.servers()) > 1
+    variants = [TUNED, *(NATIVE[options.mpi] if several else ["default"])]
     variants += options.peers if kind == "alltoall" else []
     for pattern in (options.only if kind == "small" else None) or patterns:
-        if len(lab.servers()) == 1 and pattern == "intrahost":
+        if not several and pattern == "intrahost":
             continue  # it has no bytes there
         for sizes, calls in parts:
             for k in range(options.repeat or 9):

@@ -102,6 +102,19 @@ bool fs_ports_use_all_lanes(const fs_topo_t *topo)
     return common_width(topo) > 0;
 }
 
+uint32_t fs_ports_most_peers(const fs_topo_t *topo)
+{
+    uint32_t width = common_width(topo), all = 0, least = UINT32_MAX;
+
+    for (uint32_t u = 0; u < topo->n_servers; ++u) {
+        uint32_t n = width == 0 ? 1 : topo->n_lanes[u] / width;
+
+        all += n;
+        least = n < least ? n : least;
+    }
+    return all - least;
+}
+
 bool fs_ports_talk(const fs_topo_t *topo, uint32_t u, uint32_t w, uint32_t a,
                    uint32_t b)
 {

@@ -79,6 +79,10 @@ uint32_t fs_ports_pair(const fs_ports_t *ports, uint32_t u, uint32_t w,
 /* Does no lane idle by its server's shape? All servers are visited. */
 bool fs_ports_use_all_lanes(const fs_topo_t *topo);
 
+/* Ports that a port of the server with the fewest has to exchange with: it needs so
+ * many stages at least, if its bytes are for all. 0: one server. */
+uint32_t fs_ports_most_peers(const fs_topo_t *topo);
+
 /* May lane a of server u send to lane b of server w? They have the same place
  * in the ports of a pair. Likewise. */
 bool fs_ports_talk(const fs_topo_t *topo, uint32_t u, uint32_t w, uint32_t a,

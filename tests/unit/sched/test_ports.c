@@ -168,6 +168,31 @@ START_TEST(too_many_ports)
 }
 END_TEST
 
+START_TEST(peers_of_the_smallest)
+{
+    static const struct {
+        const char *servers;
+        uint32_t    n_ranks, lanes, peers;
+    } rows[] = {{"1x4", 4, 0, 0},    {"4x4", 16, 0, 3},
+                {"8x2", 16, 0, 7},   {"4+4+2+1", 11, 0, 10},
+                {"4+4+2", 10, 0, 4}, {"4+4+2+1", 11, 1, 3}};
+
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); ++k) {
+        uint32_t   server[16];
+        char       why[256];
+        fs_topo_t *topo = NULL;
+
+        ck_assert_int_eq(fs_topo_parse(rows[k].servers, rows[k].n_ranks, server,
+                                       why, sizeof(why)),
+                         FS_OK);
+        MUST(fs_topo_create(rows[k].n_ranks, server, rows[k].lanes, &topo) ==
+             FS_OK);
+        ck_assert_uint_eq(fs_ports_most_peers(topo), rows[k].peers);
+        fs_topo_destroy(topo);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ports");
@@ -176,6 +201,7 @@ int main(void)
     tcase_add_loop_test(tcase, prop_random_servers, 0, 4);
     tcase_add_test(tcase, equal_servers);
     tcase_add_test(tcase, too_many_ports);
+    tcase_add_test(tcase, peers_of_the_smallest);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }
