@@ -148,7 +148,7 @@ int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_cal
     fs_status_t status;
 
     *request = NULL;
-    if (NULL == module->shared.ours) {
+    if (!module->is_set_up || !fs_wrapper_takes_nonblocking(&module->shared)) {
         return OMPI_SUCCESS;
     }
     r = make_request(call);

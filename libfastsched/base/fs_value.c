@@ -106,38 +106,3 @@ bool fs_value_rate(const char *text, uint64_t *value_p)
     }
     return false;
 }
-
-/* At text: one core, or the first and last of several. */
-static bool read_cores(const char **text, cpu_set_t *cores)
-{
-    uint64_t first, last;
-
-    if (!read_digits(text, &first)) {
-        return false;
-    }
-    last = first;
-    if (**text == '-') {
-        ++*text;
-        if (!read_digits(text, &last)) {
-            return false;
-        }
-    }
-    for (uint64_t core = first; core <= last && last < CPU_SETSIZE; ++core) {
-        CPU_SET((size_t)core, cores);
-    }
-    return first <= last && last < CPU_SETSIZE;
-}
-
-bool fs_value_cores(const char *text, cpu_set_t *cores)
-{
-    CPU_ZERO(cores);
-    while (read_cores(&text, cores)) {
-        if (*text == '\0') {
-            return true;
-        }
-        if (*text++ != ',') {
-            return false;
-        }
-    }
-    return false;
-}

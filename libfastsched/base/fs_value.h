@@ -5,7 +5,6 @@
 #ifndef FS_VALUE_H
 #define FS_VALUE_H
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,8 +21,5 @@ bool fs_value_milli(const char *text, uint64_t *value_p);
 /* Bits per second: a number and bit, kbit, mbit, gbit or tbit, or kBps, MBps,
  * GBps or TBps, powers of 1000; or 0. Bytes may have up to three decimals. */
 bool fs_value_rate(const char *text, uint64_t *value_p);
-
-/* Cores of the machine, such as 0,4-7. */
-bool fs_value_cores(const char *text, cpu_set_t *cores);
 
 #endif

@@ -3,6 +3,7 @@
  * line that says what is allowed; nothing is rounded, clipped or cut off. */
 #include "base/fs_value.h"
 #include "comm/fs_params_row.h"
+#include "net/fs_helper.h"
 #include "sched/plan/fs_plan.h"
 
 #include <stdio.h>
@@ -45,7 +46,7 @@ static bool read_value(const fs_param_row_t *row, const char *text,
     case FS_VALUE_TEXT:
         return strlen(text) <= row->max;
     case FS_VALUE_CORES:
-        return strlen(text) <= row->max && fs_value_cores(text, &cores);
+        return strlen(text) <= row->max && fs_helper_read_cores(text, &cores);
     }
     return false;
 }

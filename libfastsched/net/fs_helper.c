@@ -2,6 +2,7 @@
 #include "net/fs_helper.h"
 
 #include "base/fs_clock.h"
+#include "base/fs_value.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -130,4 +131,55 @@ void fs_helper_wake(fs_helper_t *helper)
     if (helper != NULL && has_to_do(helper->net)) {
         pthread_cond_signal(&helper->wake);
     }
+}
+
+/* ---- cores ---- */
+
+static bool read_core(const char **text, uint64_t *core_p)
+{
+    size_t len = strspn(*text, "0123456789");
+    char   digits[8];
+
+    if (len == 0 || len >= sizeof(digits)) {
+        return false;
+    }
+    memcpy(digits, *text, len);
+    digits[len] = '\0';
+    *text += len;
+    return fs_value_number(digits, core_p) && *core_p < CPU_SETSIZE;
+}
+
+/* One, or the first and the last of several. */
+static bool read_range(const char **text, cpu_set_t *cores)
+{
+    uint64_t first, last;
+
+    if (!read_core(text, &first)) {
+        return false;
+    }
+    last = first;
+    if (**text == '-') {
+        ++*text;
+        if (!read_core(text, &last)) {
+            return false;
+        }
+    }
+    for (uint64_t core = first; core <= last; ++core) {
+        CPU_SET((size_t)core, cores);
+    }
+    return first <= last;
+}
+
+bool fs_helper_read_cores(const char *text, cpu_set_t *cores)
+{
+    CPU_ZERO(cores);
+    while (read_range(&text, cores)) {
+        if (*text == '\0') {
+            return true;
+        }
+        if (*text++ != ',') {
+            return false;
+        }
+    }
+    return false;
 }

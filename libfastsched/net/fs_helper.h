@@ -11,7 +11,12 @@
 
 #include "net/fs_transport.h"
 
+#include <sched.h>
+
 typedef struct fs_helper fs_helper_t;
+
+/* Cores of the machine, such as 0,4-7. False: the text is no such list. */
+bool fs_helper_read_cores(const char *text, cpu_set_t *cores);
 
 /* Of the net. cores: where it may run; NULL: where the process may.
  * FS_OK, FS_ERR_NOMEM (no thread could be made) */

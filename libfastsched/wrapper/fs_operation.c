@@ -73,6 +73,12 @@ static void free_operation(fs_operation_t *op)
     free(op);
 }
 
+bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm)
+{
+    fs_wrapper_count(&comm->wrapper->calls, 1);
+    return comm->ours != NULL && fs_comm_serves_nonblocking(comm->ours);
+}
+
 fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
                              const fs_wrapper_calls_t *calls, void *ctx,
                              fs_operation_t **operation_p)
@@ -81,10 +87,6 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
     fs_operation_t        *op;
 
     *operation_p = NULL;
-    fs_wrapper_count(&comm->wrapper->calls, 1);
-    if (comm->ours == NULL || !fs_comm_serves_nonblocking(comm->ours)) {
-        return FS_OK;
-    }
     if (make_operation(comm, calls, ctx, &op) != FS_OK) {
         const fs_operation_t nothing = {.comm = comm, .calls = calls};
 

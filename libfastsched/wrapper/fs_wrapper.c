@@ -3,7 +3,6 @@
 
 #include "accel/fs_accel.h"
 #include "base/fs_strbuf.h"
-#include "base/fs_value.h"
 #include "net/fs_helper.h"
 #include "wrapper/fs_remember.h"
 
@@ -93,7 +92,7 @@ static void start_helper(fs_wrapper_t *wrapper)
         return;
     }
     if (!any) {
-        (void)fs_value_cores(text, &cores);
+        (void)fs_helper_read_cores(text, &cores);
     }
     if (fs_helper_start(wrapper->net, any ? NULL : &cores) != FS_OK) {
         wrapper->say("parameter progress_thread: no thread could be started "

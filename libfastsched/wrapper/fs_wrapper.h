@@ -243,12 +243,17 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
 /** One that is ours, from its start to fs_wrapper_end(). */
 typedef struct fs_operation fs_operation_t;
 
+/** Is this call ours? If not, the MPI's own algorithm has to be started now. The
+ *  same on all ranks. Counts it. */
+bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm);
+
 /**
- * Start one. Local. Any thread.
+ * Start one that is. Local. Any thread.
  *
  * @param[in]  ctx          Lives until fs_wrapper_end(); with pack() and unpack()
  *                          that do not use what belongs to the caller of the MPI.
- * @param[out] operation_p  NULL: the MPI's own algorithm has to be started now.
+ * @param[out] operation_p  NULL on FS_OK: the arguments make no sense, and it is
+ *                          the MPI that complains.
  * @return FS_OK, FS_ERR_NOMEM: this rank cannot take part, which has been said
  */
 fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,

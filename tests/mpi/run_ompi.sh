@@ -32,11 +32,12 @@ job() {
 # NP SERVERS ALGORITHM [OPTION...] [-- PROGRAM-OPTION]
 at_once() {
     text="nonblocking, np $1, $2, $3${4:+, }"
-    np=$1 servers=$2 algorithm=$3
+    np=$1 servers=$2 algorithm=$3 expect=$3
     shift 3
+    [ "$algorithm" != bundles ] || expect=any
     [ "${1-}" = -- ] || set -- "$@" --
     # shellcheck disable=SC2154,SC2086 # each: in any_mpi_cases.sh
-    report "$text$*" job "$np" "$servers" "$algorithm" --mca coll fast \
+    report "$text$*" job "$np" "$servers" "$expect" --mca coll fast \
         --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
         "$@" --nonblocking $each
 }
