@@ -71,18 +71,18 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
  * counts; the communicator stays usable. */
 static fs_step_t leave(fs_request_t *request)
 {
-    if (request->flags & FS_FLAG_NONBLOCKING) {
-        snprintf(
-            request->comm->error, sizeof(request->comm->error),
-            "%s, and a nonblocking call cannot be left to the MPI any more",
-            request->outcome.choice.reason);
-        return end(request, FS_ERR_UNSUPPORTED);
-    }
     if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_NATIVE)) {
         snprintf(
             request->comm->error, sizeof(request->comm->error),
             "a rank's buffers are on a device, where the algorithm of this "
             "call cannot access them");
+        return end(request, FS_ERR_UNSUPPORTED);
+    }
+    if (request->flags & FS_FLAG_NONBLOCKING) {
+        snprintf(
+            request->comm->error, sizeof(request->comm->error),
+            "%s, and a nonblocking call cannot be left to the MPI any more",
+            request->outcome.choice.reason);
         return end(request, FS_ERR_UNSUPPORTED);
     }
     return end(request, FS_OK);

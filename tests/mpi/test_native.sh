@@ -41,7 +41,7 @@ reads() {
     job 2 "${3-NOTHING=1}" -- "$cvar" "MPIR_CVAR_$1" "$2" && ends_well
 }
 
-for name in ALLTOALL_INTRA_ALGORITHM ALLTOALLV_INTRA_ALGORITHM; do
+for name in ALLTOALL_INTRA_ALGORITHM ALLTOALLV_INTRA_ALGORITHM ALLTOALLW_INTRA_ALGORITHM; do
     for prefix in MPICH MPIR_PARAM MPIR_CVAR; do
         variable=${prefix}_$name
         case_of "$variable=fast, read by MPI_T" \
@@ -90,6 +90,16 @@ only_even() {
 
 case_of 'MPI_Alltoall alone' only_even
 case_of 'MPI_Alltoallv alone' even '' 4 MPICH_ALLTOALLV_INTRA_ALGORITHM=fast
+only_w() {
+    settings='FASTSCHED_SERVERS=2x2 FASTSCHED_MIN_BYTES=0 FASTSCHED_ALGORITHM=staged'
+    # shellcheck disable=SC2086
+    job 4 MPICH_ALLTOALLW_INTRA_ALGORITHM=fast $settings -- "$program" \
+        --servers 2x2 --expect staged --alltoallw ragged zero in-place structs \
+        empty-types split && ends_well &&
+        job 4 MPICH_ALLTOALLW_INTRA_ALGORITHM=fast $settings -- "$program" \
+            --servers 2x2 --expect absent ragged && ends_well
+}
+case_of 'MPI_Alltoallw alone' only_w
 case_of 'MPI_Alltoall, chosen by a selection file' even staged 4 "$rules" \
     FASTSCHED_ALGORITHM=staged
 # Small blocks on 8 ranks, medium ones and large ones: three algorithms, and one in place.
