@@ -188,6 +188,7 @@ static bool look_at_side(mpich_fast_side_t *side, bool is_w)
 typedef struct seen {
     MPI_Count most; /* elements of a block */
     bool contiguous, whole;
+    bool large;         /* some element is larger than ELEMENT_MAX */
     uint64_t len_bytes; /* of the last block */
     char *first;        /* and its first byte */
 } seen_t;
@@ -211,7 +212,7 @@ static bool look_at_block(const mpich_fast_side_t *side, uint32_t r, seen_t *see
         bool contiguous = is_contiguous(side->types[r], &layout, count);
 
         seen->contiguous = seen->contiguous && contiguous;
-        seen->whole = seen->whole || (!contiguous && layout.size > ELEMENT_MAX);
+        seen->large = seen->large || layout.size > ELEMENT_MAX;
     }
     return true;
 }
@@ -220,8 +221,9 @@ static void conclude(const mpich_fast_side_t *side, seen_t *seen)
 {
     if (NULL == side->types) {
         seen->contiguous = is_contiguous(side->type, &side->layout, seen->most);
-        seen->whole = !seen->contiguous && side->layout.size > ELEMENT_MAX;
+        seen->large = side->layout.size > ELEMENT_MAX;
     }
+    seen->whole = !seen->contiguous && seen->large;
 }
 
 static bool is_alias(const mpich_fast_args_t *a)

@@ -152,18 +152,17 @@ static void count_barriers(bench_t *b, uint64_t n_calls)
     count(b, -1);
 }
 
+/* That are counted: nonblocking ones are made twice. */
+static uint64_t n_calls_of(uint64_t iterations)
+{
+    return OSU_IS_NONBLOCKING ? 2 * iterations : iterations;
+}
+
 /* Values of the slowest rank, on rank 0. */
 static void reduce(bench_t *b, double *values, uint64_t n)
 {
     MPI_Reduce(b->rank == 0 ? MPI_IN_PLACE : values, values, (int)n, MPI_DOUBLE,
                MPI_MAX, 0, b->comm);
-}
-
-/* On all ranks. */
-static double of_slowest(bench_t *b, double seconds)
-{
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, b->comm);
-    return seconds;
 }
 
 /* Times, MTM, link bytes of each iteration and what the NICs have counted;
@@ -184,7 +183,7 @@ static void run_size(bench_t *b, uint64_t size)
             osu_skew_lay_out(b);
         }
         if (k == warmup && o->counted_nics != NULL) {
-            count_barriers(b, iterations);
+            count_barriers(b, n_calls_of(iterations));
             count(b, -1);
         }
         seconds = run_call(b, 0);
@@ -193,8 +192,8 @@ static void run_size(bench_t *b, uint64_t size)
         }
         b->times[iteration] = seconds;
         if (OSU_IS_NONBLOCKING) {
-            b->computed[iteration] = of_slowest(b, seconds);
-            b->overall[iteration]  = run_call(b, b->computed[iteration]);
+            b->computed[iteration] = seconds;
+            b->overall[iteration]  = run_call(b, seconds);
         }
         if (b->rank == 0 && (iteration == 0 || o->dynamic)) {
             osu_bound_t bound = osu_bound(&b->cluster, b->matrix, b->sums);
@@ -209,6 +208,7 @@ static void run_size(bench_t *b, uint64_t size)
     }
     reduce(b, b->times, iterations);
     if (OSU_IS_NONBLOCKING) {
+        reduce(b, b->computed, iterations);
         reduce(b, b->overall, iterations);
     }
 }
@@ -266,7 +266,7 @@ static osu_row_t summarize(bench_t *b, uint64_t size)
         row.overlap  = fmax(0, 1 - (row.overall - row.computed) / row.p50);
     }
     osu_algorithm_last(&b->algorithm, row.algorithm);
-    per_call(b, n, &row);
+    per_call(b, n_calls_of(n), &row);
     return row;
 }
 

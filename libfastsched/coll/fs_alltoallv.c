@@ -29,7 +29,7 @@
 #include <string.h>
 
 enum {
-    FEWEST = 6,    /* chunks of a stage: with fewer a receiver sees too late that
+    FEWEST = 6, /* chunks of a stage: with fewer a receiver sees too late that
                       it ends, and the next one does not follow at once */
     FINEST = 4096, /* a chunk: in a shorter one start-up counts */
     COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
@@ -136,9 +136,9 @@ static uint64_t chunk_of(const fs_comm_t *comm, uint64_t bound)
     uint32_t n_stages = fs_ports_most_peers(comm->topo);
     uint64_t chunk    = bound / n_stages / FEWEST / ALIGN * ALIGN;
 
-    return n_stages == 1 ? comm->params.chunk
-                         : fs_u64_min(fs_u64_max(chunk, FINEST),
-                                      comm->params.chunk);
+    return n_stages == 1
+               ? comm->params.chunk
+               : fs_u64_min(fs_u64_max(chunk, FINEST), comm->params.chunk);
 }
 
 /* For the tuner, a byte as a nanosecond: it finds the factor. */
@@ -281,8 +281,10 @@ static void find_out(fs_request_t *request, const fs_vote_t *vote)
     const fs_cached_plan_t *alike;
     uint64_t                key = fs_digest_add(vote->sum[0], vote->max_inter);
 
-    key                 = fs_digest_add(key, bundle_limit(request));
-    request->counts_key = fs_digest_add(key, request->collective->tuned);
+    key = fs_digest_add(key, bundle_limit(request));
+    request->counts_key =
+        fs_digest_add(key, (uint64_t)request->collective->tuned << 1 |
+                               is_nonblocking(request));
     alike = fs_plan_cache_alike(&request->comm->cache, request->counts_key);
     if (alike != NULL) {
         recall(request, alike);

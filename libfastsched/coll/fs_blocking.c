@@ -3,6 +3,7 @@
 #include "base/fs_clock.h"
 #include "coll/fs_check_counts.h"
 #include "coll/fs_request.h"
+#include "net/fs_helper.h"
 #include "sched/model/fs_topo.h"
 
 #include <stdio.h>
@@ -51,6 +52,20 @@ static fs_status_t serve(fs_request_t *request)
     return status;
 }
 
+/* A blocking call may have to pack, which the helper must not. */
+static void keep_helper_off(fs_comm_t *comm, bool off)
+{
+    fs_net_t *net = comm->net;
+
+    if (net == NULL || net->helper == NULL) {
+        return;
+    }
+    fs_net_lock(net);
+    net->n_waiting = off ? net->n_waiting + 1 : net->n_waiting - 1;
+    fs_helper_wake(net->helper);
+    pthread_mutex_unlock(&net->lock);
+}
+
 fs_status_t fs_comm_collective(fs_comm_t             *comm,
                                const fs_collective_t *collective,
                                const fs_call_t *call, bool *ran)
@@ -63,6 +78,7 @@ fs_status_t fs_comm_collective(fs_comm_t             *comm,
     if (comm->dead) {
         return FS_ERR_TRANSPORT;
     }
+    keep_helper_off(comm, true);
     ++comm->stats.calls;
     fs_request_init(&request, comm, collective, call);
     if (comm->trace != NULL) {
@@ -78,6 +94,7 @@ fs_status_t fs_comm_collective(fs_comm_t             *comm,
         fs_comm_write_trace(comm); /* there may be no later chance */
     }
     fs_request_fini(&request);
+    keep_helper_off(comm, false);
     return status;
 }
 

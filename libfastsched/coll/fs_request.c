@@ -247,10 +247,10 @@ static fs_step_t take_bundles(fs_request_t *request)
     ended_ns     = fs_now_ns();
     ++comm->stats.calls_by[FS_ALG_BUNDLES];
     comm->stats.inter_bytes += outcome->traffic.inter_bytes;
-    comm->stats.run_ns += ended_ns - outcome->decided_ns;
     if (request->done != NULL) {
         return finish(request); /* the program's own time is in it */
     }
+    comm->stats.run_ns += ended_ns - outcome->decided_ns;
     comm->last = (fs_last_call_t){.question = outcome->question,
                                   .run = {.ns = ended_ns - outcome->decided_ns},
                                   .summary_ns = outcome->decided_ns -
@@ -269,8 +269,10 @@ static fs_step_t conclude(fs_request_t *request)
         return FS_STEP_SUMMARY;
     }
     request->outcome.decided_ns = fs_now_ns();
-    comm->stats.summary_ns += request->outcome.decided_ns -
-                              request->outcome.entered_ns;
+    if (request->done == NULL) { /* else the program's own time is in it */
+        comm->stats.summary_ns += request->outcome.decided_ns -
+                                  request->outcome.entered_ns;
+    }
     comm->stats.meta_bytes = fs_control_wire_bytes(comm->control);
     if (status != FS_OK) {
         return lose(request, status);
@@ -283,6 +285,10 @@ static fs_step_t conclude(fs_request_t *request)
     request->outcome.summarised = true;
     request->collective->decide(request);
     trace_decision(request);
+    if (request->outcome.status != FS_OK) { /* a blocking call finds out more */
+        snprintf(comm->error, sizeof(comm->error), "%s",
+                 request->outcome.choice.reason);
+    }
     return request->outcome.status != FS_OK
                ? end(request, request->outcome.status)
            : request->outcome.choice.alg == FS_ALG_NATIVE ? leave(request)
@@ -366,8 +372,6 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
     stats->peak_senders = fs_exec_peak_senders(comm->exec);
     stats->copy_ns      = fs_exec_copy_ns(comm->exec);
-    stats->plan_ns += request->started_ns - request->outcome.decided_ns;
-    stats->run_ns += ended_ns - request->started_ns;
     /* Without stages the busiest server has about one round for each other
      * one. */
     request->outcome.decompose = plan->decompose;
@@ -375,6 +379,8 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     if (request->done != NULL) {
         return; /* the program's own time is in it */
     }
+    stats->plan_ns += request->started_ns - request->outcome.decided_ns;
+    stats->run_ns += ended_ns - request->started_ns;
     comm->last = (fs_last_call_t){
         .question   = request->outcome.question,
         .run        = {plan->total_per_lane,
@@ -444,6 +450,12 @@ static fs_step_t (*const steps[])(fs_request_t *request) = {
     [FS_STEP_LAST] = notify_peers,
 };
 
+/* Nobody may wait for a nonblocking call. */
+static bool is_watched(const fs_request_t *request)
+{
+    return request->done == NULL || request->comm->is_awaited;
+}
+
 /* Take as many steps as possible. check_clock: it is time for the watchdog. */
 static void move(fs_request_t *request, bool check_clock)
 {
@@ -456,7 +468,7 @@ static void move(fs_request_t *request, bool check_clock)
             fs_request_watch_start(request);
         }
     } while (request->step != before && request->step != FS_STEP_DONE);
-    if (check_clock && request->done == NULL && request->step < FS_STEP_LAST &&
+    if (check_clock && is_watched(request) && request->step < FS_STEP_LAST &&
         fs_request_watch(request) != FS_INPROGRESS) {
         request->step = lose(request, FS_ERR_STALLED);
     }
@@ -608,6 +620,8 @@ fs_status_t fs_request_wait(fs_request_t *request)
 void fs_request_wait_all(fs_comm_t *comm)
 {
     if (comm->net != NULL) {
+        comm->is_awaited = true;
         wait_for(comm, NULL);
+        comm->is_awaited = false;
     }
 }

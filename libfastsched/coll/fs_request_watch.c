@@ -195,7 +195,8 @@ static fs_status_t stall(const fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
 
-    if (!request->outcome.summarised) {
+    /* In a nonblocking call ranks compute as long as they like. */
+    if (!request->outcome.summarised || request->done != NULL) {
         warn(comm);
         return FS_INPROGRESS;
     }

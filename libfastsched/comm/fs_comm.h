@@ -58,6 +58,7 @@ struct fs_comm {
     fs_trace_t       *trace; /* NULL: off */
     uint32_t          rank;
     bool              has_accels; /* some rank */
+    bool              is_awaited; /* fs_request_wait_all() */
     bool              dead;
     fs_cached_plan_t *lost_plan; /* of the program that died with it */
     char              error[512];

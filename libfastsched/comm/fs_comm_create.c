@@ -197,7 +197,7 @@ static void start_trace(fs_creation_t *c)
         fs_comm_warn(comm, why);
         return;
     }
-    pthread_mutex_lock(&comm->net->lock);
+    fs_net_lock(comm->net);
     fs_exec_set_trace(comm->exec, comm->trace);
     pthread_mutex_unlock(&comm->net->lock);
 }
@@ -278,10 +278,13 @@ fs_status_t fs_comm_create(const fs_native_t *native, const fs_params_t *params,
 /* The network may still write into a dead communicator: keep its memory. */
 void fs_comm_destroy(fs_comm_t *comm)
 {
-    if (comm == NULL || comm->dead) {
+    if (comm == NULL) {
         return;
     }
     fs_comm_write_trace(comm);
+    if (comm->dead) {
+        return;
+    }
     fs_comm_close_network(comm);
     fs_trace_destroy(comm->trace);
     fs_topo_destroy(comm->topo);

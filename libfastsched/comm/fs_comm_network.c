@@ -78,7 +78,7 @@ static fs_status_t connect_peers(fs_creation_t *c, uint32_t *failed_p)
     for (uint32_t r = 0; r < n; ++r) {
         c->reach[r] = reach(comm->topo, &params, comm->rank, r);
     }
-    pthread_mutex_lock(&comm->net->lock);
+    fs_net_lock(comm->net);
     status =
         comm->net->ops->connect(comm->net, &group, &comm->transport, failed_p);
     pthread_mutex_unlock(&comm->net->lock);
@@ -197,7 +197,7 @@ static fs_status_t greet(const fs_comm_t *comm, fs_net_hello_t *hello_p,
 
     *hello_p = (fs_net_hello_t){0};
     if (comm->net != NULL) {
-        pthread_mutex_lock(&comm->net->lock);
+        fs_net_lock(comm->net);
         status = comm->net->ops->hello(comm->net, hello_p, address_p);
         pthread_mutex_unlock(&comm->net->lock);
     }
@@ -225,7 +225,7 @@ static fs_status_t open_network(fs_creation_t *c)
     }
     if (status != FS_OK) {
         if (greeted == FS_OK) {
-            pthread_mutex_lock(&comm->net->lock);
+            fs_net_lock(comm->net);
             comm->net->ops->forget(comm->net, hello.group);
             pthread_mutex_unlock(&comm->net->lock);
         }
@@ -238,7 +238,7 @@ static fs_status_t open_network(fs_creation_t *c)
 void fs_comm_close_network(fs_comm_t *comm)
 {
     if (comm->transport != NULL) {
-        pthread_mutex_lock(&comm->net->lock);
+        fs_net_lock(comm->net);
         comm->transport->ops->destroy(comm->transport);
         pthread_mutex_unlock(&comm->net->lock);
     }

@@ -83,15 +83,19 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
                              const fs_wrapper_calls_t *calls, void *ctx,
                              fs_operation_t **operation_p)
 {
-    const fs_call_device_t on_host = {.staged = false};
-    fs_operation_t        *op;
+    fs_call_device_t device = {.staged = false};
+    fs_operation_t  *op     = NULL;
+    fs_status_t      status;
 
     *operation_p = NULL;
-    if (make_operation(comm, calls, ctx, &op) != FS_OK) {
+    status       = comm->ours->dead ? FS_ERR_TRANSPORT
+                                    : make_operation(comm, calls, ctx, &op);
+    if (status != FS_OK) {
         const fs_operation_t nothing = {.comm = comm, .calls = calls};
 
-        say(&nothing, fs_strerror(FS_ERR_NOMEM));
-        return FS_ERR_NOMEM;
+        say(&nothing, status == FS_ERR_TRANSPORT ? fs_comm_error(comm->ours)
+                                                 : fs_strerror(status));
+        return status;
     }
     fs_counts_begin(&op->buffers.counts, fs_comm_topo(comm->ours));
     if (!calls->describe(ctx, &op->buffers)) {
@@ -102,12 +106,19 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
         op->buffers.send_whole = !op->buffers.send_contiguous;
         op->buffers.recv_whole = !op->buffers.recv_contiguous;
     }
-    fs_buffers_begin(&op->buffers, calls, ctx, on_host);
-    if (comm->wrapper->net->helper != NULL &&
-        fs_buffers_prepare(&op->buffers) != FS_OK) {
-        say(op, fs_strerror(FS_ERR_NOMEM));
-        free_operation(op);
-        return FS_ERR_NOMEM;
+    if (fs_wrapper_has_accel(comm->wrapper) &&
+        fs_buffers_find(&op->buffers, comm->wrapper)) {
+        say(op, "a buffer is on a device, and the communicator was set up "
+                "before there was one");
+        device.consent = FS_CONSENT_NO;
+    }
+    fs_buffers_begin(&op->buffers, calls, ctx, device);
+    if (comm->wrapper->net->helper != NULL) {
+        status = fs_buffers_prepare(&op->buffers);
+        if (status != FS_OK) { /* then no rank goes on */
+            say(op, fs_strerror(status));
+            op->buffers.call.device.consent = FS_CONSENT_NO;
+        }
     }
     *operation_p = op;
     fs_comm_post(&op->request, comm->ours, calls->collective, &op->buffers.call,

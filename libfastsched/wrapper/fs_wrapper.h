@@ -254,7 +254,8 @@ bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm);
  *                          that do not use what belongs to the caller of the MPI.
  * @param[out] operation_p  NULL on FS_OK: the arguments make no sense, and it is
  *                          the MPI that complains.
- * @return FS_OK, FS_ERR_NOMEM: this rank cannot take part, which has been said
+ * @return FS_OK; FS_ERR_NOMEM, FS_ERR_TRANSPORT: this rank cannot take part, which
+ *         has been said
  */
 fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
                              const fs_wrapper_calls_t *calls, void *ctx,

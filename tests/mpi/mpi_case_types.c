@@ -2,6 +2,8 @@
 /* Cases about datatypes: every layout against every other of its family. */
 #include "mpi_exchange.h"
 
+#include <stdlib.h>
+
 static uint32_t symmetric_few(int src, int dst, uint32_t round)
 {
     return src < dst ? units_few(src, dst, round) : units_few(dst, src, round);
@@ -146,7 +148,83 @@ static void case_bottom(void)
     }
 }
 
+/* ---- MPI_Alltoallw: large dense elements beside small ones with gaps ---- */
+
+enum {
+    DENSE  = 6000,
+    SPARSE = 100
+}; /* ints; the latter in every second place */
+
+static int is_dense(int src, int dst)
+{
+    return (src + dst) % 2 == 0;
+}
+
+static int number_at(int src, int dst, int k)
+{
+    return (src * 1000 + dst) * 10007 + k;
+}
+
+static void check_mixed(const int *in, int src)
+{
+    int dense = is_dense(src, test.rank);
+
+    for (int k = 0; k < DENSE; ++k) {
+        int taken = dense || (k % 2 == 0 && k < 2 * SPARSE);
+
+        if (in[k] != (taken ? number_at(src, test.rank, k) : -1)) {
+            fail("from %d, place %d: %d", src, k, in[k]);
+        }
+    }
+}
+
+static void call_mixed(const int *out, int *in, MPI_Datatype dense,
+                       MPI_Datatype sparse)
+{
+    size_t        n      = (size_t)test.size;
+    int          *ones   = zalloc(n, sizeof(*ones));
+    int          *displs = zalloc(n, sizeof(*displs));
+    MPI_Datatype *types  = zalloc(n, sizeof(*types));
+
+    for (int p = 0; p < test.size; ++p) {
+        ones[p]   = 1;
+        displs[p] = p * DENSE * (int)sizeof(int);
+        types[p]  = is_dense(test.rank, p) ? dense : sparse;
+    }
+    must(MPI_Alltoallw(out, ones, displs, types, in, ones, displs, types,
+                       MPI_COMM_WORLD),
+         "MPI_Alltoallw");
+    free(ones);
+    free(displs);
+    free(types);
+}
+
+static void case_mixed_types(void)
+{
+    size_t len = (size_t)test.size * DENSE;
+    int   *out = zalloc(len, sizeof(*out)), *in = zalloc(len, sizeof(*in));
+    MPI_Datatype dense, sparse;
+
+    MPI_Type_contiguous(DENSE, MPI_INT, &dense);
+    MPI_Type_vector(SPARSE, 1, 2, MPI_INT, &sparse);
+    MPI_Type_commit(&dense);
+    MPI_Type_commit(&sparse);
+    for (size_t k = 0; k < len; ++k) {
+        out[k] = number_at(test.rank, (int)(k / DENSE), (int)(k % DENSE));
+        in[k]  = -1;
+    }
+    call_mixed(out, in, dense, sparse);
+    for (int p = 0; p < test.size; ++p) {
+        check_mixed(in + (size_t)p * DENSE, p);
+    }
+    MPI_Type_free(&dense);
+    MPI_Type_free(&sparse);
+    free(out);
+    free(in);
+}
+
 const test_case_t type_cases[] = {{"ints", case_ints},
+                                  {"mixed-types", case_mixed_types},
                                   {"structs", case_structs},
                                   {"pair-types", case_pair_types},
                                   {"wide-types", case_wide},

@@ -47,6 +47,19 @@ at_once 8 @1,0,0,2,1,2,0,1 bundles
 at_once 8 1+3+4 pipe2d $tight
 at_once 5 2+2+1 staged -- --alltoallw
 
+# ---- with a thread that progresses them ----
+
+helper='--mca coll_fast_progress_thread on'
+# shellcheck disable=SC2086
+{
+    at_once 4 2x2 staged $helper
+    several 4 2x2 staged $helper
+    several 5 2+2+1 bundles $helper
+    staged 4 2x2 $helper -- --threads
+}
+mkdir "$scratch/trace"
+several 4 2x2 staged --mca coll_fast_trace "$scratch/trace"
+
 # ---- who carries the application's own messages; threads ----
 
 ucx='--mca pml ucx --mca opal_common_ucx_tls any
