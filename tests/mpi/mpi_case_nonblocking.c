@@ -91,7 +91,7 @@ static void case_wait_against_barrier(void)
 }
 
 /* Nor does a rank in MPI_Recv keep others from ending. */
-static void case_wait_against_recv(void)
+static void wait_against_recv(void)
 {
     MPI_Comm   comm = duplicate();
     exchange_t x    = nonblocking(comm, 141);
@@ -112,6 +112,14 @@ static void case_wait_against_recv(void)
     equal("ranks that have been there", token,
           test.rank == 0 ? test.size - 1 : test.rank);
     must(MPI_Comm_free(&comm), "MPI_Comm_free");
+}
+
+static void case_wait_against_recv(void)
+{
+    if (test.size < 2) {
+        return; /* a message to oneself needs a receive first */
+    }
+    wait_against_recv();
 }
 
 /* A blocking call on one communicator against a nonblocking one on another. */
