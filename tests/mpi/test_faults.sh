@@ -114,7 +114,8 @@ case_of 'the same over the messages of the MPI' finalized \
 
 # ---- all ranks are suspended, as batch systems do: no error ----
 
-processes() { sed -n 's/^mpi_fault: rank [0-9]*: process //p' "$scratch/out"; }
+# Lines of two ranks may come as one.
+processes() { grep -o 'process [0-9]*' "$scratch/out" | cut -d ' ' -f 2; }
 
 n_stopped() {
     for pid in $(processes); do
