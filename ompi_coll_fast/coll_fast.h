@@ -154,6 +154,14 @@ fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint6
 fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len,
                                  const void *src);
 
+/* How a collective is described and done; native is NULL in nonblocking calls. */
+#define FAST_CALLS(_name, _collective, _native)                                                   \
+    {                                                                                             \
+        .name = (_name), .collective = &(_collective), .describe = mca_coll_fast_describe,        \
+        .pack = mca_coll_fast_pack, .unpack = mca_coll_fast_unpack, .raise = mca_coll_fast_raise, \
+        .native = (_native)                                                                       \
+    }
+
 /* coll_fast_host.c: serve a call; the first one sets up its communicator, collectively */
 int mca_coll_fast_serve(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call);
 /* together: all ranks are here, and can talk. */

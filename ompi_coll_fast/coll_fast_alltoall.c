@@ -16,13 +16,7 @@ static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
                             c->module->comm, native->alltoall_module);
 }
 
-static const fs_wrapper_calls_t alltoall = {.name = "MPI_Alltoall",
-                                            .collective = &fs_alltoall,
-                                            .describe = mca_coll_fast_describe,
-                                            .pack = mca_coll_fast_pack,
-                                            .unpack = mca_coll_fast_unpack,
-                                            .native = native,
-                                            .raise = mca_coll_fast_raise};
+static const fs_wrapper_calls_t alltoall = FAST_CALLS("MPI_Alltoall", fs_alltoall, native);
 
 static mca_coll_fast_call_t make_call(const void *sbuf, FAST_ONE_COUNT scount,
                                       ompi_datatype_t *sdtype, void *rbuf, FAST_ONE_COUNT rcount,
@@ -45,12 +39,7 @@ int mca_coll_fast_alltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatyp
     return mca_coll_fast_serve(&alltoall, &call);
 }
 
-static const fs_wrapper_calls_t ialltoall = {.name = "MPI_Ialltoall",
-                                             .collective = &fs_alltoall,
-                                             .describe = mca_coll_fast_describe,
-                                             .pack = mca_coll_fast_pack,
-                                             .unpack = mca_coll_fast_unpack,
-                                             .raise = mca_coll_fast_raise};
+static const fs_wrapper_calls_t ialltoall = FAST_CALLS("MPI_Ialltoall", fs_alltoall, NULL);
 
 int mca_coll_fast_ialltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
                             void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,

@@ -16,13 +16,7 @@ static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
                              c->recv.dtype, c->module->comm, native->alltoallv_module);
 }
 
-static const fs_wrapper_calls_t alltoallv = {.name = "MPI_Alltoallv",
-                                             .collective = &fs_alltoallv,
-                                             .describe = mca_coll_fast_describe,
-                                             .pack = mca_coll_fast_pack,
-                                             .unpack = mca_coll_fast_unpack,
-                                             .native = native,
-                                             .raise = mca_coll_fast_raise};
+static const fs_wrapper_calls_t alltoallv = FAST_CALLS("MPI_Alltoallv", fs_alltoallv, native);
 
 static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
                                       ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
@@ -48,12 +42,7 @@ int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
     return mca_coll_fast_serve(&alltoallv, &call);
 }
 
-static const fs_wrapper_calls_t ialltoallv = {.name = "MPI_Ialltoallv",
-                                              .collective = &fs_alltoallv,
-                                              .describe = mca_coll_fast_describe,
-                                              .pack = mca_coll_fast_pack,
-                                              .unpack = mca_coll_fast_unpack,
-                                              .raise = mca_coll_fast_raise};
+static const fs_wrapper_calls_t ialltoallv = FAST_CALLS("MPI_Ialltoallv", fs_alltoallv, NULL);
 
 int mca_coll_fast_ialltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
                              ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,

@@ -16,13 +16,7 @@ static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
                              c->recv.dtypes, c->module->comm, native->alltoallw_module);
 }
 
-static const fs_wrapper_calls_t alltoallw = {.name = "MPI_Alltoallw",
-                                             .collective = &fs_alltoallw,
-                                             .describe = mca_coll_fast_describe,
-                                             .pack = mca_coll_fast_pack,
-                                             .unpack = mca_coll_fast_unpack,
-                                             .native = native,
-                                             .raise = mca_coll_fast_raise};
+static const fs_wrapper_calls_t alltoallw = FAST_CALLS("MPI_Alltoallw", fs_alltoallw, native);
 
 static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
                                       ompi_datatype_t *const *sdtypes, void *rbuf,
@@ -49,12 +43,7 @@ int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS s
     return mca_coll_fast_serve(&alltoallw, &call);
 }
 
-static const fs_wrapper_calls_t ialltoallw = {.name = "MPI_Ialltoallw",
-                                              .collective = &fs_alltoallw,
-                                              .describe = mca_coll_fast_describe,
-                                              .pack = mca_coll_fast_pack,
-                                              .unpack = mca_coll_fast_unpack,
-                                              .raise = mca_coll_fast_raise};
+static const fs_wrapper_calls_t ialltoallw = FAST_CALLS("MPI_Ialltoallw", fs_alltoallw, NULL);
 
 int mca_coll_fast_ialltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
                              ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,

@@ -29,8 +29,9 @@
 #include <string.h>
 
 enum {
-    FEWEST = 6, /* chunks of a stage: with fewer a receiver sees too late that
-                      it ends, and the next one does not follow at once */
+    /* Chunks of a stage: with fewer a receiver sees too late that it ends, and the
+     * next one does not follow at once. */
+    FEWEST = 6,
     FINEST = 4096, /* a chunk: in a shorter one start-up counts */
     COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
     ALIGN  = 64,
@@ -70,11 +71,6 @@ static bool is_tuned(const fs_comm_t *comm)
     return is_auto(comm) && comm->params.tuner;
 }
 
-static bool is_nonblocking(const fs_request_t *request)
-{
-    return request->done != NULL;
-}
-
 /* Where nothing is known, what a stage costs is the limit: bundles that go out at
  * once, in no order, keep the rest waiting. */
 static uint64_t bundle_limit(const fs_request_t *request)
@@ -84,7 +80,7 @@ static uint64_t bundle_limit(const fs_request_t *request)
 
     if (is_auto(comm)) {
         return is_tuned(comm) && comm->predicts &&
-                       !(native && is_nonblocking(request))
+                       !(native && fs_request_is_nonblocking(request))
                    ? limits[comm->predicted]
                    : comm->params.stage_cost;
     }
@@ -114,7 +110,7 @@ static fs_vote_t make_vote(const fs_request_t *request)
                       : 0;
     vote.flags |= consent_flags[call->device.consent];
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
-    vote.flags |= is_nonblocking(request) ? FS_FLAG_NONBLOCKING : 0;
+    vote.flags |= fs_request_is_nonblocking(request) ? FS_FLAG_NONBLOCKING : 0;
     return vote;
 }
 
@@ -227,12 +223,12 @@ static fs_choice_t choose(const fs_request_t *request)
         return (fs_choice_t){FS_ALG_BUNDLES, false, "small"};
     }
     if (request->rest.inter_bytes == 0 &&
-        (all > 0 || is_nonblocking(request))) {
+        (all > 0 || fs_request_is_nonblocking(request))) {
         return (fs_choice_t){FS_ALG_DIRECT, false,
                              all > 0 ? "small between servers, the rest inside"
                                      : "no bytes between servers"};
     }
-    if (request->rest.inter_bytes < all || is_nonblocking(request)) {
+    if (request->rest.inter_bytes < all || fs_request_is_nonblocking(request)) {
         params.min_bytes = 0;
     }
     return fs_select(comm->topo, &request->rest, &params);
@@ -284,7 +280,7 @@ static void find_out(fs_request_t *request, const fs_vote_t *vote)
     key = fs_digest_add(key, bundle_limit(request));
     request->counts_key =
         fs_digest_add(key, (uint64_t)request->collective->tuned << 1 |
-                               is_nonblocking(request));
+                               fs_request_is_nonblocking(request));
     alike = fs_plan_cache_alike(&request->comm->cache, request->counts_key);
     if (alike != NULL) {
         recall(request, alike);
@@ -353,7 +349,8 @@ static void apply_tuner(fs_request_t *request)
     const fs_vote_t *vote    = fs_control_vote(comm->control);
 
     if (!is_tuned(comm) || outcome->choice.alg == FS_ALG_NATIVE ||
-        outcome->traffic.inter_bytes == 0 || is_nonblocking(request)) {
+        outcome->traffic.inter_bytes == 0 ||
+        fs_request_is_nonblocking(request)) {
         return;
     }
     if (vote->flags & FS_FLAG_NO_NATIVE) {

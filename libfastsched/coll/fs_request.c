@@ -115,7 +115,7 @@ static fs_step_t begin(fs_request_t *request)
     fs_vote_t              vote;
     fs_status_t            status;
 
-    if (request->done != NULL) {
+    if (fs_request_is_nonblocking(request)) {
         request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
         if (comm->trace != NULL) {
             fs_trace_begin(comm->trace, request->call_number);
@@ -225,7 +225,8 @@ static void trace_decision(const fs_request_t *request)
 /* The call is over. */
 static fs_step_t finish(fs_request_t *request)
 {
-    if (request->comm->params.verbose == 0 || request->done != NULL) {
+    if (request->comm->params.verbose == 0 ||
+        fs_request_is_nonblocking(request)) {
         return end(request, FS_OK);
     }
     enter(request, FS_TRACE_REPORT);
@@ -247,7 +248,7 @@ static fs_step_t take_bundles(fs_request_t *request)
     ended_ns     = fs_now_ns();
     ++comm->stats.calls_by[FS_ALG_BUNDLES];
     comm->stats.inter_bytes += outcome->traffic.inter_bytes;
-    if (request->done != NULL) {
+    if (fs_request_is_nonblocking(request)) {
         return finish(request); /* the program's own time is in it */
     }
     comm->stats.run_ns += ended_ns - outcome->decided_ns;
@@ -269,7 +270,8 @@ static fs_step_t conclude(fs_request_t *request)
         return FS_STEP_SUMMARY;
     }
     request->outcome.decided_ns = fs_now_ns();
-    if (request->done == NULL) { /* else the program's own time is in it */
+    /* In a nonblocking call the program's own time is in it. */
+    if (!fs_request_is_nonblocking(request)) {
         comm->stats.summary_ns += request->outcome.decided_ns -
                                   request->outcome.entered_ns;
     }
@@ -376,7 +378,7 @@ static void count(fs_request_t *request, uint64_t ended_ns)
      * one. */
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
-    if (request->done != NULL) {
+    if (fs_request_is_nonblocking(request)) {
         return; /* the program's own time is in it */
     }
     stats->plan_ns += request->started_ns - request->outcome.decided_ns;
@@ -453,7 +455,7 @@ static fs_step_t (*const steps[])(fs_request_t *request) = {
 /* Nobody may wait for a nonblocking call. */
 static bool is_watched(const fs_request_t *request)
 {
-    return request->done == NULL || request->comm->is_awaited;
+    return !fs_request_is_nonblocking(request) || request->comm->is_awaited;
 }
 
 /* Take as many steps as possible. check_clock: it is time for the watchdog. */
@@ -497,7 +499,7 @@ static void turn(fs_task_t *task, bool check_clock)
             return;
         }
         comm->first = first->next;
-        if (first->done != NULL) {
+        if (fs_request_is_nonblocking(first)) {
             end_nonblocking(first);
         }
     }
@@ -533,7 +535,7 @@ static fs_request_t **find_end(fs_comm_t *comm)
 void fs_request_post(fs_request_t *request, fs_step_t step)
 {
     fs_comm_t *comm           = request->comm;
-    bool       is_nonblocking = request->done != NULL;
+    bool       is_nonblocking = fs_request_is_nonblocking(request);
 
     fs_net_lock(comm->net);
     if (step == FS_STEP_BEGIN) {

@@ -67,6 +67,11 @@ enum {
                                 the communicator's collectives when it starts */
 };
 
+static inline bool fs_request_is_nonblocking(const fs_request_t *request)
+{
+    return request->done != NULL;
+}
+
 /* A new operation; call is borrowed. */
 void fs_request_init(fs_request_t *request, fs_comm_t *comm,
                      const fs_collective_t *collective, const fs_call_t *call);

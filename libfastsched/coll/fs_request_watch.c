@@ -196,7 +196,7 @@ static fs_status_t stall(const fs_request_t *request)
     const fs_comm_t *comm = request->comm;
 
     /* In a nonblocking call ranks compute as long as they like. */
-    if (!request->outcome.summarised || request->done != NULL) {
+    if (!request->outcome.summarised || fs_request_is_nonblocking(request)) {
         warn(comm);
         return FS_INPROGRESS;
     }

@@ -23,6 +23,14 @@ void fs_buffers_begin(fs_buffers_t *buffers, const fs_wrapper_calls_t *calls,
  * pack() said. */
 fs_status_t fs_buffers_prepare(fs_buffers_t *buffers);
 
+/* After a call with this status: does nobody use what is in there any more? After a
+ * failed exchange the network may. */
+static inline bool fs_buffers_are_free(fs_status_t status)
+{
+    return status == FS_OK || status == FS_ERR_MISMATCH ||
+           status == FS_ERR_UNSUPPORTED;
+}
+
 /* The call is over. ran: what was received may have to be unpacked. all_done: nobody
  * uses the copies any more; else they are left alone for good.
  * FS_OK, or what unpack() said. */

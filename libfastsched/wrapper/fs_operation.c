@@ -7,6 +7,7 @@
 #include "coll/fs_request.h"
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_count.h"
+#include "wrapper/fs_report.h"
 
 #include <stdlib.h>
 
@@ -21,16 +22,6 @@ struct fs_operation {
 };
 
 /* ---- start ---- */
-
-static void say(const fs_operation_t *op, const char *why)
-{
-    char        text[1024];
-    fs_strbuf_t line = {text, sizeof(text), 0};
-
-    fs_strbuf_add(&line, "%s failed on %s: %s", op->calls->name, op->comm->name,
-                  why);
-    op->comm->wrapper->say_last(text);
-}
 
 /* In the order of their ends. */
 static void note_end(fs_request_t *request)
@@ -91,10 +82,9 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
     status       = comm->ours->dead ? FS_ERR_TRANSPORT
                                     : make_operation(comm, calls, ctx, &op);
     if (status != FS_OK) {
-        const fs_operation_t nothing = {.comm = comm, .calls = calls};
-
-        say(&nothing, status == FS_ERR_TRANSPORT ? fs_comm_error(comm->ours)
-                                                 : fs_strerror(status));
+        fs_report_failure(comm, calls,
+                          status == FS_ERR_TRANSPORT ? fs_comm_error(comm->ours)
+                                                     : fs_strerror(status));
         return status;
     }
     fs_counts_begin(&op->buffers.counts, fs_comm_topo(comm->ours));
@@ -108,15 +98,17 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
     }
     if (fs_wrapper_has_accel(comm->wrapper) &&
         fs_buffers_find(&op->buffers, comm->wrapper)) {
-        say(op, "a buffer is on a device, and the communicator was set up "
-                "before there was one");
+        fs_report_failure(
+            op->comm, op->calls,
+            "a buffer is on a device, and the communicator was set up "
+            "before there was one");
         device.consent = FS_CONSENT_NO;
     }
     fs_buffers_begin(&op->buffers, calls, ctx, device);
     if (comm->wrapper->net->helper != NULL) {
         status = fs_buffers_prepare(&op->buffers);
         if (status != FS_OK) { /* then no rank goes on */
-            say(op, fs_strerror(status));
+            fs_report_failure(op->comm, op->calls, fs_strerror(status));
             op->buffers.call.device.consent = FS_CONSENT_NO;
         }
     }
@@ -146,20 +138,18 @@ fs_operation_t *fs_wrapper_next_ended(fs_wrapper_t *wrapper)
 
 int fs_wrapper_end(fs_operation_t *op, void **ctx_p)
 {
-    fs_request_t *request = &op->request;
-    fs_status_t   status  = request->status;
-    /* After a failed exchange the network may still use what is in there. */
-    bool all_done = status == FS_OK || status == FS_ERR_MISMATCH ||
-                    status == FS_ERR_UNSUPPORTED;
-    fs_status_t end = fs_buffers_end(&op->buffers, request->ran, all_done);
-    int         rc  = 0;
+    fs_request_t *request  = &op->request;
+    fs_status_t   status   = request->status;
+    bool          all_done = fs_buffers_are_free(status);
+    fs_status_t   end = fs_buffers_end(&op->buffers, request->ran, all_done);
+    int           rc  = 0;
 
     *ctx_p = op->ctx;
     if (status != FS_OK) {
-        say(op, op->error);
+        fs_report_failure(op->comm, op->calls, op->error);
         rc = op->calls->raise(op->ctx, status);
     } else if (end != FS_OK) {
-        say(op, fs_strerror(end));
+        fs_report_failure(op->comm, op->calls, fs_strerror(end));
         rc = op->calls->raise(op->ctx, end);
     } else {
         fs_wrapper_count_outcome(op->comm->wrapper, &request->outcome);

@@ -17,6 +17,16 @@ void fs_report_call(const fs_wrapper_comm_t *comm)
     comm->wrapper->say(line);
 }
 
+void fs_report_failure(const fs_wrapper_comm_t  *comm,
+                       const fs_wrapper_calls_t *calls, const char *why)
+{
+    char        text[1024];
+    fs_strbuf_t line = {text, sizeof(text), 0};
+
+    fs_strbuf_add(&line, "%s failed on %s: %s", calls->name, comm->name, why);
+    comm->wrapper->say_last(text);
+}
+
 static unsigned long long ull(uint64_t n)
 {
     return n;

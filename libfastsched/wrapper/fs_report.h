@@ -7,6 +7,10 @@
 /* The line about the last call (verbose). */
 void fs_report_call(const fs_wrapper_comm_t *comm);
 
+/* The line about a call that has failed. */
+void fs_report_failure(const fs_wrapper_comm_t  *comm,
+                       const fs_wrapper_calls_t *calls, const char *why);
+
 /* The sums of a communicator (stats). Together: collective. */
 void fs_report_stats(const fs_wrapper_comm_t *comm, bool together);
 

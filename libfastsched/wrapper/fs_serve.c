@@ -23,12 +23,7 @@ typedef struct serve {
 
 static int failed(const serve_t *s, fs_status_t status)
 {
-    char        text[1024];
-    fs_strbuf_t line = {text, sizeof(text), 0};
-
-    fs_strbuf_add(&line, "%s failed on %s: %s", s->calls->name, s->comm->name,
-                  fs_comm_error(s->comm->ours));
-    s->comm->wrapper->say_last(text);
+    fs_report_failure(s->comm, s->calls, fs_comm_error(s->comm->ours));
     return s->calls->raise(s->ctx, status);
 }
 
@@ -103,10 +98,7 @@ static fs_status_t run(const serve_t *s, bool *ran)
     fs_buffers_begin(buffers, s->calls, s->ctx, device);
     status = fs_comm_collective(comm->ours, s->calls->collective,
                                 &buffers->call, ran);
-    /* After a failed exchange the network may still use what is in there. */
-    end = fs_buffers_end(buffers, *ran,
-                         status == FS_OK || status == FS_ERR_MISMATCH ||
-                             status == FS_ERR_UNSUPPORTED);
+    end    = fs_buffers_end(buffers, *ran, fs_buffers_are_free(status));
     return status == FS_OK ? end : status;
 }
 
