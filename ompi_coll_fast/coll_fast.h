@@ -17,6 +17,7 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/output.h"
 
+#include "wrapper/fs_setup.h"
 #include "wrapper/fs_wrapper.h"
 
 /* The one block that knows the versions of the coll interface. */
@@ -51,6 +52,7 @@
 #endif
 
 #define FAST_FALLBACK "all"
+#define FAST_ABOVE    "above all others"
 
 enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
 
@@ -64,7 +66,7 @@ typedef struct mca_coll_fast_component_t {
     char *fallback;               /* helpers under "--mca coll fast" */
     char *value[FAST_MAX_PARAMS]; /* of fs_params_info(k), as typed */
     char bad_value[512];          /* why they cannot be used, or "" */
-    char standing[64];            /* the priority, and a component that is not below it */
+    char standing[64];            /* FAST_ABOVE, or priority and a component that is not below it */
     char record[FS_SETTINGS_MAX]; /* coll_fast_settings.c */
     fast_alike_t *alike;          /* [ranks of the job] or NULL */
     bool watches_finalize;        /* coll_fast_host.c */
@@ -76,8 +78,12 @@ typedef struct mca_coll_fast_component_t {
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
 /* The calls that we serve: mca_coll_fast_alltoallv() and so on. */
-#define FAST_SERVED(DO) \
-    DO(alltoallv) DO(alltoall) DO(alltoallw) DO(ialltoallv) DO(ialltoall) DO(ialltoallw)
+#define FAST_SERVED(DO)                                                              \
+    DO(alltoallv)                                                                    \
+    DO(alltoall)                                                                     \
+    DO(alltoallw)                                                                    \
+    DO(ialltoallv) DO(ialltoall) DO(ialltoallw) DO(alltoallv_init) DO(alltoall_init) \
+        DO(alltoallw_init)
 
 /* What served a communicator before us, and what we need of it. */
 #define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
@@ -90,6 +96,17 @@ typedef struct fast_native {
     FAST_NATIVE(FAST_NATIVE_FIELD)
 } fast_native_t;
 
+/* A question of a set-up, on its way: coll_fast_setup.c */
+typedef struct fast_gather {
+    bool is_begun;
+    uint32_t distance;
+    fs_status_t said, heard; /* the lowest so far, and that of the other rank */
+    ompi_request_t *requests[2];
+    fs_status_t status;
+} fast_gather_t;
+
+typedef struct mca_coll_fast_request mca_coll_fast_request_t;
+
 /* One per communicator, which owns it. */
 typedef struct mca_coll_fast_module_t {
     mca_coll_base_module_t super;
@@ -98,6 +115,16 @@ typedef struct mca_coll_fast_module_t {
     bool is_set_up; /* at the first call */
     fs_wrapper_comm_t shared;
     ompi_communicator_t *own; /* coll_fast_p2p.c */
+    /* Where the first call was nonblocking, until the first that is not: */
+    bool is_beside;
+    bool is_never_beside; /* it is not, whatever call comes first */
+    bool is_pending;      /* the set-up is not over */
+    fs_status_t setup_status;
+    int setup_tag;
+    fs_setup_t setup;
+    fast_gather_t gather;
+    struct mca_coll_fast_module_t *next_in_setup;
+    mca_coll_fast_request_t *early; /* calls that wait for it */
 } mca_coll_fast_module_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_fast_module_t);
@@ -109,6 +136,8 @@ void mca_coll_fast_free_spare(void);
 
 /* coll_fast_settings.c: do all ranks come to our alltoallv? */
 void mca_coll_fast_publish_settings(void);
+/* The same answer on all ranks. */
+bool mca_coll_fast_can_compare(ompi_communicator_t *comm);
 /* The same answer on all that come; a line about it if it is no. */
 bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm);
 /* In MPI_Init, after its fence: no lower rank has a wrong parameter. */
@@ -137,8 +166,8 @@ typedef struct mca_coll_fast_side {
     size_t count;
     FAST_COUNTS counts; /* else these */
     FAST_DISPLS displs;
-    mca_coll_fast_block_t *kept; /* [n_ranks] all that, once described: what is the caller's is not
-                                    looked at later. NULL in a blocking call */
+    mca_coll_fast_block_t *kept; /* [n_ranks] not NULL: all that, and what is the caller's is not
+                                    looked at any more */
 } mca_coll_fast_side_t;
 
 typedef struct mca_coll_fast_call {
@@ -148,13 +177,17 @@ typedef struct mca_coll_fast_call {
     mca_coll_fast_side_t recv;
 } mca_coll_fast_call_t;
 
+/* Look at all that is the caller's, and keep it; kept: [2 * n_ranks], the caller's own. In place
+ * the second half is not used. */
+void mca_coll_fast_keep(mca_coll_fast_call_t *call, mca_coll_fast_block_t *kept);
+
 /* For fs_wrapper_calls_t; ctx is an mca_coll_fast_call_t. */
 bool mca_coll_fast_describe(void *ctx, fs_buffers_t *b);
 fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len, void *dst);
 fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len,
                                  const void *src);
 
-/* How a collective is described and done; native is NULL in nonblocking calls. */
+/* How a collective is described and done; native is NULL in what is not blocking. */
 #define FAST_CALLS(_name, _collective, _native)                                                   \
     {                                                                                             \
         .name = (_name), .collective = &(_collective), .describe = mca_coll_fast_describe,        \
@@ -162,21 +195,37 @@ fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uin
         .native = (_native)                                                                       \
     }
 
-/* coll_fast_host.c: serve a call; the first one sets up its communicator, collectively */
+/* coll_fast_host.c: the first call of a communicator sets it up, collectively; a nonblocking one
+ * only begins with that, where ranks are on several servers */
+int mca_coll_fast_set_up(mca_coll_fast_module_t *module);
+void mca_coll_fast_begin_set_up(mca_coll_fast_module_t *module);
+/* Serve a blocking call. */
 int mca_coll_fast_serve(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call);
 /* together: all ranks are here, and can talk. */
 void mca_coll_fast_teardown(mca_coll_fast_module_t *module, bool together);
 void mca_coll_fast_net_is_up(fs_net_t *net);
+void mca_coll_fast_register_progress(void);
 void mca_coll_fast_close_network(void);
 void mca_coll_fast_say(const char *line);
 void mca_coll_fast_complain(const char *format, ...) __opal_attribute_format__(__printf__, 1, 2);
 /* For fs_wrapper_calls_t. */
 int mca_coll_fast_raise(void *ctx, fs_status_t status);
 
-/* coll_fast_request.c: start a nonblocking call, which is copied. *request stays NULL if it is not
- * ours. */
+/* coll_fast_setup.c: a set-up that waits for nobody; the arguments are fs_setup_begin()'s */
+void mca_coll_fast_set_up_beside(mca_coll_fast_module_t *module, const fs_native_t *native,
+                                 const fs_member_t *member);
+void mca_coll_fast_progress_set_ups(void);
+void mca_coll_fast_wait_for_set_up(mca_coll_fast_module_t *module);
+void mca_coll_fast_abandon_set_ups(void);
+
+/* coll_fast_request.c: start a nonblocking call, or make a persistent one, which may set up its
+ * communicator. call is copied. *request stays NULL if it is not ours. */
 int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
                         ompi_request_t **request);
+int mca_coll_fast_init(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
+                       ompi_request_t **request);
+/* The set-up is over: what early calls have waited for. */
+void mca_coll_fast_begin_early(mca_coll_fast_module_t *module);
 /* End those that the network has ended. */
 void mca_coll_fast_end_requests(void);
 /* The end of the component. */
@@ -186,35 +235,29 @@ void mca_coll_fast_close_requests(void);
 extern const fs_native_p2p_t mca_coll_fast_p2p;
 void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module);
 
-/* coll_fast_alltoallv.c */
-int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                            mca_coll_base_module_t *module);
-int mca_coll_fast_ialltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                             ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                             FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
-                             ompi_communicator_t *comm, ompi_request_t **request,
-                             mca_coll_base_module_t *module);
+/* coll_fast_alltoallv.c, coll_fast_alltoall.c, coll_fast_alltoallw.c: by Open MPI's interface. What
+ * a call begins with: */
+#define FAST_ALLTOALLV                                                                   \
+    const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls, ompi_datatype_t *sdtype, \
+        void *rbuf, FAST_COUNTS rcounts, FAST_DISPLS rdispls, ompi_datatype_t *rdtype,   \
+        ompi_communicator_t *comm
+#define FAST_ALLTOALL                                                             \
+    const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype, void *rbuf, \
+        FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm
+#define FAST_ALLTOALLW                                                                           \
+    const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls, ompi_datatype_t *const *sdtypes, \
+        void *rbuf, FAST_COUNTS rcounts, FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,   \
+        ompi_communicator_t *comm
 
-/* coll_fast_alltoall.c */
-int mca_coll_fast_alltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
-                           void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
-                           ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int mca_coll_fast_ialltoall(const void *sbuf, FAST_ONE_COUNT scount, ompi_datatype_t *sdtype,
-                            void *rbuf, FAST_ONE_COUNT rcount, ompi_datatype_t *rdtype,
-                            ompi_communicator_t *comm, ompi_request_t **request,
-                            mca_coll_base_module_t *module);
+#define FAST_DECLARE(_name, ...)                                                               \
+    int mca_coll_fast_##_name(__VA_ARGS__, mca_coll_base_module_t *module);                    \
+    int mca_coll_fast_i##_name(__VA_ARGS__, ompi_request_t **request,                          \
+                               mca_coll_base_module_t *module);                                \
+    int mca_coll_fast_##_name##_init(__VA_ARGS__, ompi_info_t *info, ompi_request_t **request, \
+                                     mca_coll_base_module_t *module);
 
-/* coll_fast_alltoallw.c */
-int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
-                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int mca_coll_fast_ialltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                             ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
-                             FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
-                             ompi_communicator_t *comm, ompi_request_t **request,
-                             mca_coll_base_module_t *module);
+FAST_DECLARE(alltoallv, FAST_ALLTOALLV)
+FAST_DECLARE(alltoall, FAST_ALLTOALL)
+FAST_DECLARE(alltoallw, FAST_ALLTOALLW)
 
 #endif

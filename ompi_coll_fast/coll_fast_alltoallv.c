@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alltoallv, blocking and nonblocking. */
+/* MPI_Alltoallv, blocking, nonblocking and persistent. */
 #include "coll_fast.h"
 
 #include "coll/fs_collective.h"
@@ -18,11 +18,9 @@ static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
 
 static const fs_wrapper_calls_t alltoallv = FAST_CALLS("MPI_Alltoallv", fs_alltoallv, native);
 
-static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                                      ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                                      FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
-                                      mca_coll_base_module_t *module)
+static mca_coll_fast_call_t make_call(FAST_ALLTOALLV, mca_coll_base_module_t *module)
 {
+    (void) comm;
     return (mca_coll_fast_call_t){
         .module = (mca_coll_fast_module_t *) module,
         .sbuf = sbuf,
@@ -30,28 +28,21 @@ static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAS
         .recv = {.dtype = rdtype, .buf = rbuf, .counts = rcounts, .displs = rdispls}};
 }
 
-int mca_coll_fast_alltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                            mca_coll_base_module_t *module)
+int mca_coll_fast_alltoallv(FAST_ALLTOALLV, mca_coll_base_module_t *module)
 {
     mca_coll_fast_call_t call =
-        make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, module);
+        make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, comm, module);
 
-    (void) comm;
     return mca_coll_fast_serve(&alltoallv, &call);
 }
 
 static const fs_wrapper_calls_t ialltoallv = FAST_CALLS("MPI_Ialltoallv", fs_alltoallv, NULL);
 
-int mca_coll_fast_ialltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                             ompi_datatype_t *sdtype, void *rbuf, FAST_COUNTS rcounts,
-                             FAST_DISPLS rdispls, ompi_datatype_t *rdtype,
-                             ompi_communicator_t *comm, ompi_request_t **request,
+int mca_coll_fast_ialltoallv(FAST_ALLTOALLV, ompi_request_t **request,
                              mca_coll_base_module_t *module)
 {
     mca_coll_fast_call_t call =
-        make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, module);
+        make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, comm, module);
     const fast_native_t *native = &call.module->native;
     int rc = mca_coll_fast_start(&ialltoallv, &call, request);
 
@@ -59,4 +50,21 @@ int mca_coll_fast_ialltoallv(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS 
                ? rc
                : native->ialltoallv(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype,
                                     comm, request, native->ialltoallv_module);
+}
+
+static const fs_wrapper_calls_t alltoallv_init =
+    FAST_CALLS("MPI_Alltoallv_init", fs_alltoallv, NULL);
+
+int mca_coll_fast_alltoallv_init(FAST_ALLTOALLV, ompi_info_t *info, ompi_request_t **request,
+                                 mca_coll_base_module_t *module)
+{
+    mca_coll_fast_call_t call =
+        make_call(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype, comm, module);
+    const fast_native_t *native = &call.module->native;
+    int rc = mca_coll_fast_init(&alltoallv_init, &call, request);
+
+    return OMPI_SUCCESS != rc || NULL != *request
+               ? rc
+               : native->alltoallv_init(sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls,
+                                        rdtype, comm, info, request, native->alltoallv_init_module);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alltoallw, blocking and nonblocking: MPI_Alltoallv with a datatype for each block. */
+/* MPI_Alltoallw, blocking, nonblocking and persistent: MPI_Alltoallv with a datatype for each
+ * block. */
 #include "coll_fast.h"
 
 #include "coll/fs_collective.h"
@@ -18,12 +19,9 @@ static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
 
 static const fs_wrapper_calls_t alltoallw = FAST_CALLS("MPI_Alltoallw", fs_alltoallw, native);
 
-static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                                      ompi_datatype_t *const *sdtypes, void *rbuf,
-                                      FAST_COUNTS rcounts, FAST_DISPLS rdispls,
-                                      ompi_datatype_t *const *rdtypes,
-                                      mca_coll_base_module_t *module)
+static mca_coll_fast_call_t make_call(FAST_ALLTOALLW, mca_coll_base_module_t *module)
 {
+    (void) comm;
     return (mca_coll_fast_call_t){
         .module = (mca_coll_fast_module_t *) module,
         .sbuf = sbuf,
@@ -31,28 +29,21 @@ static mca_coll_fast_call_t make_call(const void *sbuf, FAST_COUNTS scounts, FAS
         .recv = {.dtypes = rdtypes, .buf = rbuf, .counts = rcounts, .displs = rdispls}};
 }
 
-int mca_coll_fast_alltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                            ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
-                            FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
-                            ompi_communicator_t *comm, mca_coll_base_module_t *module)
+int mca_coll_fast_alltoallw(FAST_ALLTOALLW, mca_coll_base_module_t *module)
 {
     mca_coll_fast_call_t call =
-        make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, module);
+        make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, comm, module);
 
-    (void) comm;
     return mca_coll_fast_serve(&alltoallw, &call);
 }
 
 static const fs_wrapper_calls_t ialltoallw = FAST_CALLS("MPI_Ialltoallw", fs_alltoallw, NULL);
 
-int mca_coll_fast_ialltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls,
-                             ompi_datatype_t *const *sdtypes, void *rbuf, FAST_COUNTS rcounts,
-                             FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,
-                             ompi_communicator_t *comm, ompi_request_t **request,
+int mca_coll_fast_ialltoallw(FAST_ALLTOALLW, ompi_request_t **request,
                              mca_coll_base_module_t *module)
 {
     mca_coll_fast_call_t call =
-        make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, module);
+        make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, comm, module);
     const fast_native_t *native = &call.module->native;
     int rc = mca_coll_fast_start(&ialltoallw, &call, request);
 
@@ -60,4 +51,22 @@ int mca_coll_fast_ialltoallw(const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS 
                ? rc
                : native->ialltoallw(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls,
                                     rdtypes, comm, request, native->ialltoallw_module);
+}
+
+static const fs_wrapper_calls_t alltoallw_init =
+    FAST_CALLS("MPI_Alltoallw_init", fs_alltoallw, NULL);
+
+int mca_coll_fast_alltoallw_init(FAST_ALLTOALLW, ompi_info_t *info, ompi_request_t **request,
+                                 mca_coll_base_module_t *module)
+{
+    mca_coll_fast_call_t call =
+        make_call(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes, comm, module);
+    const fast_native_t *native = &call.module->native;
+    int rc = mca_coll_fast_init(&alltoallw_init, &call, request);
+
+    return OMPI_SUCCESS != rc || NULL != *request
+               ? rc
+               : native->alltoallw_init(sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls,
+                                        rdtypes, comm, info, request,
+                                        native->alltoallw_init_module);
 }

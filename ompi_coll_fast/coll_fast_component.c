@@ -183,7 +183,7 @@ static void settle_priority(void)
         c->priority = highest < FAST_PRIORITY_WHEN_NAMED ? FAST_PRIORITY_WHEN_NAMED : highest + 1;
     }
     if (c->priority > highest) {
-        snprintf(c->standing, sizeof(c->standing), "above all others");
+        snprintf(c->standing, sizeof(c->standing), FAST_ABOVE);
     } else {
         snprintf(c->standing, sizeof(c->standing), "%d, and coll_%s_priority %d", c->priority,
                  rival, highest);
@@ -320,8 +320,8 @@ static int fast_close(void)
     if (is_wanted()) {
         fs_wrapper_summary(&c->wrapper);
     }
-    mca_coll_fast_close_network();
     mca_coll_fast_close_requests();
+    mca_coll_fast_close_network();
     mca_coll_fast_free_spare();
     free(c->alike);
     c->alike = NULL;

@@ -51,12 +51,9 @@ static bool is_contiguous(const mca_coll_fast_block_t *block)
 static uint64_t describe_block(const mca_coll_fast_side_t *side, uint32_t r, char **first_p,
                                bool *contiguous)
 {
-    mca_coll_fast_block_t block = find_block(side, r);
+    mca_coll_fast_block_t block = block_of(side, r);
     size_t size;
 
-    if (NULL != side->kept) {
-        side->kept[r] = block;
-    }
     *first_p = block.start;
     if (0 == block.count) {
         return 0;
@@ -68,6 +65,24 @@ static uint64_t describe_block(const mca_coll_fast_side_t *side, uint32_t r, cha
 }
 
 /* ---- a call ---- */
+
+static void keep(mca_coll_fast_side_t *side, uint32_t n, mca_coll_fast_block_t *kept)
+{
+    for (uint32_t r = 0; r < n; ++r) {
+        kept[r] = find_block(side, r);
+    }
+    side->kept = kept;
+}
+
+void mca_coll_fast_keep(mca_coll_fast_call_t *call, mca_coll_fast_block_t *kept)
+{
+    uint32_t n = (uint32_t) ompi_comm_size(call->module->comm);
+
+    keep(&call->recv, n, kept);
+    if (MPI_IN_PLACE != call->sbuf) {
+        keep(&call->send, n, kept + n);
+    }
+}
 
 /* In place the send arguments are undefined. */
 bool mca_coll_fast_describe(void *ctx, fs_buffers_t *b)

@@ -27,7 +27,9 @@ void mca_coll_fast_complain(const char *format, ...)
 
 void mca_coll_fast_say(const char *line)
 {
-    mca_coll_fast_complain("%s", line);
+    if (!fs_setup_keeps(line)) {
+        mca_coll_fast_complain("%s", line);
+    }
 }
 
 int mca_coll_fast_raise(void *ctx, fs_status_t status)
@@ -48,27 +50,41 @@ int mca_coll_fast_raise(void *ctx, fs_status_t status)
 
 /* ---- the network of the process ---- */
 
+static fs_net_t *net_up; /* a thread may set it, see coll_fast_setup.c */
+static bool is_registered;
+
 static int progress(void)
 {
-    unsigned events = fs_net_progress(mca_coll_fast_component.wrapper.net);
+    fs_net_t *net = __atomic_load_n(&net_up, __ATOMIC_ACQUIRE);
+    unsigned events = NULL != net ? fs_net_progress(net) : 0;
 
+    mca_coll_fast_progress_set_ups();
     mca_coll_fast_end_requests();
     return (int) events;
 }
 
+void mca_coll_fast_register_progress(void)
+{
+    if (!__atomic_exchange_n(&is_registered, true, __ATOMIC_RELAXED)) {
+        opal_progress_register(progress);
+    }
+}
+
 void mca_coll_fast_net_is_up(fs_net_t *net)
 {
-    (void) net;
-    opal_progress_register(progress);
+    __atomic_store_n(&net_up, net, __ATOMIC_RELEASE);
+    mca_coll_fast_register_progress();
 }
 
 /* After MPI_Finalize's fence: every rank has ended its last call. Until then
  * our progress stays registered, for the peers. */
 void mca_coll_fast_close_network(void)
 {
-    if (NULL != mca_coll_fast_component.wrapper.net) {
+    if (is_registered) {
         opal_progress_unregister(progress);
     }
+    is_registered = false;
+    net_up = NULL;
     fs_wrapper_fini(&mca_coll_fast_component.wrapper);
 }
 
@@ -119,12 +135,36 @@ static uint32_t server_label(ompi_communicator_t *comm)
     return (uint32_t) me;
 }
 
+/* As far as a rank can know alone; the same answer on all ranks of a job. */
+static bool spans_servers(ompi_communicator_t *comm)
+{
+    const uint32_t *server = mca_coll_fast_component.wrapper.world_server;
+    int n = ompi_comm_size(comm);
+
+    for (int r = 0; r < n; ++r) {
+        const opal_proc_t *proc = &ompi_comm_peer_lookup(comm, r)->super;
+
+        if (NULL == server ? !OPAL_PROC_ON_LOCAL_NODE(proc->proc_flags)
+                           : server[proc->proc_name.vpid] != server[OPAL_PROC_MY_NAME.vpid]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Open MPI has a lock meanwhile, so nothing should wait here for other ranks. Calls that are under way
+ * keep the communicator, and its end is theirs; but sums of all ranks need all of them. */
 static int on_free(MPI_Comm comm, int keyval, void *attribute, void *extra)
 {
+    mca_coll_fast_module_t *module = attribute;
+    bool is_idle = !module->is_pending && fs_wrapper_is_idle(&module->shared);
+
     (void) comm;
     (void) keyval;
     (void) extra;
-    mca_coll_fast_teardown(attribute, true);
+    if (is_idle || mca_coll_fast_component.wrapper.params.stats) {
+        mca_coll_fast_teardown(module, true);
+    }
     return MPI_SUCCESS;
 }
 
@@ -139,6 +179,7 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
     (void) keyval;
     (void) attribute;
     (void) extra;
+    mca_coll_fast_abandon_set_ups();
     mca_coll_fast_end_requests(); /* which keep communicators */
     fs_wrapper_report_all(&mca_coll_fast_component.wrapper, end);
     return MPI_SUCCESS;
@@ -172,41 +213,98 @@ static int watch_end(mca_coll_fast_module_t *module)
     return MPI_SUCCESS == rc ? watch(module->comm, on_free, module) : rc;
 }
 
-static int set_up(mca_coll_fast_module_t *module)
+static fs_native_t make_native(mca_coll_fast_module_t *module)
 {
-    fs_wrapper_t *wrapper = &mca_coll_fast_component.wrapper;
-    fs_native_t native = fs_wrapper_native(wrapper, module);
-    fs_member_t member = {.n_ranks = (uint32_t) ompi_comm_size(module->comm),
-                          .rank = (uint32_t) ompi_comm_rank(module->comm),
-                          .server_label = server_label(module->comm),
-                          .world_rank = (uint32_t) ompi_comm_rank(&ompi_mpi_comm_world.comm),
-                          .comm_name = module->comm->c_name};
+    fs_native_t native = fs_wrapper_native(&mca_coll_fast_component.wrapper, module);
 
     native.allgather = allgather;
     native.agree = agree;
     native.progress = host_progress;
     native.p2p = &mca_coll_fast_p2p;
+    return native;
+}
+
+static fs_member_t make_member(mca_coll_fast_module_t *module)
+{
+    return (fs_member_t){.n_ranks = (uint32_t) ompi_comm_size(module->comm),
+                         .rank = (uint32_t) ompi_comm_rank(module->comm),
+                         .server_label = server_label(module->comm),
+                         .world_rank = (uint32_t) ompi_comm_rank(&ompi_mpi_comm_world.comm),
+                         .status = MPI_SUCCESS == watch_end(module) ? FS_OK : FS_ERR_NOMEM,
+                         .comm_name = module->comm->c_name};
+}
+
+/* Local. False: it is not to be set up. */
+static bool may_set_up(mca_coll_fast_module_t *module)
+{
+    fs_wrapper_t *wrapper = &mca_coll_fast_component.wrapper;
+
     module->is_set_up = true;
     module->shared = (fs_wrapper_comm_t){.wrapper = wrapper,
                                          .name = module->comm->c_name,
-                                         .n_ranks = member.n_ranks,
-                                         .rank = member.rank};
+                                         .n_ranks = (uint32_t) ompi_comm_size(module->comm),
+                                         .rank = (uint32_t) ompi_comm_rank(module->comm)};
     if (!mca_coll_fast_ranks_are_alike(module->comm)) {
         wrapper->declined = true;
+        return false;
+    }
+    return true;
+}
+
+int mca_coll_fast_set_up(mca_coll_fast_module_t *module)
+{
+    fs_native_t native;
+    fs_member_t member;
+
+    if (module->is_beside) { /* all ranks know what has become of it in this call */
+        mca_coll_fast_wait_for_set_up(module);
+        module->is_beside = false;
+    }
+    if (module->is_set_up || !may_set_up(module)) {
         return OMPI_SUCCESS;
     }
-    if (MPI_SUCCESS != watch_end(module)) {
-        member.status = FS_ERR_NOMEM;
-    }
-    return FS_ERR_UNREACHABLE == fs_wrapper_open(wrapper, &module->shared, &native, &member)
+    native = make_native(module);
+    member = make_member(module);
+    return FS_ERR_UNREACHABLE
+                   == fs_wrapper_open(&mca_coll_fast_component.wrapper, &module->shared, &native,
+                                      &member)
                ? mca_coll_fast_raise(NULL, FS_ERR_UNREACHABLE)
                : OMPI_SUCCESS;
+}
+
+/* What fs_comm_serves_nonblocking() will say, as far as every rank knows it now: by parameters that
+ * are compared before anything begins. */
+static bool might_serve_nonblocking(const mca_coll_fast_module_t *module)
+{
+    const fs_params_t *params = &mca_coll_fast_component.wrapper.params;
+
+    return params->nonblocking && params->algorithm != FS_ALGORITHM_OFF
+           && params->transport != FS_TRANSPORT_MPI && mca_coll_fast_can_compare(module->comm)
+           && spans_servers(module->comm);
+}
+
+void mca_coll_fast_begin_set_up(mca_coll_fast_module_t *module)
+{
+    fs_native_t native;
+    fs_member_t member;
+
+    if (module->is_set_up || module->is_never_beside) {
+        return;
+    }
+    module->is_never_beside = !might_serve_nonblocking(module);
+    if (module->is_never_beside || !may_set_up(module)) {
+        return;
+    }
+    native = make_native(module);
+    member = make_member(module);
+    module->is_beside = true;
+    mca_coll_fast_set_up_beside(module, &native, &member);
 }
 
 int mca_coll_fast_serve(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call)
 {
     mca_coll_fast_module_t *module = call->module;
-    int rc = module->is_set_up ? OMPI_SUCCESS : set_up(module);
+    int rc = mca_coll_fast_set_up(module);
 
     return OMPI_SUCCESS == rc ? fs_wrapper_serve(&module->shared, calls, call) : rc;
 }
@@ -214,6 +312,9 @@ int mca_coll_fast_serve(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *c
 /* Called more than once. */
 void mca_coll_fast_teardown(mca_coll_fast_module_t *module, bool together)
 {
+    if (together) {
+        mca_coll_fast_wait_for_set_up(module);
+    }
     fs_wrapper_close(&module->shared, together);
     mca_coll_fast_close_p2p(module);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Module: one per communicator. Selection is local work only; whatever needs
- * the other ranks waits for the first blocking alltoallv.
+ * the other ranks waits for the first call.
  */
 #include "coll_fast.h"
 
@@ -18,8 +18,10 @@ static void construct(mca_coll_fast_module_t *module)
     module->comm = NULL;
     module->native = (fast_native_t){.allgather = NULL};
     module->is_set_up = false;
-    module->shared = (fs_wrapper_comm_t){.ours = NULL};
+    module->shared = (fs_wrapper_comm_t){.wrapper = &mca_coll_fast_component.wrapper};
     module->own = NULL;
+    module->is_beside = module->is_never_beside = module->is_pending = false;
+    module->early = NULL;
 }
 
 #define RELEASE(name)                              \
@@ -74,8 +76,9 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     if (FAST_NATIVE(IS_MISSING) false) {
         if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
             mca_coll_fast_complain("not used: no other component serves allgather, allreduce, "
-                                   "alltoall, alltoallv, alltoallw and their nonblocking forms, or "
-                                   "coll_fast_priority %d is not above theirs",
+                                   "alltoall, alltoallv, alltoallw and their nonblocking and "
+                                   "persistent forms, or coll_fast_priority %d is not above "
+                                   "theirs",
                                    mca_coll_fast_component.priority);
         }
         return OMPI_ERR_NOT_FOUND;

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests of nonblocking calls. Open MPI's progress ends them, see progress() in
- * coll_fast_host.c.
+ * Requests of nonblocking and persistent calls. Open MPI's progress ends them, see
+ * progress() in coll_fast_host.c.
  *
  * A request keeps its communicator alive, and longer than itself: Open MPI frees a
  * request with an error first and then asks its communicator for the error handler.
  * So what is freed waits for the next turn.
+ *
+ * A first nonblocking call begins the set-up of its communicator, and those that come
+ * before it is over wait for it in a queue. If it turns out that they are not ours it
+ * is too late for what served the communicator before: then all pairs of ranks
+ * exchange their blocks by plain messages, with a tag that the call has taken. Which
+ * of them a call is depends on its place in the program, not on when the set-up is
+ * over on this rank.
+ *
+ * Open MPI keeps the datatypes of a nonblocking call alive until it is complete.
+ * Persistent ones are complete at first, so theirs are kept here.
  */
 #include "coll_fast.h"
 
@@ -15,22 +25,28 @@
 #include <string.h>
 
 #include "ompi/mca/coll/base/coll_base_util.h"
+#include "ompi/mca/pml/pml.h"
 #include "ompi/request/request.h"
-
-typedef struct mca_coll_fast_request mca_coll_fast_request_t;
+#include "ompi/runtime/mpiruntime.h"
 
 struct mca_coll_fast_request {
     ompi_coll_base_nbc_request_t super; /* Open MPI keeps datatypes in it */
     mca_coll_fast_call_t call;
-    mca_coll_fast_block_t *kept;   /* [2 * n_ranks] of its two sides */
-    mca_coll_fast_request_t *next; /* on one of two stacks */
+    mca_coll_fast_block_t *kept; /* [2 * n_ranks] of its two sides */
+    fs_operation_t *persistent;  /* NULL: it is not */
+    const fs_wrapper_calls_t *calls;
+    int tag;                       /* of a call while the communicator is_beside */
+    ompi_request_t **by_pair;      /* [2 * n_ranks] messages, or NULL */
+    int by_pair_rc;                /* the last error of these */
+    char *copy;                    /* of what is sent in place */
+    mca_coll_fast_request_t *next; /* on a stack or in the module's queue */
 };
 
 /* ---- stacks ---- */
 
 /* Not Open MPI's: those need instructions for 128 bits, which not every compiler has by default. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static mca_coll_fast_request_t *freed, *spare;
+static mca_coll_fast_request_t *freed, *spare, *by_pairs;
 
 static void push(mca_coll_fast_request_t **stack, mca_coll_fast_request_t *r)
 {
@@ -72,6 +88,22 @@ static int free_request(ompi_request_t **request)
     return OMPI_SUCCESS;
 }
 
+static int start_requests(size_t n, ompi_request_t **requests)
+{
+    for (size_t k = 0; k < n; ++k) {
+        mca_coll_fast_request_t *r = (mca_coll_fast_request_t *) requests[k];
+
+        if (OMPI_REQUEST_INACTIVE != r->super.super.req_state) {
+            return MPI_ERR_REQUEST;
+        }
+        r->super.super.req_complete = REQUEST_PENDING;
+        r->super.super.req_state = OMPI_REQUEST_ACTIVE;
+        r->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
+        fs_wrapper_start_persistent(r->persistent);
+    }
+    return OMPI_SUCCESS;
+}
+
 static int cancel_request(ompi_request_t *request, int complete)
 {
     (void) request;
@@ -84,16 +116,42 @@ static void construct(mca_coll_fast_request_t *r)
     r->super.super.req_type = OMPI_REQUEST_COLL;
     r->super.super.req_free = free_request;
     r->super.super.req_cancel = cancel_request;
+    r->super.super.req_start = start_requests;
 }
 
 OBJ_CLASS_DECLARATION(mca_coll_fast_request_t);
 OBJ_CLASS_INSTANCE(mca_coll_fast_request_t, ompi_coll_base_nbc_request_t, construct, NULL);
 
+/* Of all its blocks: keep them alive, or do not any longer. */
+static void keep_types(const mca_coll_fast_request_t *r, bool keep)
+{
+    size_t n = 2 * (size_t) ompi_comm_size(r->call.module->comm);
+
+    for (size_t k = 0; k < n; ++k) {
+        ompi_datatype_t *dtype = r->kept[k].dtype;
+
+        if (NULL == dtype || ompi_datatype_is_predefined(dtype)) {
+            continue;
+        }
+        if (keep) {
+            OBJ_RETAIN(dtype);
+        } else {
+            OBJ_RELEASE(dtype);
+        }
+    }
+}
+
 static void recycle(mca_coll_fast_request_t *r)
 {
     ompi_communicator_t *comm = r->call.module->comm;
 
+    if (NULL != r->persistent) {
+        fs_wrapper_free_persistent(r->persistent);
+        keep_types(r, false);
+    }
     free(r->kept);
+    free(r->by_pair);
+    free(r->copy);
     push(&spare, r);
     OBJ_RELEASE(comm);
 }
@@ -108,7 +166,7 @@ static void recycle_freed(void)
 }
 
 /* Its communicator is kept from here to recycle(). NULL: out of memory. */
-static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call)
+static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, bool persistent)
 {
     ompi_communicator_t *comm = call->module->comm;
     size_t n = (size_t) ompi_comm_size(comm);
@@ -123,21 +181,236 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call)
         }
         return NULL;
     }
-    OMPI_REQUEST_INIT(&r->super.super, false);
-    r->super.super.req_state = OMPI_REQUEST_ACTIVE;
+    OMPI_REQUEST_INIT(&r->super.super, persistent);
+    r->super.super.req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     r->super.super.req_mpi_object.comm = comm;
     r->super.super.req_status = (ompi_status_public_t){
         .MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
     memset(&r->super.data, 0, sizeof(r->super.data));
+    r->persistent = NULL;
+    r->by_pair = NULL;
+    r->by_pair_rc = MPI_SUCCESS;
+    r->copy = NULL;
     r->call = *call;
     r->kept = kept;
-    r->call.send.kept = kept;
-    r->call.recv.kept = kept + n;
+    mca_coll_fast_keep(&r->call, kept);
     OBJ_RETAIN(comm);
     return r;
 }
 
+static void complete(mca_coll_fast_request_t *r, int rc)
+{
+    r->super.super.req_status.MPI_ERROR = rc;
+    (void) ompi_request_complete(&r->super.super, true);
+}
+
+/* ---- too late for others ---- */
+
+/* What is sent in place is packed first: it will be overwritten. */
+static size_t packed_bytes(const mca_coll_fast_block_t *block)
+{
+    size_t size = 0;
+
+    if (block->count > 0) {
+        ompi_datatype_type_size(block->dtype, &size);
+    }
+    return block->count * size;
+}
+
+/* Nobody else would know of an error. */
+static void stop_job(const mca_coll_fast_request_t *r)
+{
+    ompi_communicator_t *comm = r->call.module->comm;
+
+    mca_coll_fast_complain("out of memory on rank %d in a nonblocking call; the job stops here",
+                           ompi_comm_rank(comm));
+    (void) ompi_mpi_abort(comm, MPI_ERR_NO_MEM);
+}
+
+static void copy_sends(mca_coll_fast_request_t *r, int n)
+{
+    size_t total = 0;
+    char *at;
+
+    for (int k = 0; k < n; ++k) {
+        total += packed_bytes(&r->kept[k]);
+    }
+    r->copy = at = malloc(total + 1);
+    if (NULL == at) {
+        stop_job(r);
+    }
+    r->call.send = r->call.recv;
+    for (int k = 0; k < n; ++k) {
+        size_t len = packed_bytes(&r->kept[k]);
+
+        if (len > 0) {
+            (void) mca_coll_fast_pack(&r->call, (uint32_t) k, 0, len, at);
+        }
+        r->kept[n + k] = (mca_coll_fast_block_t){at, MPI_BYTE, len};
+        at += len;
+    }
+}
+
+static int post_message(mca_coll_fast_request_t *r, int n, int k)
+{
+    ompi_communicator_t *comm = r->call.module->comm;
+    const mca_coll_fast_block_t *b = &r->kept[k];
+    ompi_request_t **message = &r->by_pair[k];
+
+    *message = MPI_REQUEST_NULL;
+    if (0 == b->count) {
+        return MPI_SUCCESS;
+    }
+    return k < n ? MCA_PML_CALL(irecv(b->start, b->count, b->dtype, k, r->tag, comm, message))
+                 : MCA_PML_CALL(isend(b->start, b->count, b->dtype, k - n, r->tag,
+                                      MCA_PML_BASE_SEND_STANDARD, comm, message));
+}
+
+static void begin_by_pair(mca_coll_fast_request_t *r)
+{
+    int n = ompi_comm_size(r->call.module->comm);
+
+    r->by_pair = calloc((size_t) n, 2 * sizeof(*r->by_pair));
+    if (NULL == r->by_pair) {
+        stop_job(r);
+    }
+    if (MPI_IN_PLACE == r->call.sbuf) {
+        copy_sends(r, n);
+    }
+    for (int k = 0; k < 2 * n; ++k) {
+        int rc = post_message(r, n, k);
+
+        r->by_pair_rc = MPI_SUCCESS != rc ? rc : r->by_pair_rc;
+    }
+    push(&by_pairs, r);
+}
+
+/* Are all messages there? */
+static bool is_over(mca_coll_fast_request_t *r)
+{
+    int n = 2 * ompi_comm_size(r->call.module->comm);
+
+    for (int k = 0; k < n; ++k) {
+        if (MPI_REQUEST_NULL != r->by_pair[k] && !REQUEST_COMPLETE(r->by_pair[k])) {
+            return false;
+        }
+    }
+    opal_atomic_rmb(); /* the bytes were there before the words that say so */
+    for (int k = 0; k < n; ++k) {
+        if (MPI_REQUEST_NULL != r->by_pair[k]) {
+            int rc = r->by_pair[k]->req_status.MPI_ERROR;
+
+            r->by_pair_rc = MPI_SUCCESS != rc ? rc : r->by_pair_rc;
+            (void) ompi_request_free(&r->by_pair[k]);
+        }
+    }
+    return true;
+}
+
+static void end_by_pairs(void)
+{
+    mca_coll_fast_request_t *r, *unfinished = NULL;
+
+    while (NULL != (r = pop(&by_pairs))) {
+        if (is_over(r)) {
+            complete(r, r->by_pair_rc);
+        } else {
+            r->next = unfinished;
+            unfinished = r;
+        }
+    }
+    while (NULL != (r = unfinished)) {
+        unfinished = r->next;
+        push(&by_pairs, r);
+    }
+}
+
+/* ---- before the set-up is over ---- */
+
+/* It is over. FS_ERR_UNREACHABLE: parameter transport forbids the MPI's messages. */
+static void begin_beside(mca_coll_fast_request_t *r)
+{
+    mca_coll_fast_module_t *module = r->call.module;
+    fs_operation_t *operation = NULL;
+    fs_status_t status = FS_ERR_UNREACHABLE;
+
+    if (FS_ERR_UNREACHABLE != module->setup_status) {
+        if (!fs_wrapper_takes_nonblocking(&module->shared)) {
+            begin_by_pair(r);
+            return;
+        }
+        status = fs_wrapper_start(&module->shared, r->calls, &r->call, &operation);
+    }
+    if (NULL == operation) {
+        complete(r, FS_OK == status ? MPI_ERR_ARG : mca_coll_fast_raise(NULL, status));
+    }
+}
+
+/* False: there is nothing to wait for. */
+static bool wait_in_queue(mca_coll_fast_request_t *r)
+{
+    mca_coll_fast_module_t *module = r->call.module;
+    mca_coll_fast_request_t **at = &module->early;
+    bool waits;
+
+    pthread_mutex_lock(&lock);
+    waits = module->is_pending;
+    while (waits && NULL != *at) {
+        at = &(*at)->next;
+    }
+    if (waits) {
+        r->next = NULL;
+        *at = r;
+    }
+    pthread_mutex_unlock(&lock);
+    return waits;
+}
+
+/* NULL: there is none, and from now on none will be. */
+static mca_coll_fast_request_t *next_in_queue(mca_coll_fast_module_t *module)
+{
+    mca_coll_fast_request_t *r;
+
+    pthread_mutex_lock(&lock);
+    r = module->early;
+    if (NULL != r) {
+        module->early = r->next;
+    } else {
+        __atomic_store_n(&module->is_pending, false, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+void mca_coll_fast_begin_early(mca_coll_fast_module_t *module)
+{
+    mca_coll_fast_request_t *r;
+
+    while (NULL != (r = next_in_queue(module))) {
+        begin_beside(r);
+    }
+}
+
 /* ---- calls ---- */
+
+/* While its communicator is_beside. */
+static int start_beside(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
+                        ompi_request_t **request)
+{
+    int tag = ompi_coll_base_nbc_reserve_tags(call->module->comm, 1); /* as the other ranks do */
+    mca_coll_fast_request_t *r = make_request(call, false);
+
+    if (NULL == r) {
+        return MPI_ERR_NO_MEM;
+    }
+    r->calls = calls;
+    r->tag = tag;
+    if (!wait_in_queue(r)) {
+        begin_beside(r);
+    }
+    *request = &r->super.super;
+    return OMPI_SUCCESS;
+}
 
 int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
                         ompi_request_t **request)
@@ -148,19 +421,50 @@ int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_cal
     fs_status_t status;
 
     *request = NULL;
-    if (!module->is_set_up || !fs_wrapper_takes_nonblocking(&module->shared)) {
+    mca_coll_fast_begin_set_up(module);
+    if (module->is_beside) {
+        return start_beside(calls, call, request);
+    }
+    if (!fs_wrapper_takes_nonblocking(&module->shared)) {
         return OMPI_SUCCESS;
     }
-    r = make_request(call);
+    r = make_request(call, false);
     if (NULL == r) {
         return MPI_ERR_NO_MEM;
     }
     status = fs_wrapper_start(&module->shared, calls, &r->call, &operation);
-    if (NULL != operation) {
-        *request = &r->super.super;
-        return OMPI_SUCCESS;
+    if (NULL == operation) {
+        recycle(r);
+        return mca_coll_fast_raise(NULL, status);
     }
-    recycle(r);
+    *request = &r->super.super;
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_fast_init(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
+                       ompi_request_t **request)
+{
+    mca_coll_fast_module_t *module = call->module;
+    mca_coll_fast_request_t *r;
+    fs_operation_t *operation;
+    fs_status_t status;
+    int rc = mca_coll_fast_set_up(module);
+
+    *request = NULL;
+    recycle_freed(); /* their memory counts in staging_limit */
+    if (OMPI_SUCCESS != rc || !fs_wrapper_takes_nonblocking(&module->shared)) {
+        return rc;
+    }
+    r = make_request(call, true);
+    status =
+        fs_wrapper_init_persistent(&module->shared, calls, NULL != r ? &r->call : NULL, &operation);
+    if (NULL != operation) {
+        r->persistent = operation;
+        keep_types(r, true);
+        *request = &r->super.super;
+    } else if (NULL != r) {
+        recycle(r);
+    }
     return mca_coll_fast_raise(NULL, status);
 }
 
@@ -174,11 +478,11 @@ void mca_coll_fast_end_requests(void)
     int rc;
 
     recycle_freed();
+    end_by_pairs();
     while (NULL != (operation = fs_wrapper_next_ended(wrapper))) {
         rc = fs_wrapper_end(operation, &call);
         r = (mca_coll_fast_request_t *) ((char *) call - offsetof(mca_coll_fast_request_t, call));
-        r->super.super.req_status.MPI_ERROR = rc;
-        (void) ompi_request_complete(&r->super.super, true);
+        complete(r, rc);
     }
 }
 

@@ -156,7 +156,8 @@ static bool has_our_record(ompi_communicator_t *comm, int rank)
     return FAST_ALIKE == alike;
 }
 
-/* The lowest of the ranks with our priority prints the message. */
+/* The lowest of the ranks with our priority prints the message, if that is the highest: others come
+ * only where the component above them has no such function. */
 static bool speaks(ompi_communicator_t *comm)
 {
     bool first = 0 == ompi_comm_rank(comm) || !has_our_record(comm, 0);
@@ -194,15 +195,21 @@ static void explain(ompi_communicator_t *comm, int rank)
 /* One line is enough for all communicators that this process is in. */
 static void explain_once(ompi_communicator_t *comm, int rank)
 {
-    if (!__atomic_exchange_n(&mca_coll_fast_component.explained, true, __ATOMIC_RELAXED)
+    if (0 == strcmp(mca_coll_fast_component.standing, FAST_ABOVE)
+        && !__atomic_exchange_n(&mca_coll_fast_component.explained, true, __ATOMIC_RELAXED)
         && speaks(comm)) {
         explain(comm, rank);
     }
 }
 
+bool mca_coll_fast_can_compare(ompi_communicator_t *comm)
+{
+    return fence_brings_records() && is_of_one_job(comm);
+}
+
 bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm)
 {
-    if (!fence_brings_records() || !is_of_one_job(comm)) {
+    if (!mca_coll_fast_can_compare(comm)) {
         return true;
     }
     for (int r = 0; r < ompi_comm_size(comm); ++r) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* OSU-style latency of MPI_Alltoallv under skewed traffic, of MPI_Alltoallw and
- * MPI_Alltoall; built with OSU_NONBLOCKING, of their nonblocking forms.
+ * MPI_Alltoall; built with OSU_NONBLOCKING or OSU_PERSISTENT, of those forms.
  *
  * osu_alltoallv gives every pair the same count, and averages over ranks, so
  * the rank that all others wait for disappears. Here the counts come from a
@@ -8,9 +8,10 @@
  *
  *   for each size                      average bytes per pair, doubling
  *     draw the matrix                  osu_skew_draw(), same on every rank
+ *     make the persistent call         outside the clock
  *     for each iteration
  *       fill, poison, barrier          outside the clock
- *       MPI_Alltoallv or the like      inside
+ *       MPI_Alltoallv or the like      inside; MPI_Start and MPI_Wait
  *       barrier                        outside: a rank that is done takes none
  *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
@@ -36,17 +37,30 @@ static unsigned size_class(uint64_t size)
 
 /* ---- measurement ---- */
 
-#ifdef OSU_NONBLOCKING
+#if defined(OSU_NONBLOCKING)
 #define ALLTOALL(...)  MPI_Ialltoall(__VA_ARGS__, b->comm, request)
 #define ALLTOALLV(...) MPI_Ialltoallv(__VA_ARGS__, b->comm, request)
 #define ALLTOALLW(...) MPI_Ialltoallw(__VA_ARGS__, b->comm, request)
+#elif defined(OSU_PERSISTENT)
+#if MPI_VERSION >= 4
+#define INIT(_name, ...) \
+    MPI_##_name##_init(__VA_ARGS__, b->comm, MPI_INFO_NULL, request)
+#else /* Open MPI 4.1 */
+#include <mpi-ext.h>
+#define INIT(_name, ...) \
+    MPIX_##_name##_init(__VA_ARGS__, b->comm, MPI_INFO_NULL, request)
+#endif
+#define ALLTOALL(...)  INIT(Alltoall, __VA_ARGS__)
+#define ALLTOALLV(...) INIT(Alltoallv, __VA_ARGS__)
+#define ALLTOALLW(...) INIT(Alltoallw, __VA_ARGS__)
 #else
 #define ALLTOALL(...)  MPI_Alltoall(__VA_ARGS__, b->comm)
 #define ALLTOALLV(...) MPI_Alltoallv(__VA_ARGS__, b->comm)
 #define ALLTOALLW(...) MPI_Alltoallw(__VA_ARGS__, b->comm)
 #endif
 
-static void start(bench_t *b, MPI_Request *request)
+/* Make it; a persistent one is not started by that. */
+static void call(bench_t *b, MPI_Request *request)
 {
     *request = MPI_REQUEST_NULL;
     switch (b->options->collective) {
@@ -79,14 +93,31 @@ static void compute(bench_t *b, double seconds, MPI_Request *request)
 
 static void exchange(bench_t *b, double compute_s)
 {
-    MPI_Request request;
-
-    start(b, &request);
-    if (compute_s > 0) {
-        compute(b, compute_s, &request);
+    if (OSU_IS_PERSISTENT) {
+        MPI_Start(&b->request);
+    } else {
+        call(b, &b->request);
     }
-    if (OSU_IS_NONBLOCKING) {
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (compute_s > 0) {
+        compute(b, compute_s, &b->request);
+    }
+    if (OSU_IS_NONBLOCKING || OSU_IS_PERSISTENT) {
+        MPI_Wait(&b->request, MPI_STATUS_IGNORE);
+    }
+}
+
+/* The persistent call: free the last one; make the next, of the counts and buffers
+ * of now. */
+static void make_persistent(bench_t *b, bool next)
+{
+    if (!OSU_IS_PERSISTENT) {
+        return;
+    }
+    if (b->request != MPI_REQUEST_NULL) {
+        MPI_Request_free(&b->request);
+    }
+    if (next) {
+        call(b, &b->request);
     }
 }
 
@@ -181,6 +212,7 @@ static void run_size(bench_t *b, uint64_t size)
         if (k == 0 || o->dynamic) {
             draw_or_abort(b, size, o->dynamic ? iteration : 0);
             osu_skew_lay_out(b);
+            make_persistent(b, true);
         }
         if (k == warmup && o->counted_nics != NULL) {
             count_barriers(b, n_calls_of(iterations));
@@ -202,6 +234,7 @@ static void run_size(bench_t *b, uint64_t size)
             b->nics[iteration] = bound.bytes_per_nic;
         }
     }
+    make_persistent(b, false);
     if (o->counted_nics != NULL) {
         count(b, 1);
         osu_nic_counters_sum(&b->counters, &b->counts);
@@ -318,7 +351,10 @@ static bool read_file(bench_t *b, osu_options_t *options, char *why)
 /* Exit status of every rank: 0; 1: wrong bytes; 2: cannot run like this. */
 static int run(osu_options_t *options, osu_device_t *device, char *why)
 {
-    bench_t b = {.options = options, .device = device, .comm = MPI_COMM_WORLD};
+    bench_t b = {.options = options,
+                 .device  = device,
+                 .comm    = MPI_COMM_WORLD,
+                 .request = MPI_REQUEST_NULL};
     int     rank, n, status = 2;
 
     MPI_Comm_rank(b.comm, &rank);

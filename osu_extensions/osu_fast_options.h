@@ -37,11 +37,14 @@ typedef enum osu_collective {
 } osu_collective_t;
 
 /* The form of the calls, by program. */
-#ifdef OSU_NONBLOCKING
-enum { OSU_IS_NONBLOCKING = 1 };
+#if defined(OSU_NONBLOCKING)
+enum { OSU_IS_NONBLOCKING = 1, OSU_IS_PERSISTENT = 0 };
 #define OSU_SKEW_PROGRAM "osu_ialltoallv_skew"
+#elif defined(OSU_PERSISTENT)
+enum { OSU_IS_NONBLOCKING = 0, OSU_IS_PERSISTENT = 1 };
+#define OSU_SKEW_PROGRAM "osu_alltoallv_skew_persistent"
 #else
-enum { OSU_IS_NONBLOCKING = 0 };
+enum { OSU_IS_NONBLOCKING = 0, OSU_IS_PERSISTENT = 0 };
 #define OSU_SKEW_PROGRAM "osu_alltoallv_skew"
 #endif
 

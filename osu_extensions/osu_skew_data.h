@@ -17,6 +17,7 @@ typedef struct bench {
     osu_cluster_t        cluster;
     osu_algorithm_t      algorithm;
     MPI_Comm             comm;
+    MPI_Request          request; /* of the call, if it is not blocking */
     uint32_t             rank, n;
     uint64_t            *file;   /* [n x n] of -p file:PATH, as it stands */
     uint64_t            *matrix; /* [n x n] bytes of the current call */

@@ -32,19 +32,21 @@ static void put_number(double value)
 
 void osu_skew_print_header(const bench_t *b)
 {
-    static const char *const titles[2][OSU_N_COLLECTIVES] = {
-        {"Skewed All-to-Allv", "All-to-All", "Skewed All-to-Allw"},
-        {"Skewed Non-blocking All-to-Allv", "Non-blocking All-to-All",
-         "Skewed Non-blocking All-to-Allw"}};
+    static const char *const titles[OSU_N_COLLECTIVES] = {
+        "All-to-Allv", "All-to-All", "All-to-Allw"};
     const osu_options_t *o = b->options;
     char                 tail[32];
 
-    printf("# OSU MPI%s %s Personalized Exchange Latency Test v" FS_VERSION
+    printf("# OSU MPI%s %s%s%s Personalized Exchange Latency Test v" FS_VERSION
            "\n",
            o->memory == OSU_CUDA   ? "-CUDA"
            : o->memory == OSU_ROCM ? "-ROCM"
                                    : "",
-           titles[OSU_IS_NONBLOCKING][o->collective]);
+           o->collective == OSU_ALLTOALL ? "" : "Skewed ",
+           OSU_IS_NONBLOCKING  ? "Non-blocking "
+           : OSU_IS_PERSISTENT ? "Persistent "
+                               : "",
+           titles[o->collective]);
     if (o->memory != OSU_HOST) {
         const char *where = o->memory == OSU_MANAGED ? "MANAGED (M)"
                                                      : "DEVICE (D)";
@@ -197,12 +199,13 @@ void osu_skew_print_json(const bench_t *b, const osu_row_t *row)
     char                 impl[OSU_NAME_LEN];
 
     name_impl(impl);
-    printf("{\"impl\": \"%s\", \"collective\": \"%s%s\", "
+    printf("{\"impl\": \"%s\", \"collective\": \"%s%s%s\", "
            "\"pattern\": \"%s\", \"servers\": %u, "
            "\"ranks_per_server\": %s%s%s",
            o->impl != NULL ? o->impl : impl, OSU_IS_NONBLOCKING ? "i" : "",
-           osu_collective_name(o->collective), o->pattern_text,
-           fs_topo_n_servers(b->cluster.topo), quote, b->cluster.shape, quote);
+           osu_collective_name(o->collective), OSU_IS_PERSISTENT ? "_init" : "",
+           o->pattern_text, fs_topo_n_servers(b->cluster.topo), quote,
+           b->cluster.shape, quote);
     json_number("nics", o->nics > 0 ? (double)o->nics : NAN);
     json_number("rate_mbit", o->rate > 0 ? o->rate / 1e6 : NAN);
     printf(", \"avg_bytes_per_pair\": %llu", (unsigned long long)row->size);

@@ -71,7 +71,7 @@ fi
 # ---- includes ----
 
 pure='<(assert|inttypes|limits|stdalign|stdarg|stdbool|stddef|stdint|stdio|stdlib|string).h>'
-base='"(base/)?fs_(arena|arith|assert|bits|clock|digest|grow|json|matrix|minima|quote|status|strbuf|value).h"|"fastsched.h"'
+base='"(base/)?fs_(arena|arith|assert|bits|clock|digest|grow|json|matrix|minima|quote|status|strbuf|thread|value).h"|"fastsched.h"'
 
 # FOLDER...: the headers in them.
 in_folders() { printf '"(%s)/fs_[a-z_0-9]*.h"' "$(echo "$*" | tr ' ' '|')"; }
@@ -87,8 +87,9 @@ sched='sched/model sched/balance sched/decompose sched/plan sched/allreduce'
 anything='<[a-z_/]*.h>'
 public='"fastsched(_accel|_exec)?.h"'
 
-allow base "$pure|$base" "$lib"/base/fs_[!cl]*.[ch]
+allow base "$pure|$base" "$lib"/base/fs_[!clt]*.[ch]
 allow fs_clock.h '<(stdint|time).h>' "$lib"/base/fs_clock.h
+allow fs_thread.h '<(pthread|signal).h>' "$lib"/base/fs_thread.h
 allow fs_library "$pure|<dlfcn.h>|\"base/fs_library.h\"" "$lib"/base/fs_library.[ch]
 layer sched/model "$pure"
 layer sched/balance "$pure" sched/model

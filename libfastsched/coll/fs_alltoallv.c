@@ -78,6 +78,9 @@ static uint64_t bundle_limit(const fs_request_t *request)
     const fs_comm_t *comm   = request->comm;
     bool             native = comm->predicted == FS_CANDIDATE_NATIVE;
 
+    if (request->plans_only) {
+        return 0;
+    }
     if (is_auto(comm)) {
         return is_tuned(comm) && comm->predicts &&
                        !(native && fs_request_is_nonblocking(request))
@@ -126,15 +129,15 @@ static fs_plan_params_t select_params(const fs_comm_t *comm)
     return params;
 }
 
-/* Short enough for the stages of a call with this bound, if there are several. */
+/* Short enough for the stages of a call with this bound, if there are several; and
+ * no longer than the call, since staging memory is made of them. */
 static uint64_t chunk_of(const fs_comm_t *comm, uint64_t bound)
 {
     uint32_t n_stages = fs_ports_most_peers(comm->topo);
-    uint64_t chunk    = bound / n_stages / FEWEST / ALIGN * ALIGN;
+    uint64_t n_chunks = n_stages == 1 ? 1 : n_stages * FEWEST;
+    uint64_t chunk    = fs_u64_div_up(bound, n_chunks * ALIGN) * ALIGN;
 
-    return n_stages == 1
-               ? comm->params.chunk
-               : fs_u64_min(fs_u64_max(chunk, FINEST), comm->params.chunk);
+    return fs_u64_min(fs_u64_max(chunk, FINEST), comm->params.chunk);
 }
 
 /* For the tuner, a byte as a nanosecond: it finds the factor. */
@@ -219,7 +222,10 @@ static fs_choice_t choose(const fs_request_t *request)
     fs_plan_params_t params = select_params(comm);
     uint64_t         all    = request->outcome.traffic.inter_bytes;
 
-    if (!(request->flags & FS_VOTE_REST)) {
+    if (request->plans_only && comm->params.algorithm == FS_ALG_BUNDLES) {
+        return (fs_choice_t){FS_ALG_BUNDLES, false, "forced by parameter"};
+    }
+    if (!(request->flags & FS_VOTE_REST) && !request->plans_only) {
         return (fs_choice_t){FS_ALG_BUNDLES, false, "small"};
     }
     if (request->rest.inter_bytes == 0 &&
@@ -323,7 +329,7 @@ static bool suits(const fs_request_t *request, fs_candidate_t candidate)
 }
 
 /* Where all that was bundled is not all, the choice is about the rest. */
-static void take_candidate(fs_outcome_t *outcome)
+static void take_candidate(fs_request_t *request)
 {
     static const char *const reasons[][2] = {
         [FS_TUNER_GUESS] = {"guess of the tuner",
@@ -333,8 +339,10 @@ static void take_candidate(fs_outcome_t *outcome)
         [FS_TUNER_FOUND] = {"faster according to the tuner",
                             "faster according to the tuner, coarse chunks"},
     };
+    fs_outcome_t *outcome = &request->outcome;
 
-    if (outcome->question.candidate != FS_CANDIDATE_BUNDLES) {
+    if (request->plans_only ||
+        outcome->question.candidate != FS_CANDIDATE_BUNDLES) {
         outcome->choice.alg = algs[outcome->question.candidate];
     }
     outcome->choice.reason =
@@ -356,10 +364,12 @@ static void apply_tuner(fs_request_t *request)
     if (vote->flags & FS_FLAG_NO_NATIVE) {
         call.estimate[FS_CANDIDATE_NATIVE] = 0;
     }
-    outcome->question = fs_tuner_next(&comm->tuner, &call);
-    if (suits(request, outcome->question.candidate)) {
+    outcome->question = request->plans_only
+                            ? fs_tuner_best(&comm->tuner, &call)
+                            : fs_tuner_next(&comm->tuner, &call);
+    if (request->plans_only || suits(request, outcome->question.candidate)) {
         comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
-        take_candidate(outcome);
+        take_candidate(request);
     } else {
         outcome->question.reason = FS_TUNER_NONE;
     }

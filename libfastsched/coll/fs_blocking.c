@@ -66,6 +66,35 @@ static void keep_helper_off(fs_comm_t *comm, bool off)
     pthread_mutex_unlock(&net->lock);
 }
 
+/* From post to end; request->plans_only is set. */
+static fs_status_t make(fs_request_t *request)
+{
+    fs_comm_t  *comm = request->comm;
+    fs_status_t status;
+
+    fs_request_wait_all(comm);
+    if (comm->dead) {
+        return FS_ERR_TRANSPORT;
+    }
+    keep_helper_off(comm, true);
+    request->outcome.entered_ns = fs_now_ns();
+    ++comm->n_calls;
+    ++comm->stats.calls;
+    if (comm->trace != NULL) {
+        fs_trace_begin(comm->trace, comm->n_calls);
+    }
+    status        = serve(request);
+    comm->outcome = request->outcome;
+    if (comm->trace != NULL) {
+        fs_trace_end(comm->trace, status);
+    }
+    if (comm->dead) {
+        fs_comm_write_trace(comm); /* there may be no later chance */
+    }
+    keep_helper_off(comm, false);
+    return status;
+}
+
 fs_status_t fs_comm_collective(fs_comm_t             *comm,
                                const fs_collective_t *collective,
                                const fs_call_t *call, bool *ran)
@@ -73,29 +102,20 @@ fs_status_t fs_comm_collective(fs_comm_t             *comm,
     fs_request_t request;
     fs_status_t  status;
 
-    *ran = false;
-    fs_request_wait_all(comm);
-    if (comm->dead) {
-        return FS_ERR_TRANSPORT;
-    }
-    keep_helper_off(comm, true);
-    ++comm->stats.calls;
     fs_request_init(&request, comm, collective, call);
-    if (comm->trace != NULL) {
-        fs_trace_begin(comm->trace, comm->stats.calls);
-    }
-    status        = serve(&request);
-    *ran          = request.ran;
-    comm->outcome = request.outcome;
-    if (comm->trace != NULL) {
-        fs_trace_end(comm->trace, status);
-    }
-    if (comm->dead) {
-        fs_comm_write_trace(comm); /* there may be no later chance */
-    }
+    status = make(&request);
+    *ran   = request.ran;
     fs_request_fini(&request);
-    keep_helper_off(comm, false);
     return status;
+}
+
+fs_status_t fs_comm_plan(fs_request_t *request, fs_comm_t *comm,
+                         const fs_collective_t *collective,
+                         const fs_call_t       *call)
+{
+    fs_request_init(request, comm, collective, call);
+    request->plans_only = true;
+    return make(request);
 }
 
 fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)

@@ -58,7 +58,7 @@ static fs_status_t compare(fs_comm_t *comm, const fs_call_t *call,
             snprintf(comm->error, sizeof(comm->error),
                      "call %llu: rank %u sends %llu bytes to rank %u, which "
                      "expects %llu (server %u to server %u)",
-                     (unsigned long long)comm->stats.calls, all[r].src,
+                     (unsigned long long)comm->n_calls, all[r].src,
                      (unsigned long long)all[r].sent, r,
                      (unsigned long long)all[r].expected,
                      fs_topo_server(comm->topo, all[r].src),

@@ -30,16 +30,22 @@ extern const fs_collective_t fs_alltoallv, fs_alltoallw, fs_alltoall;
  * call. */
 bool fs_comm_serves_nonblocking(const fs_comm_t *comm);
 
-/* Post a nonblocking call; see fs_request_t.done. call is borrowed until then, when
- * request->status is set: as from fs_comm_alltoallv(), without check. */
-void fs_comm_post(fs_request_t *request, fs_comm_t *comm,
-                  const fs_collective_t *collective, const fs_call_t *call,
-                  void (*done)(fs_request_t *request));
+/* Post a nonblocking call, see fs_request_init() and fs_request_t.done. Its call is
+ * borrowed until then, when request->status is set: as from fs_comm_alltoallv(),
+ * without check. */
+void fs_comm_post(fs_request_t *request, void (*done)(fs_request_t *request));
 
 /* One blocking call of a collective; otherwise as fs_comm_alltoallv(). Nonblocking
  * ones that came before end in it. */
 fs_status_t fs_comm_collective(fs_comm_t             *comm,
                                const fs_collective_t *collective,
                                const fs_call_t *call, bool *ran);
+
+/* What would serve such calls best, and its plan, if it has one: the request is its
+ * user. No data moves. Blocking; nonblocking calls that came before end in it. As
+ * from fs_comm_alltoallv(). */
+fs_status_t fs_comm_plan(fs_request_t *request, fs_comm_t *comm,
+                         const fs_collective_t *collective,
+                         const fs_call_t       *call);
 
 #endif

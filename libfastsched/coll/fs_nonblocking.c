@@ -16,12 +16,10 @@ bool fs_comm_serves_nonblocking(const fs_comm_t *comm)
            comm->own_net == NULL; /* nobody progresses that between calls */
 }
 
-void fs_comm_post(fs_request_t *request, fs_comm_t *comm,
-                  const fs_collective_t *collective, const fs_call_t *call,
-                  void (*done)(fs_request_t *request))
+void fs_comm_post(fs_request_t *request, void (*done)(fs_request_t *request))
 {
-    fs_request_init(request, comm, collective, call);
     request->done        = done;
-    request->call_number = ++comm->stats.calls;
+    request->call_number = ++request->comm->n_calls;
+    ++request->comm->stats.calls;
     fs_request_post(request, FS_STEP_BEGIN);
 }

@@ -43,7 +43,7 @@ static fs_step_t end(fs_request_t *request, fs_status_t status)
 static fs_step_t lose(fs_request_t *request, fs_status_t status)
 {
     static const char *const where[] = {
-        [FS_STEP_BEGIN]   = "summary exchange",
+        [FS_STEP_BEGIN]   = "start of the call",
         [FS_STEP_SUMMARY] = "summary exchange",
         [FS_STEP_AGREE]   = "agreement on the plan",
         [FS_STEP_RUN]     = "exchange",
@@ -88,15 +88,27 @@ static fs_step_t leave(fs_request_t *request)
     return end(request, FS_OK);
 }
 
-/* ---- control messages ---- */
+/* ---- for the trace ---- */
 
-/* For the trace. */
 static void enter(const fs_request_t *request, fs_trace_phase_t phase)
 {
     if (request->comm->trace != NULL) {
         fs_trace_enter(request->comm->trace, phase);
     }
 }
+
+static void trace_decision(const fs_request_t *request)
+{
+    const fs_comm_t *comm = request->comm;
+
+    if (comm->trace != NULL) {
+        fs_trace_decision(comm->trace, &request->outcome.choice,
+                          request->outcome.traffic.inter_bytes,
+                          request->outcome.bound);
+    }
+}
+
+/* ---- control messages ---- */
 
 /* FS_INPROGRESS until all votes are in. */
 static fs_status_t progress_control(const fs_request_t *request)
@@ -108,32 +120,13 @@ static fs_status_t progress_control(const fs_request_t *request)
                : FS_ERR_PEER;
 }
 
-static fs_step_t begin(fs_request_t *request)
-{
-    fs_comm_t             *comm       = request->comm;
-    const fs_collective_t *collective = request->collective;
-    fs_vote_t              vote;
-    fs_status_t            status;
-
-    if (fs_request_is_nonblocking(request)) {
-        request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
-        if (comm->trace != NULL) {
-            fs_trace_begin(comm->trace, request->call_number);
-        }
-    }
-    if (comm->dead) {
-        return end(request, FS_ERR_TRANSPORT);
-    }
-    enter(request, FS_TRACE_SUMMARY);
-    request->offered = fs_control_offer(
-        comm->control, request->call, collective->bundle_limit(request),
-        collective->uniform ? request->call->counts->send_bytes[0] : 0);
-    vote   = collective->vote(request);
-    status = fs_control_start_summary(comm->control, &vote);
-    return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
-}
-
 /* ---- plan ---- */
+
+/* Copies of the buffers, where they cannot be used as they are. */
+static fs_status_t prepare(const fs_call_t *call)
+{
+    return call->prepare != NULL ? call->prepare(call->owner) : FS_OK;
+}
 
 static fs_status_t make_plan(fs_request_t *request)
 {
@@ -159,17 +152,15 @@ static fs_status_t make_plan(fs_request_t *request)
 static fs_status_t get_ready(fs_request_t *request)
 {
     const fs_call_t *call   = request->call;
-    fs_status_t      status = FS_OK;
+    fs_status_t      status = request->plans_only ? FS_OK : prepare(call);
 
-    if (call->prepare != NULL) {
-        status = call->prepare(call->owner);
-    }
     if (status == FS_OK && !request->outcome.recalled) {
         status = make_plan(request);
     }
-    return status == FS_OK
-               ? fs_exec_reserve(request->comm->exec, request->plan->plan, call)
-               : status;
+    return status != FS_OK || request->plans_only
+               ? status
+               : fs_exec_reserve(request->comm->exec, request->plan->plan,
+                                 call);
 }
 
 /* Vote on the plan: all ranks must have one, with the same stages. The sum
@@ -194,8 +185,8 @@ static fs_step_t ask(fs_request_t *request)
 
 static fs_step_t run(fs_request_t *request)
 {
-    fs_comm_t  *comm = request->comm;
-    fs_status_t status;
+    fs_comm_t  *comm   = request->comm;
+    fs_status_t status = FS_OK;
 
     request->ran        = true;
     request->started_ns = fs_now_ns();
@@ -203,7 +194,9 @@ static fs_step_t run(fs_request_t *request)
     if (comm->trace != NULL && request->plan->lane != NULL) {
         fs_trace_planned(comm->trace, request->plan->lane);
     }
-    status = fs_unbundle(request);
+    if (request->flags & FS_VOTE_BUNDLED) {
+        status = fs_unbundle(request);
+    }
     if (status != FS_OK) {
         return lose(request, status);
     }
@@ -212,15 +205,49 @@ static fs_step_t run(fs_request_t *request)
     return FS_STEP_RUN;
 }
 
-static void trace_decision(const fs_request_t *request)
-{
-    const fs_comm_t *comm = request->comm;
+/* ---- begin ---- */
 
-    if (comm->trace != NULL) {
-        fs_trace_decision(comm->trace, &request->outcome.choice,
-                          &request->outcome.traffic);
-    }
+/* All ranks know how this call goes. It may not be left to the MPI. */
+static fs_step_t begin_with_plan(fs_request_t *request)
+{
+    fs_status_t status = request->call->device.consent == FS_CONSENT_YES
+                             ? prepare(request->call)
+                             : FS_ERR_UNSUPPORTED;
+
+    request->outcome.decided_ns = request->outcome.entered_ns;
+    trace_decision(request);
+    return status == FS_OK ? run(request) : lose(request, status);
 }
+
+static fs_step_t begin(fs_request_t *request)
+{
+    fs_comm_t             *comm       = request->comm;
+    const fs_collective_t *collective = request->collective;
+    fs_vote_t              vote;
+    fs_status_t            status;
+
+    if (fs_request_is_nonblocking(request)) {
+        request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
+        if (comm->trace != NULL) {
+            fs_trace_begin(comm->trace, request->call_number);
+        }
+    }
+    if (comm->dead) {
+        return end(request, FS_ERR_TRANSPORT);
+    }
+    if (request->plan != NULL) {
+        return begin_with_plan(request);
+    }
+    enter(request, FS_TRACE_SUMMARY);
+    request->offered = fs_control_offer(
+        comm->control, request->call, collective->bundle_limit(request),
+        collective->uniform ? request->call->counts->send_bytes[0] : 0);
+    vote   = collective->vote(request);
+    status = fs_control_start_summary(comm->control, &vote);
+    return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
+}
+
+/* ---- conclude ---- */
 
 /* The call is over. */
 static fs_step_t finish(fs_request_t *request)
@@ -233,14 +260,23 @@ static fs_step_t finish(fs_request_t *request)
     return FS_STEP_REPORT;
 }
 
+static fs_step_t take_plan(fs_request_t *request)
+{
+    return request->plans_only ? end(request, FS_OK) : run(request);
+}
+
 /* All blocks are in bundles: there is nothing to run. */
 static fs_step_t take_bundles(fs_request_t *request)
 {
     fs_comm_t          *comm    = request->comm;
     const fs_outcome_t *outcome = &request->outcome;
-    fs_status_t         status  = fs_unbundle(request);
+    fs_status_t         status;
     uint64_t            ended_ns;
 
+    if (request->plans_only) {
+        return end(request, FS_OK);
+    }
+    status = fs_unbundle(request);
     if (status != FS_OK) {
         return lose(request, status);
     }
@@ -275,7 +311,7 @@ static fs_step_t conclude(fs_request_t *request)
         comm->stats.summary_ns += request->outcome.decided_ns -
                                   request->outcome.entered_ns;
     }
-    comm->stats.meta_bytes = fs_control_wire_bytes(comm->control);
+    comm->stats.meta_bytes += fs_control_take_wire_bytes(comm->control);
     if (status != FS_OK) {
         return lose(request, status);
     }
@@ -297,7 +333,7 @@ static fs_step_t conclude(fs_request_t *request)
            : request->outcome.choice.alg == FS_ALG_BUNDLES
                ? take_bundles(request)
            : request->outcome.recalled && !(request->flags & FS_FLAG_PREPARES)
-               ? run(request)
+               ? take_plan(request)
                : ask(request);
 }
 
@@ -342,7 +378,7 @@ static fs_step_t compare_plans(fs_request_t *request)
     if (!request->outcome.recalled) {
         keep(request, all->max_inter);
     }
-    return run(request);
+    return take_plan(request);
 }
 
 /* ---- run ---- */

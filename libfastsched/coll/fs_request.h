@@ -3,6 +3,8 @@
  * A request: one operation of a communicator, from its call to its end, in steps
  * that can be taken one by one.
  *
+ * One that is posted with a plan, a persistent call, runs it at once.
+ *
  * The requests of a communicator are in a queue, in the order of their calls,
  * which is the same on all ranks; only the first one makes progress. A thread
  * that progresses the net also progresses the requests of all its
@@ -41,15 +43,18 @@ struct fs_request {
     fs_step_t     step;
     fs_status_t   status; /* once DONE */
     bool          ran; /* here; if not, the native algorithm serves the call */
-    fs_watchdog_t watchdog;    /* of the step */
-    uint64_t      started_ns;  /* of the program */
-    uint64_t      deadline_ns; /* after an error; 0: none yet */
-    uint64_t      flags;       /* of all ranks, in the summary */
-    uint64_t      counts_key;  /* of counts, layouts and bundles */
-    uint64_t      key;         /* of these and the algorithm */
-    uint64_t      offered;     /* digest of this rank's parts of bundles */
-    fs_traffic_t  rest;        /* what is not in bundles: to be planned */
-    fs_cached_plan_t *plan;    /* this is a user of it; NULL: none yet */
+    bool
+        plans_only; /* nothing is to run: DONE when all ranks agree on a choice,
+                        and on its plan if it has one */
+    fs_watchdog_t     watchdog;    /* of the step */
+    uint64_t          started_ns;  /* of the program */
+    uint64_t          deadline_ns; /* after an error; 0: none yet */
+    uint64_t          flags;       /* of all ranks, in the summary */
+    uint64_t          counts_key;  /* of counts, layouts and bundles */
+    uint64_t          key;         /* of these and the algorithm */
+    uint64_t          offered;     /* digest of this rank's parts of bundles */
+    fs_traffic_t      rest;        /* what is not in bundles: to be planned */
+    fs_cached_plan_t *plan;        /* this is a user of it; NULL: none yet */
     fs_outcome_t      outcome;
 };
 

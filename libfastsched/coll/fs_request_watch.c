@@ -186,7 +186,7 @@ static void warn(const fs_comm_t *comm)
     say_rank(&line, comm, comm->rank);
     fs_strbuf_add(&line,
                   " has been waiting in call %llu for %u s (not an error)",
-                  (unsigned long long)comm->stats.calls, comm->params.watchdog);
+                  (unsigned long long)comm->n_calls, comm->params.watchdog);
     say_missing_ranks(&line, comm);
     comm->native.warn(comm->native.process, text);
 }

@@ -45,6 +45,7 @@ struct fs_comm {
     fs_task_t task; /* first; on the net's list while the queue is not empty */
     fs_request_t     *first; /* of the queue */
     uint32_t          n_requests;
+    uint64_t          n_calls; /* for traces and messages */
     fs_outcome_t      outcome; /* of the last blocking call */
     fs_net_t         *net;
     fs_net_t         *own_net; /* the same, if it serves this one alone */
@@ -57,6 +58,7 @@ struct fs_comm {
     fs_exec_t        *exec;
     fs_trace_t       *trace; /* NULL: off */
     uint32_t          rank;
+    uint32_t          world_rank; /* fs_member_t, for a trace */
     bool              has_accels; /* some rank */
     bool              is_awaited; /* fs_request_wait_all() */
     bool              dead;
@@ -67,9 +69,6 @@ struct fs_comm {
      * and on one server. */
     fs_comm_stats_t *all_stats;
     uint64_t id; /* the same on all ranks, another for each communicator */
-    /* fs_wrapper.c: */
-    const char *comm_name;
-    fs_comm_t  *next; /* of those not reported yet */
     /* From call to call; equal on every rank. */
     fs_plan_cache_t  cache;
     fs_replan_t      replan;

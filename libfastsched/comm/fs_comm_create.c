@@ -237,10 +237,11 @@ static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
     fs_comm_t  *comm = c->comm;
     fs_status_t status;
 
-    comm->native = *c->native;
-    comm->params = *params;
-    comm->rank   = c->member->rank;
-    status       = exchange_records(c);
+    comm->native     = *c->native;
+    comm->params     = *params;
+    comm->rank       = c->member->rank;
+    comm->world_rank = c->member->world_rank;
+    status           = exchange_records(c);
     if (status == FS_OK && comm->topo->n_servers > 1 &&
         params->algorithm != FS_ALGORITHM_OFF) {
         status = fs_creation_choose_nics(c);

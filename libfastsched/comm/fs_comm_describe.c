@@ -56,7 +56,7 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
     fs_strbuf_t line = {text, text_len, 0};
 
     fs_strbuf_add(&line, "%s call %llu: %s (%s)", comm_name,
-                  (unsigned long long)comm->stats.calls,
+                  (unsigned long long)comm->n_calls,
                   fs_alg_name(comm->outcome.choice.alg),
                   comm->outcome.choice.reason);
     if (comm->outcome.summarised) {

@@ -343,9 +343,12 @@ const uint64_t *fs_control_local_recv(const fs_control_t *control)
     return control->block.receives;
 }
 
-uint64_t fs_control_wire_bytes(const fs_control_t *control)
+uint64_t fs_control_take_wire_bytes(fs_control_t *control)
 {
-    return control->wire_bytes;
+    uint64_t bytes = control->wire_bytes;
+
+    control->wire_bytes = 0;
+    return bytes;
 }
 
 /* All local ranks see who has not said anything yet. After that they wait for the

@@ -106,7 +106,7 @@ const uint64_t *fs_control_local_recv(const fs_control_t *control);
  * arrived is no bundle. */
 bool fs_control_block_of(const fs_control_t *control, uint32_t src,
                          fs_bytes_t *block_p);
-/* Bytes this rank has sent to other servers, all rounds. */
-uint64_t fs_control_wire_bytes(const fs_control_t *control);
+/* Bytes this rank has sent to other servers since this was last asked. */
+uint64_t fs_control_take_wire_bytes(fs_control_t *control);
 
 #endif

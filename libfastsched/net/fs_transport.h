@@ -133,8 +133,10 @@ struct fs_net {
     const char *name;          /* for messages; NULL: none */
     bool lost; /* a communicator has died, perhaps with operations that never
                   end */
-    uint64_t n_dropped; /* messages that came with a wrong secret */
-    uint64_t events;    /* that fs_net_turn() has seen, ever */
+    uint64_t n_dropped;  /* messages that came with a wrong secret */
+    uint64_t kept_bytes; /* for persistent calls, see fs_persistent.h */
+    uint64_t events;     /* that fs_net_turn() has seen, ever */
+    uint64_t n_ended;    /* messages and grants; who owns a transport counts */
     uint32_t turns;
     uint32_t idle; /* turns since the last event */
 };

@@ -16,7 +16,8 @@ fs_cached_plan_t *fs_cached_plan_create(fs_plan_t *plan)
 
 void fs_cached_plan_release(fs_cached_plan_t *cached)
 {
-    if (cached != NULL && --cached->n_users == 0) {
+    if (cached != NULL &&
+        __atomic_sub_fetch(&cached->n_users, 1, __ATOMIC_ACQ_REL) == 0) {
         fs_plan_destroy(cached->plan);
         fs_schedule_destroy(cached->lane);
         free(cached);
@@ -30,8 +31,7 @@ fs_cached_plan_t *fs_plan_cache_find(fs_plan_cache_t *cache, uint64_t key)
 
         if (entry->cached->key == key) {
             entry->used = ++cache->now;
-            ++entry->cached->n_users;
-            return entry->cached;
+            return fs_cached_plan_use(entry->cached);
         }
     }
     return NULL;

@@ -37,6 +37,13 @@ typedef struct fs_cached_plan {
  * the caller's. */
 fs_cached_plan_t *fs_cached_plan_create(fs_plan_t *plan);
 
+/* One user more. Any thread, like the next. */
+static inline fs_cached_plan_t *fs_cached_plan_use(fs_cached_plan_t *cached)
+{
+    (void)__atomic_add_fetch(&cached->n_users, 1, __ATOMIC_RELAXED);
+    return cached;
+}
+
 /* One user less. NULL is fine. */
 void fs_cached_plan_release(fs_cached_plan_t *cached);
 

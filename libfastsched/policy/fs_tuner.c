@@ -476,11 +476,11 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
     return question;
 }
 
-fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
-                                  const fs_tuner_call_t *call)
+/* The class of a call, with its estimates. */
+static fs_tuner_class_t *enter_call(fs_tuner_t            *tuner,
+                                    const fs_tuner_call_t *call)
 {
     fs_tuner_class_t *class = find(tuner, call->of_class);
-    fs_tuner_question_t question;
 
     if (class == NULL) {
         class = make(tuner, call->of_class);
@@ -491,6 +491,15 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
 
         class->seen[c].estimate = is_known(ns) ? price_of(ns, call->bound) : ns;
     }
+    return class;
+}
+
+fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
+                                  const fs_tuner_call_t *call)
+{
+    fs_tuner_class_t *class = enter_call(tuner, call);
+    fs_tuner_question_t question;
+
     tuner->n_native -= is_native(class);
     question       = step(tuner, class);
     question.bound = call->bound;
@@ -498,6 +507,21 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
     tuner->n_probes += question.reason == FS_TUNER_PROBE;
     tuner->warmed_up |= question.candidate == FS_CANDIDATE_NATIVE;
     return question;
+}
+
+fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
+                                  const fs_tuner_call_t *call)
+{
+    const fs_tuner_class_t *class = enter_call(tuner, call);
+    bool found                    = class->state != FS_TUNER_EXPLORE &&
+                 class->seen[class->choice].estimate != 0;
+
+    return (fs_tuner_question_t){
+        .reason    = found ? FS_TUNER_FOUND : FS_TUNER_GUESS,
+        .candidate = found ? (fs_candidate_t) class->choice
+                           : guess(tuner, class),
+        .of_class  = class->key,
+        .bound     = call->bound};
 }
 
 fs_tuner_question_t fs_tuner_peek(const fs_tuner_t *tuner, uint32_t of_class)

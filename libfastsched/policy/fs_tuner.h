@@ -195,6 +195,11 @@ static inline uint32_t fs_tuner_class_of(uint32_t bytes_log2, uint32_t mtm_band,
 fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call);
 
+/* What should serve this call from now on? The choice, or what should be the
+ * fastest; nothing is counted. Its time will not be told. */
+fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
+                                  const fs_tuner_call_t *call);
+
 /* What would serve a call of this class, with the estimates of the last one?
  * Nothing is counted. Reason NONE: there has been none. */
 fs_tuner_question_t fs_tuner_peek(const fs_tuner_t *tuner, uint32_t of_class);

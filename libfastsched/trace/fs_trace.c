@@ -223,16 +223,15 @@ void fs_trace_enter(fs_trace_t *trace, fs_trace_phase_t phase)
 }
 
 void fs_trace_decision(fs_trace_t *trace, const fs_choice_t *choice,
-                       const fs_traffic_t *traffic)
+                       uint64_t inter_bytes, uint64_t lower_bound)
 {
     pthread_mutex_lock(&trace->lock);
     if (trace->in_call) {
         fs_traced_call_t *call = current(trace);
 
         call->choice      = *choice;
-        call->inter_bytes = traffic->inter_bytes;
-        call->lower_bound =
-            fs_traffic_lower_bound(trace->book.origin.topo, traffic);
+        call->inter_bytes = inter_bytes;
+        call->lower_bound = lower_bound;
     }
     pthread_mutex_unlock(&trace->lock);
 }

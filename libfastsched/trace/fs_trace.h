@@ -64,9 +64,9 @@ void fs_trace_begin(fs_trace_t *trace, uint64_t call);
 /* The phase before, if any, ends. */
 void fs_trace_enter(fs_trace_t *trace, fs_trace_phase_t phase);
 
-/* What was decided; everything is copied. */
+/* What was decided, copied; bytes between servers, and fs_traffic_lower_bound(). */
 void fs_trace_decision(fs_trace_t *trace, const fs_choice_t *choice,
-                       const fs_traffic_t *traffic);
+                       uint64_t inter_bytes, uint64_t lower_bound);
 
 /* What this rank's lane is to do: see fs_plan_request_t. */
 void fs_trace_planned(fs_trace_t *trace, const fs_schedule_t *lane);

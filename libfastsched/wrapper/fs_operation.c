@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A nonblocking call of an MPI: described and posted in the call, ended by whoever
- * progresses the network.
+ * Nonblocking and persistent calls of an MPI: described and posted in a call, ended
+ * by whoever progresses the network.
  */
 #include "base/fs_strbuf.h"
-#include "coll/fs_request.h"
+#include "coll/fs_persistent.h"
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_count.h"
 #include "wrapper/fs_report.h"
@@ -17,6 +17,7 @@ struct fs_operation {
     const fs_wrapper_calls_t *calls;
     void                     *ctx;
     fs_buffers_t              buffers;
+    fs_persistent_t           persistent; /* if it has a communicator */
     char                      error[512];
     fs_operation_t           *next; /* of those that have ended */
 };
@@ -34,6 +35,7 @@ static void note_end(fs_request_t *request)
         fs_strbuf_add(&error, "%s", fs_comm_error(request->comm));
     }
     fs_request_fini(request); /* the communicator may be freed before it ends */
+    op->next = NULL;
     while (*at != NULL) {
         at = &(*at)->next;
     }
@@ -60,62 +62,156 @@ static fs_status_t make_operation(fs_wrapper_comm_t        *comm,
 
 static void free_operation(fs_operation_t *op)
 {
-    fs_buffers_fini(&op->buffers);
-    free(op);
+    if (op != NULL) {
+        fs_buffers_fini(&op->buffers);
+        free(op);
+    }
 }
 
 bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm)
 {
+    bool ours = comm->ours != NULL && fs_comm_serves_nonblocking(comm->ours);
+
     fs_wrapper_count(&comm->wrapper->calls, 1);
-    return comm->ours != NULL && fs_comm_serves_nonblocking(comm->ours);
+    if (ours) {
+        __atomic_store_n(&comm->wrapper->spans_servers, true, __ATOMIC_RELAXED);
+    }
+    return ours;
 }
 
-fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
-                             const fs_wrapper_calls_t *calls, void *ctx,
-                             fs_operation_t **operation_p)
+/* False: its arguments make no sense. */
+static bool describe(fs_operation_t *op, const fs_comm_t *comm)
+{
+    fs_buffers_t *b = &op->buffers;
+
+    fs_counts_begin(&b->counts, fs_comm_topo(comm));
+    if (!op->calls->describe(op->ctx, b)) {
+        return false;
+    }
+    if (op->comm->wrapper->net->helper != NULL) { /* which cannot pack */
+        b->send_whole = !b->send_contiguous;
+        b->recv_whole = !b->recv_contiguous;
+    }
+    return true;
+}
+
+static bool is_on_device(fs_operation_t *op)
+{
+    return fs_wrapper_has_accel(op->comm->wrapper) &&
+           fs_buffers_find(&op->buffers, op->comm->wrapper);
+}
+
+/* Before it is posted. What fails here the others hear in their calls. */
+static void get_ready(fs_operation_t *op)
 {
     fs_call_device_t device = {.staged = false};
-    fs_operation_t  *op     = NULL;
-    fs_status_t      status;
+    fs_status_t      status = FS_OK;
 
-    *operation_p = NULL;
-    status       = comm->ours->dead ? FS_ERR_TRANSPORT
-                                    : make_operation(comm, calls, ctx, &op);
-    if (status != FS_OK) {
-        fs_report_failure(comm, calls,
-                          status == FS_ERR_TRANSPORT ? fs_comm_error(comm->ours)
-                                                     : fs_strerror(status));
-        return status;
-    }
-    fs_counts_begin(&op->buffers.counts, fs_comm_topo(comm->ours));
-    if (!calls->describe(ctx, &op->buffers)) {
-        free_operation(op);
-        return FS_OK;
-    }
-    if (comm->wrapper->net->helper != NULL) { /* which cannot pack */
-        op->buffers.send_whole = !op->buffers.send_contiguous;
-        op->buffers.recv_whole = !op->buffers.recv_contiguous;
-    }
-    if (fs_wrapper_has_accel(comm->wrapper) &&
-        fs_buffers_find(&op->buffers, comm->wrapper)) {
+    if (is_on_device(op)) {
         fs_report_failure(
             op->comm, op->calls,
             "a buffer is on a device, and the communicator was set up "
             "before there was one");
         device.consent = FS_CONSENT_NO;
     }
-    fs_buffers_begin(&op->buffers, calls, ctx, device);
-    if (comm->wrapper->net->helper != NULL) {
+    fs_buffers_begin(&op->buffers, op->calls, op->ctx, device);
+    if (op->comm->wrapper->net->helper != NULL) {
         status = fs_buffers_prepare(&op->buffers);
-        if (status != FS_OK) { /* then no rank goes on */
-            fs_report_failure(op->comm, op->calls, fs_strerror(status));
-            op->buffers.call.device.consent = FS_CONSENT_NO;
-        }
     }
+    if (status != FS_OK) {
+        fs_report_failure(op->comm, op->calls, fs_strerror(status));
+        op->buffers.call.device.consent = FS_CONSENT_NO;
+    }
+}
+
+fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
+                             const fs_wrapper_calls_t *calls, void *ctx,
+                             fs_operation_t **operation_p)
+{
+    fs_operation_t *op     = NULL;
+    fs_status_t     status = comm->ours->dead
+                                 ? FS_ERR_TRANSPORT
+                                 : make_operation(comm, calls, ctx, &op);
+
+    *operation_p = NULL;
+    if (status != FS_OK) {
+        fs_report_failure(comm, calls,
+                          status == FS_ERR_TRANSPORT ? fs_comm_error(comm->ours)
+                                                     : fs_strerror(status));
+        return status;
+    }
+    if (!describe(op, comm->ours)) {
+        free_operation(op);
+        return FS_OK;
+    }
+    get_ready(op);
     *operation_p = op;
-    fs_comm_post(&op->request, comm->ours, calls->collective, &op->buffers.call,
-                 note_end);
+    fs_request_init(&op->request, comm->ours, calls->collective,
+                    &op->buffers.call);
+    fs_comm_post(&op->request, note_end);
     return FS_OK;
+}
+
+bool fs_wrapper_is_idle(const fs_wrapper_comm_t *comm)
+{
+    bool idle = true;
+
+    if (comm->ours != NULL && comm->ours->net != NULL) {
+        fs_net_lock(comm->ours->net);
+        idle = comm->ours->first == NULL;
+        pthread_mutex_unlock(&comm->ours->net->lock);
+    }
+    return idle;
+}
+
+/* ---- persistent ---- */
+
+fs_status_t fs_wrapper_init_persistent(fs_wrapper_comm_t        *comm,
+                                       const fs_wrapper_calls_t *calls,
+                                       void *ctx, fs_operation_t **operation_p)
+{
+    fs_operation_t *op     = NULL;
+    fs_status_t     status = ctx != NULL ? make_operation(comm, calls, ctx, &op)
+                                         : FS_ERR_NOMEM;
+    fs_persistent_t persistent;
+
+    *operation_p = NULL;
+    if (status == FS_OK) {
+        status = describe(op, comm->ours) && !is_on_device(op)
+                     ? FS_OK
+                     : FS_ERR_UNSUPPORTED;
+        fs_buffers_begin(&op->buffers, calls, ctx,
+                         (fs_call_device_t){.staged = false});
+    }
+    status = fs_persistent_init(&persistent, comm->ours, status,
+                                calls->collective,
+                                op != NULL ? &op->buffers.call : NULL);
+    if (persistent.comm != NULL) {
+        op->persistent = persistent;
+        *operation_p   = op;
+        if (comm->wrapper->params.verbose > 0 && comm->rank == 0) {
+            fs_report_call(comm);
+        }
+        return FS_OK;
+    }
+    if (status != FS_OK) {
+        fs_report_failure(comm, calls, fs_comm_error(comm->ours));
+    }
+    free_operation(op);
+    return status;
+}
+
+void fs_wrapper_start_persistent(fs_operation_t *op)
+{
+    const fs_buffers_t *b = &op->buffers;
+
+    fs_wrapper_count(&op->comm->wrapper->calls, 1);
+    if (b->in_place || b->send_whole || b->recv_whole) {
+        (void)describe(op, op->persistent.comm); /* they were in copies */
+    }
+    get_ready(op);
+    fs_persistent_start(&op->persistent, &op->request, &op->buffers.call,
+                        note_end);
 }
 
 /* ---- end ---- */
@@ -154,8 +250,22 @@ int fs_wrapper_end(fs_operation_t *op, void **ctx_p)
     } else {
         fs_wrapper_count_outcome(op->comm->wrapper, &request->outcome);
     }
-    if (all_done) {
+    if (op->persistent.comm != NULL) {
+        fs_net_lock(op->comm->wrapper->net);
+        fs_persistent_give_stats(&op->persistent, op->comm->ours);
+        pthread_mutex_unlock(&op->comm->wrapper->net->lock);
+    } else if (all_done) {
         free_operation(op);
     }
     return rc;
+}
+
+void fs_wrapper_free_persistent(fs_operation_t *op)
+{
+    bool dead = op->persistent.comm->dead;
+
+    fs_persistent_fini(&op->persistent);
+    if (!dead) {
+        free_operation(op);
+    }
 }

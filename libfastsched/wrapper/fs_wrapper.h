@@ -240,11 +240,11 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
 
 /* ---- a nonblocking call ---- */
 
-/** One that is ours, from its start to fs_wrapper_end(). */
+/** One that is ours, from its start to fs_wrapper_end(); or a persistent one. */
 typedef struct fs_operation fs_operation_t;
 
-/** Is this call ours? If not, the MPI's own algorithm has to be started now. The
- *  same on all ranks. Counts it. */
+/** Is this call, nonblocking or persistent, ours? If not, the MPI's own algorithm has
+ *  to be started now. The same on all ranks. Counts it. */
 bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm);
 
 /**
@@ -261,13 +261,40 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
                              const fs_wrapper_calls_t *calls, void *ctx,
                              fs_operation_t **operation_p);
 
+/** Is none under way on this rank? */
+bool fs_wrapper_is_idle(const fs_wrapper_comm_t *comm);
+
 /** An operation that fs_net_progress() has ended; each once, to one thread. NULL:
  *  there is none. */
 fs_operation_t *fs_wrapper_next_ended(fs_wrapper_t *wrapper);
 
-/** Free it.
+/** Free it, unless it is persistent.
  *  @param[out] ctx_p  As it was started with.
  *  @return An MPI error code. */
 int fs_wrapper_end(fs_operation_t *operation, void **ctx_p);
+
+/* ---- a persistent call ---- */
+
+/**
+ * Make one, if fs_wrapper_takes_nonblocking(). Collective and blocking; nonblocking
+ * calls that came before end in it.
+ *
+ * @param[in]  ctx          Lives until fs_wrapper_free_persistent(); otherwise as
+ *                          of fs_wrapper_start(). NULL: out of memory, which the
+ *                          other ranks have to hear.
+ * @param[out] operation_p  NULL on FS_OK: the MPI is to serve it, on all ranks.
+ * @return FS_OK; FS_ERR_MISMATCH, FS_ERR_TRANSPORT, FS_ERR_PEER: the call fails,
+ *         which has been said
+ */
+fs_status_t fs_wrapper_init_persistent(fs_wrapper_comm_t        *comm,
+                                       const fs_wrapper_calls_t *calls,
+                                       void *ctx, fs_operation_t **operation_p);
+
+/** Start it. Local. Any thread. It ends as others do, with fs_wrapper_end(), and may
+ *  be started again then. */
+void fs_wrapper_start_persistent(fs_operation_t *operation);
+
+/** Free it. Local; it is not under way. */
+void fs_wrapper_free_persistent(fs_operation_t *operation);
 
 #endif

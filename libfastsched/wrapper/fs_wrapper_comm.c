@@ -144,6 +144,22 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
     return FS_OK;
 }
 
+/* A persistent call of it may end in another thread. */
+static fs_comm_t *take_ours(fs_wrapper_comm_t *comm)
+{
+    fs_net_t  *net  = comm->wrapper->net;
+    fs_comm_t *ours = comm->ours;
+
+    if (net != NULL) {
+        fs_net_lock(net);
+    }
+    comm->ours = NULL;
+    if (net != NULL) {
+        pthread_mutex_unlock(&net->lock);
+    }
+    return ours;
+}
+
 void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
 {
     if (comm->ours != NULL) {
@@ -152,8 +168,7 @@ void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
                 comm->ours); /* MPI_Comm_free() may come before */
         }
         report(comm, together);
-        fs_comm_destroy(comm->ours);
+        fs_comm_destroy(take_ours(comm));
     }
-    comm->ours = NULL;
     fs_buffers_fini(&comm->buffers);
 }

@@ -239,14 +239,15 @@ bundles 16 4x4
 alltoall() {
     np=$1 servers=$2 most=$3 calls=$4
     shift 4
+    # shellcheck disable=SC2086 # most: two words at times
     any_run -np "$np" --mca coll fast --mca coll_fast_servers "$servers" \
-        --mca coll_fast_stats 1 "$@" "${program%v}" "$most" &&
+        --mca coll_fast_stats 1 "$@" "${program%v}" $most &&
         grep -q 'mpi_alltoall: ok' "$scratch/out" &&
         grep 'stats: MPI_COMM_WORLD[:,]' "$scratch/out" | grep -q " [1-9][0-9]* $calls,"
 }
 
 even() {
-    report "MPI_Alltoall, np $1, $2, $4" alltoall "$@"
+    report "MPI_Alltoall, np $1, $2, $3, $4" alltoall "$@"
 }
 
 even 4 2x2 1000000 staged --mca coll_fast_algorithm staged
@@ -278,7 +279,7 @@ each_type 5 2+2+1 pipe2d $tight
 # ---- several nonblocking calls at once ----
 
 many='many-outstanding between wait-against-barrier wait-against-recv
-    two-communicators get-status test waitall waitany free-while-active
+    test-before-others two-communicators get-status test waitall waitany free-while-active
     dup-while-active nonblocking nonblocking-first'
 # NP SERVERS ALGORITHM [OPTION...]
 several() {
@@ -294,6 +295,21 @@ several 8 @1,0,0,2,1,2,0,1 bundles
 # shellcheck disable=SC2086
 several 5 2+2+1 pipe2d $tight
 report 'several nonblocking, as they are' job 6 2+3+1 any --mca coll fast -- $many
+
+# ---- persistent calls ----
+
+# NP SERVERS ALGORITHM [OPTION...]
+again() {
+    text="persistent, np $1, $2, $3"
+    np=$1 servers=$2 algorithm=$3
+    shift 3
+    report "$text" job "$np" "$servers" any --mca coll fast \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
+        "$@" -- start-orders ahead startall never-started among-others \
+        start-against-barrier comm-freed same-plan persistent left
+}
+again 4 2x2 staged
+again 8 @1,0,0,2,1,2,0,1 bundles
 
 # ---- now ours, now the MPI's, by the tuner: always right ----
 

@@ -5,11 +5,13 @@
  * MPI_COMM_WORLD, on its ranks backwards, and on halves of it in turn. Every byte
  * is checked, and gaps stay as they were. Plain MPI-3.
  *
- *   mpi_alltoall [MOST]     bytes of a block, at most (default 300000)
+ *   mpi_alltoall [MOST [persistent]]
+ *      MOST         bytes of a block, at most (default 300000)
+ *      persistent   each call is MPI_Alltoall_init, started twice
  */
+#include "mpi_init.h"
 #include "mpi_pattern.h"
 
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,7 @@ static const char *const ways[] = {"plain", "in place", "gaps", "two types"};
 /* Four bytes, and a gap behind them. */
 static MPI_Datatype gappy;
 static int          n_wrong, world_rank;
+static int          persistent;
 static uint32_t     round_no;
 
 typedef struct side {
@@ -93,30 +96,67 @@ static int check(MPI_Comm comm, unsigned char *recv, const side_t *side,
     return wrong;
 }
 
+/* A call of one form or the other. */
+typedef struct call {
+    MPI_Comm       comm;
+    way_t          way;
+    size_t         len;
+    side_t         send_side, recv_side;
+    unsigned char *send, *recv;
+    size_t         most; /* bytes of each */
+    MPI_Request    request;
+} call_t;
+
+#define BUFFERS                                                              \
+    c->way == IN_PLACE ? MPI_IN_PLACE : c->send, c->send_side.count,         \
+        c->way == IN_PLACE ? MPI_DATATYPE_NULL : c->send_side.type, c->recv, \
+        c->recv_side.count, c->recv_side.type, c->comm
+
+static void make(call_t *c)
+{
+#ifdef ALLTOALL_INIT
+    if (persistent && c->request == MPI_REQUEST_NULL) {
+        ALLTOALL_INIT(BUFFERS, MPI_INFO_NULL, &c->request);
+    }
+#endif
+    if (c->request == MPI_REQUEST_NULL) {
+        MPI_Alltoall(BUFFERS);
+        return;
+    }
+    MPI_Start(&c->request);
+    MPI_Wait(&c->request, MPI_STATUS_IGNORE);
+}
+
+/* Returns the number of wrong bytes. */
+static int make_and_check(call_t *c)
+{
+    ++round_no;
+    memset(c->recv, UNTOUCHED, c->most);
+    fill(c->comm, c->way == IN_PLACE ? c->recv : c->send,
+         c->way == IN_PLACE ? &c->recv_side : &c->send_side, c->len);
+    make(c);
+    return check(c->comm, c->recv, &c->recv_side, c->len);
+}
+
 static void exchange(MPI_Comm comm, const char *name, way_t way, size_t len)
 {
-    side_t         send_side = side_of(way, 1, len);
-    side_t         recv_side = side_of(way, 0, len);
-    unsigned char *send, *recv;
-    size_t         most;
-    int            size, wrong;
+    call_t c = {.comm      = comm,
+                .way       = way,
+                .len       = len,
+                .send_side = side_of(way, 1, len),
+                .recv_side = side_of(way, 0, len),
+                .request   = MPI_REQUEST_NULL};
+    int    size, wrong;
 
     MPI_Comm_size(comm, &size);
-    most = (size_t)size * (len + len / WORD * GAP) + 1;
-    send = malloc(most);
-    recv = malloc(most);
-    memset(recv, UNTOUCHED, most);
-    ++round_no;
-    if (way == IN_PLACE) {
-        fill(comm, recv, &recv_side, len);
-        MPI_Alltoall(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, recv, recv_side.count,
-                     recv_side.type, comm);
-    } else {
-        fill(comm, send, &send_side, len);
-        MPI_Alltoall(send, send_side.count, send_side.type, recv,
-                     recv_side.count, recv_side.type, comm);
+    c.most = (size_t)size * (len + len / WORD * GAP) + 1;
+    c.send = malloc(c.most);
+    c.recv = malloc(c.most);
+    wrong  = make_and_check(&c);
+    if (c.request != MPI_REQUEST_NULL) {
+        wrong += make_and_check(&c);
+        MPI_Request_free(&c.request);
     }
-    wrong = check(comm, recv, &recv_side, len);
     if (wrong > 0 && n_wrong == 0) {
         printf(
             "rank %d of MPI_COMM_WORLD: %s, %s, blocks of %zu bytes: %d wrong "
@@ -124,8 +164,8 @@ static void exchange(MPI_Comm comm, const char *name, way_t way, size_t len)
             world_rank, name, ways[way], len, wrong);
     }
     n_wrong += wrong;
-    free(send);
-    free(recv);
+    free(c.send);
+    free(c.recv);
 }
 
 static void all_ways(MPI_Comm comm, const char *name, size_t most)
@@ -157,6 +197,7 @@ int main(int argc, char **argv)
     MPI_Datatype word;
     int          size, all_wrong;
 
+    persistent = argc > 2 && strcmp(argv[2], "persistent") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

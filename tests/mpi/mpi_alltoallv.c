@@ -18,6 +18,8 @@
  *     --device-packs     whatever their types: the MPI can pack there
  *     --alltoallw        blocking calls are MPI_Alltoallw
  *     --nonblocking      each of them is nonblocking, and waited for at once
+ *     --unprimed         no blocking call comes before nonblocking ones
+ *     --persistent       each of them is persistent, and started twice
  *     --limit SECONDS    a case that takes longer has failed
  *     --verbose          rank 0 prints the time of each case
  */
@@ -41,8 +43,8 @@ static const test_case_t *const families_of_cases[] = {
     count_cases,  type_cases,  comm_cases, plan_cases,
     flight_cases, other_cases, end_cases,  NULL};
 static const test_case_t *const threaded[]   = {thread_cases, NULL};
-static const test_case_t *const only_named[] = {huge_cases, check_cases,
-                                                nonblocking_cases, NULL};
+static const test_case_t *const only_named[] = {
+    huge_cases, check_cases, nonblocking_cases, persistent_cases, NULL};
 
 static void usage(const char *problem)
 {
@@ -90,6 +92,14 @@ static int read_option(options_t *o, const char *name, const char *value)
     }
     if (strcmp(name, "--nonblocking") == 0) {
         test.nonblocking = 1;
+        return 0;
+    }
+    if (strcmp(name, "--unprimed") == 0) {
+        test.unprimed = 1;
+        return 0;
+    }
+    if (strcmp(name, "--persistent") == 0) {
+        test.persistent = 1;
         return 0;
     }
     if (strcmp(name, "--list") == 0) {

@@ -58,6 +58,22 @@ static void side_close(side_t *side)
     free(side->types);
 }
 
+#define BUFFERS                                                              \
+    sendbuf, send->counts, send->displs, send->types, recvbuf, recv->counts, \
+        recv->displs, recv->types, comm
+
+static int make(const void *sendbuf, const side_t *send, void *recvbuf,
+                const side_t *recv, MPI_Comm comm, MPI_Request *request)
+{
+#ifdef ALLTOALLW_INIT
+    if (test.persistent) {
+        return ALLTOALLW_INIT(BUFFERS, MPI_INFO_NULL, request);
+    }
+#endif
+    return test.nonblocking ? MPI_Ialltoallw(BUFFERS, request)
+                            : MPI_Alltoallw(BUFFERS);
+}
+
 int alltoallv_by_w(const void *sendbuf, const int *sendcounts,
                    const int *sdispls, MPI_Datatype sendtype, void *recvbuf,
                    const int *recvcounts, const int *rdispls,
@@ -77,17 +93,17 @@ int alltoallv_by_w(const void *sendbuf, const int *sendcounts,
     if (sendbuf != MPI_IN_PLACE) {
         send = side_open(n_peers, sendcounts, sdispls, sendtype);
     }
-    rc = test.nonblocking
-             ? MPI_Ialltoallw(sendbuf, send.counts, send.displs, send.types,
-                              recvbuf, recv.counts, recv.displs, recv.types,
-                              comm, &request)
-             : MPI_Alltoallw(sendbuf, send.counts, send.displs, send.types,
-                             recvbuf, recv.counts, recv.displs, recv.types,
-                             comm);
+    rc = make(sendbuf, &send, recvbuf, &recv, comm, &request);
     free_types(&send, sendcounts);
     free_types(&recv, recvcounts);
+    if (rc == MPI_SUCCESS && test.persistent) {
+        rc = MPI_Start(&request);
+    }
     if (rc == MPI_SUCCESS) {
         rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (request != MPI_REQUEST_NULL) {
+        MPI_Request_free(&request);
     }
     side_close(&send);
     side_close(&recv);

@@ -15,13 +15,15 @@ static exchange_t nonblocking(MPI_Comm comm, uint32_t round)
                         .call  = CALL_NONBLOCKING};
 }
 
-/* On a communicator that a blocking call has set up. */
+/* On a communicator that a blocking call has set up; unprimed, on a new one. */
 static MPI_Comm duplicate(void)
 {
     MPI_Comm comm;
 
     must(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
-    exchange((exchange_t){.comm = comm, .units = units_few, .round = 1});
+    if (!test.unprimed) {
+        exchange((exchange_t){.comm = comm, .units = units_few, .round = 1});
+    }
     return comm;
 }
 
@@ -120,6 +122,27 @@ static void case_wait_against_recv(void)
         return; /* a message to oneself needs a receive first */
     }
     wait_against_recv();
+}
+
+/* A rank that only looks does not wait for one that comes later. */
+static void case_test_before_others(void)
+{
+    MPI_Comm   comm = duplicate();
+    exchange_t x    = nonblocking(comm, 144);
+    int        peer = test.rank ^ 1, token = 5;
+
+    if (test.rank % 2 == 0) {
+        exchange_begin(&x);
+        exchange_look(&x);
+        if (peer < test.size) {
+            MPI_Send(&token, 1, MPI_INT, peer, TAG, comm);
+        }
+    } else {
+        MPI_Recv(&token, 1, MPI_INT, peer, TAG, comm, MPI_STATUS_IGNORE);
+        exchange_begin(&x);
+    }
+    exchange_end(&x);
+    must(MPI_Comm_free(&comm), "MPI_Comm_free");
 }
 
 /* A blocking call on one communicator against a nonblocking one on another. */
@@ -291,6 +314,7 @@ const test_case_t nonblocking_cases[] = {
     {"between", case_between},
     {"wait-against-barrier", case_wait_against_barrier},
     {"wait-against-recv", case_wait_against_recv},
+    {"test-before-others", case_test_before_others},
     {"two-communicators", case_two_communicators},
     {"get-status", case_get_status},
     {"test", case_test},

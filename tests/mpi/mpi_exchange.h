@@ -4,6 +4,7 @@
 #define MPI_EXCHANGE_H
 
 #include "mpi_buffer.h"
+#include "mpi_init.h"
 #include "mpi_test.h"
 
 /* Units that world rank src sends to dst in a round. */
@@ -48,6 +49,9 @@ typedef struct exchange {
 /* Begin and end; a blocking call is made by begin. */
 void exchange_begin(exchange_t *x);
 void exchange_end(exchange_t *x);
+
+/* In between: see whether a nonblocking one is over, many times. */
+void exchange_look(exchange_t *x);
 
 /* Both. */
 void exchange(exchange_t x);

@@ -29,6 +29,8 @@ typedef struct test {
     int         device_packs; /* --device-packs */
     int         by_w;         /* --alltoallw */
     int         nonblocking;  /* --nonblocking */
+    int         persistent;   /* --persistent */
+    int         unprimed;     /* --unprimed */
 } test_t;
 
 extern test_t test;
@@ -78,6 +80,7 @@ extern const test_case_t end_cases[];    /* the last: they wait for the end */
 extern const test_case_t thread_cases[]; /* only with --threads */
 extern const test_case_t huge_cases[];   /* only by name */
 extern const test_case_t check_cases[]; /* only by name, want parameter check */
+extern const test_case_t persistent_cases[];  /* only by name */
 extern const test_case_t nonblocking_cases[]; /* only by name */
 
 /* After MPI_Finalize: has it left out what these cases wait for? */

@@ -27,38 +27,70 @@ job() {
 # shellcheck source=tests/mpi/any_mpi_cases.sh
 . "$(dirname "$0")/any_mpi_cases.sh"
 
-# ---- nonblocking calls, waited for at once ----
+# ---- nonblocking calls, waited for at once; persistent ones ----
 
-# NP SERVERS ALGORITHM [OPTION...] [-- PROGRAM-OPTION]
-at_once() {
-    text="nonblocking, np $1, $2, $3${4:+, }"
-    np=$1 servers=$2 algorithm=$3 expect=$3
-    shift 3
+# FORM NP SERVERS ALGORITHM [OPTION...] [-- PROGRAM-OPTION]
+each_as() {
+    text="$1, np $2, $3, $4${5:+, }"
+    form=$1 np=$2 servers=$3 algorithm=$4 expect=$4
+    shift 4
     [ "$algorithm" != bundles ] || expect=any
     [ "${1-}" = -- ] || set -- "$@" --
     # shellcheck disable=SC2154,SC2086 # each: in any_mpi_cases.sh
     report "$text$*" job "$np" "$servers" "$expect" --mca coll fast \
         --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
-        "$@" --nonblocking $each
+        "$@" "--$form" $each
 }
-at_once 4 2x2 staged
-at_once 8 @1,0,0,2,1,2,0,1 bundles
+for form in nonblocking persistent; do
+    each_as $form 4 2x2 staged
+    each_as $form 8 @1,0,0,2,1,2,0,1 bundles
+    # shellcheck disable=SC2086
+    each_as $form 8 1+3+4 pipe2d $tight
+done
+each_as nonblocking 5 2+2+1 staged -- --alltoallw
+# shellcheck disable=SC2154,SC2086 # each: in any_mpi_cases.sh
+report 'persistent MPI_Alltoallw' job 5 2+2+1 any --mca coll fast \
+    --mca coll_fast_algorithm staged -- --alltoallw --persistent $each
+even 6 1+2+3 '20000 persistent' staged --mca coll_fast_algorithm staged
+even 4 2x2 '500 persistent' bundles
+each_as nonblocking 4 2x2 staged -- --unprimed
+
+# The first call of a communicator is nonblocking. LINE NP SERVERS [OPTION...]: some line of the
+# job is like LINE; of a network that is not there, or of calls that were ours.
+unprimed() {
+    line=$1 np=$2 servers=$3
+    shift 3
+    # shellcheck disable=SC2154,SC2086 # many: in any_mpi_cases.sh
+    job "$np" "$servers" any --mca coll fast --mca coll_fast_stats 1 "$@" -- \
+        --unprimed $many && grep -q "$line" "$scratch/out"
+}
+bundled='stats: MPI COMM.*: 20 calls, .* 20 bundles'
+no_network='-x FASTSCHED_UCX_TLS=none'
+report 'several nonblocking, unprimed' unprimed "$bundled" 4 2x2
+report 'several nonblocking, unprimed, staged' unprimed 'calls, 20 staged' \
+    8 @1,0,0,2,1,2,0,1 --mca coll_fast_algorithm staged
 # shellcheck disable=SC2086
-at_once 8 1+3+4 pipe2d $tight
-at_once 5 2+2+1 staged -- --alltoallw
+{
+    report 'several nonblocking, unprimed, no network' unprimed 'not used on' \
+        5 2+2+1 $no_network
+    report 'nonblocking, unprimed, no network' job 4 2x2 any --mca coll fast \
+        $no_network -- --unprimed --nonblocking $each
+}
 
 # ---- with a thread that progresses them ----
 
 helper='--mca coll_fast_progress_thread on'
 # shellcheck disable=SC2086
 {
-    at_once 4 2x2 staged $helper
+    each_as nonblocking 4 2x2 staged $helper
+    each_as persistent 4 2x2 staged $helper
     several 4 2x2 staged $helper
     several 5 2+2+1 bundles $helper
     staged 4 2x2 $helper -- --threads
 }
 mkdir "$scratch/trace"
 several 4 2x2 staged --mca coll_fast_trace "$scratch/trace"
+again 4 2x2 staged --mca coll_fast_trace "$scratch/trace"
 
 # ---- who carries the application's own messages; threads ----
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests: several in one queue, and on two communicators at once; who waits for
- * one of them serves all. A thread per rank, every byte checked. */
-#include "coll/fs_request.h"
+ * one of them serves all. Persistent calls. A thread per rank, every byte
+ * checked. */
+#include "coll/fs_persistent.h"
 #include "fs_test_native.h"
 #include "fs_test_util.h"
 
@@ -101,7 +102,7 @@ static op_t *post(rank_t *me, fs_comm_t *comm, uint32_t number, uint32_t seed)
 }
 
 /* One that is done. */
-static void take(rank_t *me, op_t *op)
+static void check(const rank_t *me, const op_t *op)
 {
     ck_assert(op->request.ran);
     for (uint32_t s = 0; s < N_RANKS; ++s) {
@@ -112,6 +113,11 @@ static void take(rank_t *me, op_t *op)
                           me->place.rank, (unsigned long long)k, s);
         }
     }
+}
+
+static void take(rank_t *me, op_t *op)
+{
+    check(me, op);
     fs_request_fini(&op->request);
     free_op(op);
 }
@@ -300,11 +306,12 @@ static op_t *start(rank_t *me, fs_comm_t *comm, uint32_t number, uint32_t seed)
     op_t *op = make_op(me, number, seed);
 
     op->n_done = 0;
-    fs_comm_post(&op->request, comm, &fs_alltoallv, &op->call, note_done);
+    fs_request_init(&op->request, comm, &fs_alltoallv, &op->call);
+    fs_comm_post(&op->request, note_done);
     return op;
 }
 
-static void end(rank_t *me, op_t *op)
+static void wait_done(rank_t *me, op_t *op)
 {
     while (op->n_done == 0) {
         (void)fs_net_progress(fs_loop_net(world.loop, me->place.rank));
@@ -312,6 +319,11 @@ static void end(rank_t *me, op_t *op)
     ck_assert_uint_eq(op->n_done, 1);
     ck_assert_int_eq(op->request.status, FS_OK);
     ck_assert_uint_ne(op->request.outcome.choice.alg, FS_ALG_NATIVE);
+}
+
+static void end(rank_t *me, op_t *op)
+{
+    wait_done(me, op);
     take(me, op);
 }
 
@@ -368,6 +380,126 @@ START_TEST(blocking_and_nonblocking)
 }
 END_TEST
 
+/* ---- persistent calls ---- */
+
+static void make(fs_persistent_t *p, fs_comm_t *comm, const op_t *op)
+{
+    ck_assert_int_eq(
+        fs_persistent_init(p, comm, FS_OK, &fs_alltoallv, &op->call), FS_OK);
+}
+
+static void start_again(fs_persistent_t *p, op_t *op)
+{
+    op->n_done = 0;
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        memset(op->recv[r], 0, MOST);
+    }
+    fs_persistent_start(p, &op->request, &op->call, note_done);
+}
+
+static void end_again(rank_t *me, op_t *op)
+{
+    wait_done(me, op);
+    check(me, op);
+    fs_request_fini(&op->request);
+}
+
+/* Each rank starts two of them in an order of its own. */
+static void start_both(rank_t *me, fs_comm_t *comm, bool planned)
+{
+    enum { N_STARTS = 6 };
+    op_t           *ops[2];
+    fs_persistent_t p[2];
+
+    for (uint32_t k = 0; k < 2; ++k) {
+        ops[k] = make_op(me, k, 11 + k);
+        make(&p[k], comm, ops[k]);
+        ck_assert_ptr_nonnull(p[k].comm);
+        ck_assert(planned == (p[k].plan != NULL));
+    }
+    for (uint32_t k = 0; k < N_STARTS; ++k) {
+        uint32_t first = (me->place.rank + k) % 2;
+
+        start_again(&p[first], ops[first]);
+        start_again(&p[1 - first], ops[1 - first]);
+        end_again(me, ops[0]);
+        end_again(me, ops[1]);
+    }
+    for (uint32_t k = 0; k < 2; ++k) {
+        fs_comm_stats_t before = comm->stats;
+
+        /* Who has its plan says nothing to anybody. */
+        ck_assert(p[k].comm->stats.meta_bytes == 0 || !planned);
+        fs_persistent_give_stats(&p[k], comm);
+        ck_assert_uint_eq(comm->stats.calls - before.calls, N_STARTS);
+        ck_assert_uint_gt(comm->stats.inter_bytes, before.inter_bytes);
+    }
+    fs_test_barrier(&me->place);
+    for (uint32_t k = 0; k < 2; ++k) {
+        fs_persistent_fini(&p[k]);
+        free_op(ops[k]);
+    }
+}
+
+static void start_planned(rank_t *me)
+{
+    start_both(me, me->a, true);
+}
+
+static void start_bundled(rank_t *me)
+{
+    fs_comm_t *comm = make_comm(me, FS_ALG_BUNDLES, 0);
+
+    start_both(me, comm, false);
+    fs_comm_destroy(comm);
+}
+
+static void expect_none(fs_comm_t *comm, const op_t *op, fs_status_t mine)
+{
+    fs_persistent_t p;
+
+    ck_assert_int_eq(fs_persistent_init(&p, comm, mine, &fs_alltoallv,
+                                        mine == FS_OK ? &op->call : NULL),
+                     FS_OK);
+    ck_assert_ptr_null(p.comm);
+    ck_assert_ptr_null(p.plan);
+}
+
+/* It is the MPI's, on all ranks: too little for us, or too much. */
+static void start_none(rank_t *me)
+{
+    fs_comm_t      *large = make_comm(me, FS_ALGORITHM_AUTO, 1 << 30);
+    fs_net_t       *net   = fs_loop_net(world.loop, me->place.rank);
+    op_t           *op    = make_op(me, 0, 12);
+    fs_persistent_t p;
+
+    expect_none(large, op, FS_OK);
+    expect_none(me->a, op, me->place.rank == 4 ? FS_ERR_NOMEM : FS_OK);
+    make(&p, me->a, op);
+    ck_assert_uint_gt(p.memory, 0);
+    ck_assert_uint_eq(net->kept_bytes, p.memory);
+    fs_persistent_fini(&p);
+    ck_assert_uint_eq(net->kept_bytes, 0);
+    net->kept_bytes = me->place.rank == 2 ? me->a->params.staging_limit : 0;
+    expect_none(me->a, op, FS_OK);
+    net->kept_bytes = 0;
+    make(&p, me->a, op);
+    ck_assert_ptr_nonnull(p.comm);
+    fs_test_barrier(&me->place);
+    fs_persistent_fini(&p);
+    free_op(op);
+    fs_comm_destroy(large);
+}
+
+static void (*const starts[])(rank_t *me) = {start_planned, start_bundled,
+                                             start_none};
+
+START_TEST(persistent_calls)
+{
+    play(starts[_i]);
+}
+END_TEST
+
 /* ---- errors ---- */
 
 static void fail_all(rank_t *me)
@@ -405,6 +537,7 @@ int main(void)
     tcase_add_loop_test(queues, two_communicators, 0, 2);
     tcase_add_test(queues, progress_is_enough);
     tcase_add_loop_test(queues, blocking_and_nonblocking, 0, 3);
+    tcase_add_loop_test(queues, persistent_calls, 0, 3);
     suite_add_tcase(suite, queues);
     tcase_add_unchecked_fixture(errors, set_up, NULL);
     tcase_add_test(errors, the_queue_fails_as_a_whole);

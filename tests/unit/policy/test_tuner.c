@@ -486,6 +486,27 @@ START_TEST(seeds_without_prices)
 }
 END_TEST
 
+/* For good: the guess by the model, then what has been measured, then the choice. */
+START_TEST(best_for_good)
+{
+    fs_tuner_call_t call = {.of_class = class_a, .bound = BOUND};
+
+    two(100, 150, 150, 100);
+    memcpy(call.estimate, model, sizeof(model));
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call).candidate,
+                     fs_tuner_peek(&tuner, class_a).candidate);
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call).reason, FS_TUNER_GUESS);
+    (void)calls(10, class_a);
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call).reason, FS_TUNER_FOUND);
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call).candidate,
+                     fs_tuner_find(&tuner, class_a)->choice);
+    ck_assert_int_eq(fs_tuner_find(&tuner, class_a)->choice, STAGED);
+    /* What cannot serve the call is not it. */
+    call.estimate[STAGED] = 0;
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call).candidate, NATIVE);
+}
+END_TEST
+
 START_TEST(peek_of_nothing)
 {
     ck_assert_int_eq(fs_tuner_peek(&tuner, class_a).reason, FS_TUNER_NONE);
@@ -538,6 +559,7 @@ int main(void)
     tcase_add_test(tcase, classes_that_go_are_not_counted);
     tcase_add_test(tcase, seeds_are_settled);
     tcase_add_test(tcase, seeds_without_prices);
+    tcase_add_test(tcase, best_for_good);
     tcase_add_test(tcase, peek_of_nothing);
     tcase_add_test(tcase, extreme_times);
     suite_add_tcase(suite, tcase);

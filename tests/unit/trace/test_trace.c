@@ -92,13 +92,11 @@ static void destroy(pair_t *pair)
 
 static void decide(fs_trace_t *trace)
 {
-    uint64_t            bytes[4] = {0, 100, 100, 0};
-    fs_traffic_t        traffic  = {2, bytes, 200, 200, 100};
     const fs_choice_t   choice   = {FS_ALG_STAGED, true, "test"};
     fs_transfer_t       both[2]  = {{0, 1, 100, 0}, {1, 0, 100, 0}};
     const fs_schedule_t lane     = {.n_transfers = 2, .transfers = both};
 
-    fs_trace_decision(trace, &choice, &traffic);
+    fs_trace_decision(trace, &choice, 200, 100);
     fs_trace_planned(trace, &lane);
 }
 
