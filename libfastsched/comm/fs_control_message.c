@@ -12,6 +12,7 @@ static void message_ended(fs_xfer_t *xfer, fs_status_t status,
 
     --control->n_pending;
     control->n_receiving -= pending->receives;
+    ++control->transport->net->n_ended;
     pending->ended     = true;
     pending->len_bytes = len_bytes;
     if (control->status == FS_OK) {

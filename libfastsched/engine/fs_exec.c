@@ -44,6 +44,7 @@ static void op_ended(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
     op->status                   = status;
     op->len_bytes                = len_bytes;
     exec->ended[exec->n_ended++] = (uint32_t)(op - exec->ops);
+    ++exec->transport->net->n_ended;
     if (exec->trace != NULL) {
         fs_trace_ended(exec->trace, (uint32_t)(op - exec->ops));
     }
@@ -53,6 +54,7 @@ void fs_exec_granted(void *arg, uint32_t peer, uint64_t count)
 {
     fs_exec_t *exec = arg;
 
+    ++exec->transport->net->n_ended;
     if (count == FS_GIVEN_UP) {
         exec->lost_peer = exec->lost_peer == FS_NO_RANK ? peer
                                                         : exec->lost_peer;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/fs_helper.h"
 
-#include "base/fs_clock.h"
+#include "base/fs_thread.h"
 #include "base/fs_value.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
-/* After an event it looks for the next one without a pause; then now and then. What
- * ranks of a server write into shared memory is no event of the network. */
-enum { SPIN_NS = 200000, NAP_NS = 100000 };
+/* Naps between two looks: the shortest after a message has ended, then longer and
+ * longer ones. So it comes late by no more than the message has taken, while others
+ * are on their way, and takes little of a core that it shares with the program. What
+ * the network does in between, packets say, needs nobody. */
+enum { SHORTEST_NS = 10000, LONGEST_NS = 1000000, SLACK_NS = 1000 };
 
 struct fs_helper {
     fs_net_t      *net;
@@ -28,39 +30,43 @@ static bool has_to_do(const fs_net_t *net)
     return net->tasks != NULL && net->n_waiting == 0;
 }
 
-/* Returns the time of the last event. */
-static uint64_t progress(fs_net_t *net, uint64_t event_ns)
+/* One turn, then a nap. Returns that of the next turn. */
+static long progress(fs_net_t *net, long nap_ns)
 {
-    const struct timespec nap    = {0, NAP_NS};
-    unsigned              events = fs_net_turn(net);
-    uint64_t              now_ns = fs_now_ns();
+    const struct timespec nap     = {0, nap_ns};
+    uint64_t              n_ended = net->n_ended;
 
+    bool more;
+
+    (void)fs_net_turn(net);
+    more = net->n_ended != n_ended;
     pthread_mutex_unlock(&net->lock);
-    if (events > 0) {
-        event_ns = now_ns;
-    } else if (now_ns - event_ns > SPIN_NS) {
+    if (!more) {
         nanosleep(&nap, NULL);
     }
     while (__atomic_load_n(&net->n_locking, __ATOMIC_RELAXED) > 0) {
         sched_yield(); /* a mutex is not fair */
     }
     pthread_mutex_lock(&net->lock);
-    return event_ns;
+    return more                      ? SHORTEST_NS
+           : 2 * nap_ns < LONGEST_NS ? 2 * nap_ns
+                                     : LONGEST_NS;
 }
 
 static void *run(void *arg)
 {
-    fs_helper_t *helper   = arg;
-    fs_net_t    *net      = helper->net;
-    uint64_t     event_ns = 0;
+    fs_helper_t *helper = arg;
+    fs_net_t    *net    = helper->net;
+    long         nap_ns = SHORTEST_NS;
 
+    (void)prctl(PR_SET_TIMERSLACK, SLACK_NS); /* else each takes 50 us more */
     pthread_mutex_lock(&net->lock);
     while (!helper->stops) {
         if (has_to_do(net)) {
-            event_ns = progress(net, event_ns);
+            nap_ns = progress(net, nap_ns);
         } else {
             pthread_cond_wait(&helper->wake, &net->lock);
-            event_ns = fs_now_ns();
+            nap_ns = SHORTEST_NS;
         }
     }
     pthread_mutex_unlock(&net->lock);
@@ -68,19 +74,6 @@ static void *run(void *arg)
 }
 
 /* ---- its life ---- */
-
-/* Signals are for the program's own threads. */
-static int create(fs_helper_t *helper, const pthread_attr_t *attributes)
-{
-    sigset_t all, before;
-    int      error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&helper->thread, attributes, run, helper);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
 
 fs_status_t fs_helper_start(fs_net_t *net, const cpu_set_t *cores)
 {
@@ -97,7 +90,9 @@ fs_status_t fs_helper_start(fs_net_t *net, const cpu_set_t *cores)
     error = cores != NULL ? pthread_attr_setaffinity_np(&attributes,
                                                         sizeof(*cores), cores)
                           : 0;
-    error = error == 0 ? create(helper, &attributes) : error;
+    error = error == 0
+                ? fs_thread_create(&helper->thread, &attributes, run, helper)
+                : error;
     pthread_attr_destroy(&attributes);
     if (error != 0) {
         pthread_cond_destroy(&helper->wake);

@@ -576,7 +576,8 @@ static const fs_transport_ops_t mute_ops = {.send   = send_now,
 
 START_TEST(nothing_is_posted_after_an_error)
 {
-    fs_transport_t t = {.ops = &mute_ops};
+    fs_net_t       net = {.ops = NULL};
+    fs_transport_t t   = {.ops = &mute_ops, .net = &net};
     fs_test_case_t tc;
     fs_plan_t     *plan;
     fs_exec_t     *exec;
@@ -624,7 +625,8 @@ END_TEST
 static uint32_t count_senders(bool in_order)
 {
     enum { PEERS = 2, EACH = 4, N_RANKS = PEERS + 1, WINDOW = 8 };
-    fs_transport_t t      = {.ops = &mute_ops};
+    fs_net_t       net    = {.ops = NULL};
+    fs_transport_t t      = {.ops = &mute_ops, .net = &net};
     fs_plan_t      totals = {.window = WINDOW, .look_ahead = 8}, *plan;
     fs_program_t   program;
     fs_exec_t     *exec;
