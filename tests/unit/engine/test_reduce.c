@@ -24,6 +24,7 @@ typedef struct bench {
     fs_program_t   program;
     fs_plan_t     *plan;
     fs_exec_t     *exec;
+    fs_net_t       net;
     fs_transport_t transport;
     uint32_t       n_asked;
     fs_status_t    answer;
@@ -64,6 +65,7 @@ static void begin(bench_t *b)
     const fs_plan_t totals = {.staging_bytes = BYTES, .window = 1};
 
     ck_assert_int_eq(fs_program_seal(&b->program, &totals, &b->plan), FS_OK);
+    b->transport.net = &b->net;
     ck_assert_int_eq(fs_exec_create(&b->transport, 1, &b->exec), FS_OK);
     ck_assert_int_eq(fs_exec_reserve(b->exec, b->plan, &b->call), FS_OK);
 }
