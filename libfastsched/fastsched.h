@@ -227,14 +227,16 @@ typedef enum fs_balance {
 enum { FS_N_BALANCES = FS_BALANCE_MAP(FS_LIST_ONE) };
 
 /** Methods that make a schedule of the server matrix. */
-#define FS_DECOMPOSE_MAP(X)                         \
-    X(FS_DECOMPOSE_AUTO, auto, "by cost")           \
-    /* within 2% of the bound (ours) */             \
-    X(FS_DECOMPOSE_COMPACT, compact, "few stages")  \
-    /* list scheduling (ours) */                    \
-    X(FS_DECOMPOSE_OPENSHOP, openshop, "no stages") \
-    /* FAST 4.2 */                                  \
-    X(FS_DECOMPOSE_BIRKHOFF, birkhoff, "exact, FAST")
+#define FS_DECOMPOSE_MAP(X)                           \
+    X(FS_DECOMPOSE_AUTO, auto, "by cost")             \
+    /* within 2% of the bound (ours) */               \
+    X(FS_DECOMPOSE_COMPACT, compact, "few stages")    \
+    /* list scheduling (ours) */                      \
+    X(FS_DECOMPOSE_OPENSHOP, openshop, "no stages")   \
+    /* FAST 4.2 */                                    \
+    X(FS_DECOMPOSE_BIRKHOFF, birkhoff, "exact, FAST") \
+    /* of all of these */                             \
+    X(FS_DECOMPOSE_BEST, best, "the cheapest, however long it takes")
 
 /** Likewise. */
 #define FS_PAPERS_DECOMPOSE_MAP(X)                                          \
@@ -285,7 +287,7 @@ typedef struct fs_schedule {
  * Turn a server matrix into a schedule.
  *
  * @param[in]  how          See fs_decompose_t.
- * @param[in]  stage_cost   Read by AUTO: alpha, the start-up cost of a message,
+ * @param[in]  stage_cost   Read by AUTO and BEST: alpha, the start-up cost of a message,
  *                          as the bytes a lane could send meanwhile.
  * @param[in]  n_servers    1 or more.
  * @param[in]  bytes        [n_servers x n_servers] row-major, [src][dst], bytes

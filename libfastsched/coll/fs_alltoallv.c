@@ -35,8 +35,11 @@ enum {
     FINEST = 4096, /* a chunk: in a shorter one start-up counts */
     COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
     ALIGN  = 64,
-    TINY   = 4096 /* bytes of a pair that goes in a bundle while others are
+    TINY   = 4096, /* bytes of a pair that goes in a bundle while others are
                      staged */
+    MOST_TRIED =
+        64 /* servers, for which a persistent call compares all schedules:
+                       a tenth of a second at most */
 };
 
 static const fs_alg_t algs[] = {
@@ -509,6 +512,11 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
     };
     fs_status_t status;
 
+    if (request->plans_only && params.decompose == FS_DECOMPOSE_AUTO &&
+        comm->topo->n_servers <= MOST_TRIED) {
+        params.decompose = FS_DECOMPOSE_BEST;
+        wanted.replan    = NULL;
+    }
     params.chunk = chunk_of(comm, request->outcome.bound) *
                    (is_coarse(&request->outcome) ? COARSE : 1);
     if (request->flags & FS_VOTE_BUNDLED) {

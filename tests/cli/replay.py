@@ -202,7 +202,7 @@ def draw_matrix(rng, n, most):
 SHAPES = ["1", "2", "2x2", "3x2", "4x1", "4x4", "2x8", "5x3", "4+4+2+1", "1+3+2", "7+1", "@0,1,0,1", "@2,0,1,1,0,2,1"]
 ALGORITHMS = ["staged", "pipe2d", "direct"]
 BALANCES = ["minmove", "equalize", "greedy", "rowcol"]
-DECOMPOSES = ["auto", "compact", "openshop", "birkhoff", "hierarchical", "spreadout"]
+DECOMPOSES = ["auto", "compact", "openshop", "birkhoff", "best", "hierarchical", "spreadout"]
 
 
 def n_ranks(shape):

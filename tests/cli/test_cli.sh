@@ -158,7 +158,7 @@ refuses '--mean "1q": allowed' plan --pattern random --servers 2 --mean 1q
 refuses '--mean "4t4": allowed' plan --pattern random --servers 2 --mean 4t4
 refuses '--mean: the sum over all pairs of ranks exceeds 2^62' plan --pattern random --servers 4 --mean 524288t
 refuses '--seed "18446744073709551616": allowed' plan --pattern random --servers 2 --seed 18446744073709551616
-refuses '--decompose "best": allowed: auto, compact, openshop, birkhoff' plan --matrix good.csv --decompose best
+refuses '--decompose "nearest": allowed: auto, compact, openshop, birkhoff, best' plan --matrix good.csv --decompose nearest
 refuses '--balance "best": allowed: minmove, equalize, greedy, rowcol' plan --matrix good.csv --balance best
 refuses '--algorithm "host": allowed: auto, staged, pipe2d, direct' plan --matrix good.csv --algorithm host
 refuses '--format "xml": allowed: text, json' plan --matrix good.csv --format xml
@@ -177,7 +177,7 @@ refuses '--chunk "0": allowed' program --matrix good.csv --rank 0 --chunk 0
 refuses 'staging_limit is 65536 and chunk is 65536 bytes; allowed' program --matrix good.csv --rank 0 --staging-limit 64k
 refuses '--servers "1": allowed: 2 to' bench --servers 8,1
 refuses '--pattern "zopf:1" is not a pattern' bench --pattern random,zopf:1
-refuses '--decompose "best": allowed' bench --decompose best
+refuses '--decompose "nearest": allowed' bench --decompose nearest
 refuses '--repeat "0": allowed' bench --repeat 0
 refuses '--changed "101": allowed' bench --changed 101
 
@@ -424,7 +424,7 @@ json() { # OPTION...
     verdict "valid JSON: $*"
 }
 if [ -n "$python" ]; then
-    for how in auto compact openshop birkhoff hierarchical spreadout; do
+    for how in auto compact openshop birkhoff best hierarchical spreadout; do
         json plan --pattern moe --servers 6 --lanes 3 --decompose $how --format json
     done
     for pattern in balanced random zipf:0.8 lognormal:1 hotspot:2 intrahost moe moe:0.18 pencil adversarial sparse:2; do

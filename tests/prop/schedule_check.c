@@ -190,6 +190,7 @@ static const char *promise_problem(const fs_schedule_t *s,
         TELL(s->n_stages < n, "more than N-1 stages");
         break;
     case FS_DECOMPOSE_AUTO:
+    case FS_DECOMPOSE_BEST:
         return "made by nobody";
     }
     return NULL;
@@ -201,7 +202,9 @@ const char *schedule_problem(const fs_schedule_t *s, fs_decompose_t how,
     const char *problem;
 
     TELL(s->n_servers == n_servers, "another number of servers");
-    TELL(s->decompose == how || how == FS_DECOMPOSE_AUTO, "another method");
+    TELL(s->decompose == how || how == FS_DECOMPOSE_AUTO ||
+             how == FS_DECOMPOSE_BEST,
+         "another method");
     TELL(s->lower_bound == bound_of(bytes, n_servers), "another bound");
     TELL(s->total >= s->lower_bound, "faster than the bound");
     problem = order_problem(s);

@@ -83,3 +83,36 @@ static fs_status_t build(const fs_demand_t *demand, fs_arena_t *arena,
 }
 
 const fs_decompose_method_t fs_decompose_auto = {.build = build};
+
+/* ---- all of them, for a schedule that is used again and again ---- */
+
+static const choice_t all[] = {
+    {FS_DECOMPOSE_COMPACT, &fs_decompose_compact},
+    {FS_DECOMPOSE_OPENSHOP, &fs_decompose_openshop},
+    {FS_DECOMPOSE_BIRKHOFF, &fs_decompose_birkhoff},
+};
+
+/* The first of the cheapest. */
+static fs_status_t build_best(const fs_demand_t *demand, fs_arena_t *arena,
+                              fs_draft_t *draft)
+{
+    fs_status_t status = all[0].method->build(demand, arena, draft);
+
+    draft->chosen = all[0].how;
+    for (size_t k = 1; k < sizeof(all) / sizeof(all[0]) && status == FS_OK;
+         ++k) {
+        fs_draft_t other = {.only_server = draft->only_server};
+
+        status       = all[k].method->build(demand, arena, &other);
+        other.chosen = all[k].how;
+        status       = status == FS_OK ? other.status : status;
+        if (status == FS_OK && cost(&other, demand->stage_cost) <
+                                   cost(draft, demand->stage_cost)) {
+            fs_draft_swap(draft, &other);
+        }
+        fs_draft_fini(&other);
+    }
+    return status;
+}
+
+const fs_decompose_method_t fs_decompose_best = {.build = build_best};

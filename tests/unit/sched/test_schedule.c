@@ -16,6 +16,7 @@ static uint64_t carried[CELLS];
 static const fs_decompose_t methods[] = {
     FS_DECOMPOSE_AUTO,     FS_DECOMPOSE_COMPACT,      FS_DECOMPOSE_OPENSHOP,
     FS_DECOMPOSE_BIRKHOFF, FS_DECOMPOSE_HIERARCHICAL, FS_DECOMPOSE_SPREADOUT,
+    FS_DECOMPOSE_BEST,
 };
 #define N_METHODS (sizeof(methods) / sizeof(methods[0]))
 
@@ -124,6 +125,7 @@ static void check_total(uint32_t n, const fs_schedule_t *s)
         MUST(s->total == sum && s->n_stages <= n - 1);
         break;
     case FS_DECOMPOSE_AUTO:
+    case FS_DECOMPOSE_BEST:
     default: /* of others prop/schedule_check.c knows what they promise */
         ck_abort_msg("not among those tested here");
     }
@@ -174,7 +176,8 @@ static uint32_t check_method(fs_decompose_t how, uint32_t n)
     fs_schedule_t *once     = schedule(how, n, FS_ALL_SERVERS), *again;
     uint32_t       n_stages = once->n_stages;
 
-    MUST(how == FS_DECOMPOSE_AUTO || once->decompose == how);
+    MUST(how == FS_DECOMPOSE_AUTO || how == FS_DECOMPOSE_BEST ||
+         once->decompose == how);
     MUST(once->n_servers == n);
     check_times(once);
     check_bytes(n, once);
@@ -377,6 +380,38 @@ START_TEST(auto_weighs_startups)
 }
 END_TEST
 
+static uint64_t total_of(fs_decompose_t how, uint64_t stage_cost, uint32_t n)
+{
+    fs_schedule_t *s;
+    uint64_t       total;
+
+    MUST(fs_schedule_create(how, stage_cost, n, matrix, 0, &s) == FS_OK);
+    total = s->total;
+    fs_schedule_destroy(s);
+    return total;
+}
+
+/* Where start-ups cost nothing no method's total is lower; where only they count, the
+ * one without stages is the best. */
+START_TEST(best_is_the_cheapest)
+{
+    uint32_t       n = 3 + (uint32_t)_i;
+    fs_schedule_t *s;
+    fs_rng_t       rng;
+
+    fs_rng_init(&rng, (uint64_t)_i);
+    random_matrix(&rng, NEARLY_EQUAL, n);
+    for (fs_decompose_t how = FS_DECOMPOSE_COMPACT;
+         how <= FS_DECOMPOSE_BIRKHOFF; ++how) {
+        MUST(total_of(FS_DECOMPOSE_BEST, 0, n) <= total_of(how, 0, n));
+    }
+    MUST(fs_schedule_create(FS_DECOMPOSE_BEST, UINT64_C(1) << 40, n, matrix, 0,
+                            &s) == FS_OK);
+    MUST(s->decompose != FS_DECOMPOSE_BIRKHOFF || n < 4);
+    fs_schedule_destroy(s);
+}
+END_TEST
+
 /* ---- by hand ---- */
 
 /* As FAST's figure 9: four servers, the busiest sends (and one receives) 14,
@@ -530,6 +565,7 @@ int main(void)
     tcase_add_loop_test(random, compact_has_few_stages, 0, 10);
     tcase_add_loop_test(random, openshop_is_close, 0, 10);
     tcase_add_test(hand, auto_weighs_startups);
+    tcase_add_loop_test(random, best_is_the_cheapest, 0, 20);
     tcase_add_test(hand, four_servers_in_14);
     tcase_add_loop_test(hand, equal_counts_take_n_minus_1, 1, MAX_SERVERS + 1);
     tcase_add_test(hand, one_pair_is_one_stage);
