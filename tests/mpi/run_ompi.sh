@@ -69,6 +69,14 @@ no_network='-x FASTSCHED_UCX_TLS=none'
 report 'several nonblocking, unprimed' unprimed "$bundled" 4 2x2
 report 'several nonblocking, unprimed, staged' unprimed 'calls, 20 staged' \
     8 @1,0,0,2,1,2,0,1 --mca coll_fast_algorithm staged
+# What parameter transport forbids is an error of every call.
+refused() {
+    # shellcheck disable=SC2086
+    ! job 4 2x2 any --mca coll fast --mca coll_fast_transport ucx $no_network \
+        -- --unprimed many-outstanding && ! grep 'no end after' "$scratch/out" &&
+        grep -q 'and parameter transport is "ucx"' "$scratch/out"
+}
+report 'nonblocking, unprimed, no network, transport ucx' refused
 # shellcheck disable=SC2086
 {
     report 'several nonblocking, unprimed, no network' unprimed 'not used on' \
