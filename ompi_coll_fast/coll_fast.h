@@ -78,12 +78,12 @@ typedef struct mca_coll_fast_component_t {
 OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
 
 /* The calls that we serve: mca_coll_fast_alltoallv() and so on. */
-#define FAST_SERVED(DO)                                                              \
-    DO(alltoallv)                                                                    \
-    DO(alltoall)                                                                     \
-    DO(alltoallw)                                                                    \
-    DO(ialltoallv) DO(ialltoall) DO(ialltoallw) DO(alltoallv_init) DO(alltoall_init) \
-        DO(alltoallw_init)
+#define FAST_SERVED(DO) \
+    DO(alltoallv)       \
+    DO(alltoall)        \
+    DO(alltoallw)       \
+    DO(ialltoallv)      \
+    DO(ialltoall) DO(ialltoallw) DO(alltoallv_init) DO(alltoall_init) DO(alltoallw_init)
 
 /* What served a communicator before us, and what we need of it. */
 #define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
@@ -217,6 +217,21 @@ void mca_coll_fast_set_up_beside(mca_coll_fast_module_t *module, const fs_native
 void mca_coll_fast_progress_set_ups(void);
 void mca_coll_fast_wait_for_set_up(mca_coll_fast_module_t *module);
 void mca_coll_fast_abandon_set_ups(void);
+
+/* coll_fast_by_pair.c */
+typedef struct fast_by_pair {
+    ompi_request_t **messages; /* [2 * n_ranks] */
+    char *copy;                /* of what is sent in place */
+    int rc;                    /* the last error */
+} fast_by_pair_t;
+
+/* Of a call whose two sides are kept in one array, the receive side first. A rank that cannot ends
+ * the job. */
+void mca_coll_fast_begin_by_pair(fast_by_pair_t *p, mca_coll_fast_call_t *call, int tag);
+/* Then p->rc is the call's. */
+bool mca_coll_fast_by_pair_is_over(fast_by_pair_t *p, const mca_coll_fast_call_t *call);
+/* All zero is fine. */
+void mca_coll_fast_free_by_pair(fast_by_pair_t *p);
 
 /* coll_fast_request.c: start a nonblocking call, or make a persistent one, which may set up its
  * communicator. call is copied. *request stays NULL if it is not ours. */

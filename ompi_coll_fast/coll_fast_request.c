@@ -9,10 +9,9 @@
  *
  * A first nonblocking call begins the set-up of its communicator, and those that come
  * before it is over wait for it in a queue. If it turns out that they are not ours it
- * is too late for what served the communicator before: then all pairs of ranks
- * exchange their blocks by plain messages, with a tag that the call has taken. Which
- * of them a call is depends on its place in the program, not on when the set-up is
- * over on this rank.
+ * is too late for what served the communicator before: see coll_fast_by_pair.c. Whose
+ * a call is depends on its place in the program, not on when the set-up is over on
+ * this rank.
  *
  * Open MPI keeps the datatypes of a nonblocking call alive until it is complete.
  * Persistent ones are complete at first, so theirs are kept here.
@@ -25,9 +24,7 @@
 #include <string.h>
 
 #include "ompi/mca/coll/base/coll_base_util.h"
-#include "ompi/mca/pml/pml.h"
 #include "ompi/request/request.h"
-#include "ompi/runtime/mpiruntime.h"
 
 struct mca_coll_fast_request {
     ompi_coll_base_nbc_request_t super; /* Open MPI keeps datatypes in it */
@@ -35,10 +32,8 @@ struct mca_coll_fast_request {
     mca_coll_fast_block_t *kept; /* [2 * n_ranks] of its two sides */
     fs_operation_t *persistent;  /* NULL: it is not */
     const fs_wrapper_calls_t *calls;
-    int tag;                       /* of a call while the communicator is_beside */
-    ompi_request_t **by_pair;      /* [2 * n_ranks] messages, or NULL */
-    int by_pair_rc;                /* the last error of these */
-    char *copy;                    /* of what is sent in place */
+    int tag; /* of a call while the communicator is_beside */
+    fast_by_pair_t by_pair;
     mca_coll_fast_request_t *next; /* on a stack or in the module's queue */
 };
 
@@ -150,8 +145,7 @@ static void recycle(mca_coll_fast_request_t *r)
         keep_types(r, false);
     }
     free(r->kept);
-    free(r->by_pair);
-    free(r->copy);
+    mca_coll_fast_free_by_pair(&r->by_pair);
     push(&spare, r);
     OBJ_RELEASE(comm);
 }
@@ -188,9 +182,7 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
         .MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
     memset(&r->super.data, 0, sizeof(r->super.data));
     r->persistent = NULL;
-    r->by_pair = NULL;
-    r->by_pair_rc = MPI_SUCCESS;
-    r->copy = NULL;
+    r->by_pair = (fast_by_pair_t){.rc = MPI_SUCCESS};
     r->call = *call;
     r->kept = kept;
     mca_coll_fast_keep(&r->call, kept);
@@ -204,116 +196,15 @@ static void complete(mca_coll_fast_request_t *r, int rc)
     (void) ompi_request_complete(&r->super.super, true);
 }
 
-/* ---- too late for others ---- */
-
-/* What is sent in place is packed first: it will be overwritten. */
-static size_t packed_bytes(const mca_coll_fast_block_t *block)
-{
-    size_t size = 0;
-
-    if (block->count > 0) {
-        ompi_datatype_type_size(block->dtype, &size);
-    }
-    return block->count * size;
-}
-
-/* Nobody else would know of an error. */
-static void stop_job(const mca_coll_fast_request_t *r)
-{
-    ompi_communicator_t *comm = r->call.module->comm;
-
-    mca_coll_fast_complain("out of memory on rank %d in a nonblocking call; the job stops here",
-                           ompi_comm_rank(comm));
-    (void) ompi_mpi_abort(comm, MPI_ERR_NO_MEM);
-}
-
-static void copy_sends(mca_coll_fast_request_t *r, int n)
-{
-    size_t total = 0;
-    char *at;
-
-    for (int k = 0; k < n; ++k) {
-        total += packed_bytes(&r->kept[k]);
-    }
-    r->copy = at = malloc(total + 1);
-    if (NULL == at) {
-        stop_job(r);
-    }
-    r->call.send = r->call.recv;
-    for (int k = 0; k < n; ++k) {
-        size_t len = packed_bytes(&r->kept[k]);
-
-        if (len > 0) {
-            (void) mca_coll_fast_pack(&r->call, (uint32_t) k, 0, len, at);
-        }
-        r->kept[n + k] = (mca_coll_fast_block_t){at, MPI_BYTE, len};
-        at += len;
-    }
-}
-
-static int post_message(mca_coll_fast_request_t *r, int n, int k)
-{
-    ompi_communicator_t *comm = r->call.module->comm;
-    const mca_coll_fast_block_t *b = &r->kept[k];
-    ompi_request_t **message = &r->by_pair[k];
-
-    *message = MPI_REQUEST_NULL;
-    if (0 == b->count) {
-        return MPI_SUCCESS;
-    }
-    return k < n ? MCA_PML_CALL(irecv(b->start, b->count, b->dtype, k, r->tag, comm, message))
-                 : MCA_PML_CALL(isend(b->start, b->count, b->dtype, k - n, r->tag,
-                                      MCA_PML_BASE_SEND_STANDARD, comm, message));
-}
-
-static void begin_by_pair(mca_coll_fast_request_t *r)
-{
-    int n = ompi_comm_size(r->call.module->comm);
-
-    r->by_pair = calloc((size_t) n, 2 * sizeof(*r->by_pair));
-    if (NULL == r->by_pair) {
-        stop_job(r);
-    }
-    if (MPI_IN_PLACE == r->call.sbuf) {
-        copy_sends(r, n);
-    }
-    for (int k = 0; k < 2 * n; ++k) {
-        int rc = post_message(r, n, k);
-
-        r->by_pair_rc = MPI_SUCCESS != rc ? rc : r->by_pair_rc;
-    }
-    push(&by_pairs, r);
-}
-
-/* Are all messages there? */
-static bool is_over(mca_coll_fast_request_t *r)
-{
-    int n = 2 * ompi_comm_size(r->call.module->comm);
-
-    for (int k = 0; k < n; ++k) {
-        if (MPI_REQUEST_NULL != r->by_pair[k] && !REQUEST_COMPLETE(r->by_pair[k])) {
-            return false;
-        }
-    }
-    opal_atomic_rmb(); /* the bytes were there before the words that say so */
-    for (int k = 0; k < n; ++k) {
-        if (MPI_REQUEST_NULL != r->by_pair[k]) {
-            int rc = r->by_pair[k]->req_status.MPI_ERROR;
-
-            r->by_pair_rc = MPI_SUCCESS != rc ? rc : r->by_pair_rc;
-            (void) ompi_request_free(&r->by_pair[k]);
-        }
-    }
-    return true;
-}
+/* ---- between all pairs of ranks ---- */
 
 static void end_by_pairs(void)
 {
     mca_coll_fast_request_t *r, *unfinished = NULL;
 
     while (NULL != (r = pop(&by_pairs))) {
-        if (is_over(r)) {
-            complete(r, r->by_pair_rc);
+        if (mca_coll_fast_by_pair_is_over(&r->by_pair, &r->call)) {
+            complete(r, r->by_pair.rc);
         } else {
             r->next = unfinished;
             unfinished = r;
@@ -336,7 +227,8 @@ static void begin_beside(mca_coll_fast_request_t *r)
 
     if (FS_ERR_UNREACHABLE != module->setup_status) {
         if (!fs_wrapper_takes_nonblocking(&module->shared)) {
-            begin_by_pair(r);
+            mca_coll_fast_begin_by_pair(&r->by_pair, &r->call, r->tag);
+            push(&by_pairs, r);
             return;
         }
         status = fs_wrapper_start(&module->shared, r->calls, &r->call, &operation);
