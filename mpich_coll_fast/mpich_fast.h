@@ -21,7 +21,8 @@
     DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) \
     DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count) \
     DO(Grequest_complete) DO(Grequest_start) DO(Iallgather) DO(Iallreduce) DO(Initialized) \
-    DO(Irecv) DO(Isend) DO(Pack) DO(Recv) DO(Request_free) DO(Send) DO(Test) DO(Type_commit) \
+    DO(Iprobe) DO(Irecv) DO(Isend) DO(Pack) DO(Recv) DO(Request_free) DO(Send) DO(Status_set_cancelled) \
+    DO(Status_set_elements) DO(Test) DO(Type_commit) DO(Type_dup) \
     DO(Type_create_hindexed) DO(Type_free) DO(Type_get_contents) DO(Type_get_envelope) \
     DO(Type_get_extent) DO(Type_get_true_extent) DO(Type_size_x) DO(Unpack)
 /* clang-format on */
@@ -33,6 +34,7 @@
 typedef struct mpich_fast_mpi {
     MPICH_FAST_CALLS(MPICH_FAST_FIELD)
     MPICH_FAST_NEW_CALLS(MPICH_FAST_FIELD)
+    __typeof__(&PMPIX_Grequest_start) Xgrequest_start; /* or NULL */
 } mpich_fast_mpi_t;
 
 extern mpich_fast_mpi_t mpi;
@@ -129,6 +131,7 @@ struct mpich_fast_comm {
     bool counts; /* its calls: it has other ranks, all in one group */
     fs_wrapper_comm_t shared;
     mpich_fast_comm_t *next;
+    unsigned n_users; /* the communicator, and each nonblocking call */
 };
 
 /* fs_wrapper_open(). mine: what this rank has failed at before. After FS_ERR_NOMEM calls go to the
@@ -148,6 +151,12 @@ void mpich_fast_watch_finalize(void);
 /* State of a communicator, made at its first call, collectively; NULL once MPI_Finalize has begun.
  * Returns an MPI error code, of which the error handler knows. */
 int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p);
+
+/* The same where it has been made; else NULL. Local. */
+mpich_fast_comm_t *mpich_fast_comm_find(MPI_Comm comm);
+/* One user more or less: the last one frees it. */
+void mpich_fast_comm_retain(mpich_fast_comm_t *state);
+void mpich_fast_comm_release(mpich_fast_comm_t *state);
 
 /* Tell the communicator's error handler; without a communicator that is the caller's business.
  * Returns the MPI error code. */

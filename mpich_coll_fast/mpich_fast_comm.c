@@ -99,7 +99,19 @@ void mpich_fast_comm_free(mpich_fast_comm_t *state)
 {
     unlist(state);
     teardown(state);
-    free(state);
+    mpich_fast_comm_release(state);
+}
+
+void mpich_fast_comm_retain(mpich_fast_comm_t *state)
+{
+    (void) __atomic_add_fetch(&state->n_users, 1, __ATOMIC_RELAXED);
+}
+
+void mpich_fast_comm_release(mpich_fast_comm_t *state)
+{
+    if (0 == __atomic_sub_fetch(&state->n_users, 1, __ATOMIC_ACQ_REL)) {
+        free(state);
+    }
 }
 
 static void close_network(void)
@@ -262,7 +274,8 @@ static mpich_fast_comm_t *new_state(MPI_Comm comm, const mpich_fast_comm_t *blan
  * of memory then none keeps one, and all come here again at the next call. */
 static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
 {
-    mpich_fast_comm_t blank = {.comm = comm, .own = MPI_COMM_NULL, .endless = MPI_REQUEST_NULL};
+    mpich_fast_comm_t blank = {
+        .comm = comm, .own = MPI_COMM_NULL, .endless = MPI_REQUEST_NULL, .n_users = 1};
     mpich_fast_comm_t *kept = new_state(comm, &blank), *state = NULL == kept ? &blank : kept;
     fs_status_t status = NULL == kept ? FS_ERR_NOMEM : FS_OK;
     int mpi_errno;
@@ -290,12 +303,31 @@ static __thread struct {
     mpich_fast_comm_t *state;
 } last;
 
+static bool is_last(MPI_Comm comm, unsigned now)
+{
+    return NULL != last.state && comm == last.comm && now == last.generation;
+}
+
+mpich_fast_comm_t *mpich_fast_comm_find(MPI_Comm comm)
+{
+    mpich_fast_comm_t *state = NULL;
+    int found = 0;
+
+    if (is_last(comm, __atomic_load_n(&generation, __ATOMIC_ACQUIRE))) {
+        return last.state;
+    }
+    return finished || MPI_KEYVAL_INVALID == keyval
+                   || MPI_SUCCESS != mpi.Comm_get_attr(comm, keyval, &state, &found) || !found
+               ? NULL
+               : state;
+}
+
 int mpich_fast_comm_get(MPI_Comm comm, mpich_fast_comm_t **state_p)
 {
     unsigned now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
     int mpi_errno, found = 0;
 
-    if (NULL == last.state || comm != last.comm || now != last.generation) {
+    if (!is_last(comm, now)) {
         *state_p = NULL;
         if (finished) {
             return MPI_SUCCESS;

@@ -35,7 +35,9 @@
 
 static int serve(const mpich_fast_args_t *args)
 {
-    return mpich_fast_enabled ? mpich_fast_serve(args) : args->by_mpi(args);
+    return !mpich_fast_enabled     ? args->by_mpi(args)
+           : NULL == args->request ? mpich_fast_serve(args)
+                                   : mpich_fast_serve_nonblocking(args);
 }
 
 /* ---- MPI_Alltoallv, MPI_Alltoallv_c ---- */
@@ -44,7 +46,13 @@ typedef int alltoallv_fn_t(const void *sendbuf, const void *sendcounts, const vo
                            mpich_fast_word_t sendtype, void *recvbuf, const void *recvcounts,
                            const void *rdispls, mpich_fast_word_t recvtype, mpich_fast_word_t comm);
 
+typedef int ialltoallv_fn_t(const void *sendbuf, const void *sendcounts, const void *sdispls,
+                            mpich_fast_word_t sendtype, void *recvbuf, const void *recvcounts,
+                            const void *rdispls, mpich_fast_word_t recvtype, mpich_fast_word_t comm,
+                            void *request);
+
 static alltoallv_fn_t *next_alltoallv, *next_alltoallv_c;
+static ialltoallv_fn_t *next_ialltoallv, *next_ialltoallv_c;
 
 static int forward_alltoallv(const mpich_fast_args_t *a)
 {
@@ -61,6 +69,21 @@ static int forward_alltoallv(const mpich_fast_args_t *a)
                 a->rdispls, a->recvtype, a->comm);
 }
 
+static int forward_ialltoallv(const mpich_fast_args_t *a)
+{
+    ialltoallv_fn_t *next;
+
+    if (a->large) {
+        NEXT(next_ialltoallv_c, ialltoallv_fn_t, "PMPI_Ialltoallv_c");
+        next = next_ialltoallv_c;
+    } else {
+        NEXT(next_ialltoallv, ialltoallv_fn_t, "PMPI_Ialltoallv");
+        next = next_ialltoallv;
+    }
+    return next(a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf, a->recvcounts,
+                a->rdispls, a->recvtype, a->comm, a->request);
+}
+
 #define ALLTOALLV_PARAMS                                                                           \
     (const void *sendbuf, const void *sendcounts, const void *sdispls, mpich_fast_word_t sendtype, \
      void *recvbuf, const void *recvcounts, const void *rdispls, mpich_fast_word_t recvtype,       \
@@ -71,7 +94,7 @@ static int forward_alltoallv(const mpich_fast_args_t *a)
 static int alltoallv(const void *sendbuf, const void *sendcounts, const void *sdispls,
                      mpich_fast_word_t sendtype, void *recvbuf, const void *recvcounts,
                      const void *rdispls, mpich_fast_word_t recvtype, mpich_fast_word_t comm,
-                     bool large)
+                     void *request, bool large)
 {
     mpich_fast_args_t args = {.sendbuf = sendbuf,
                               .sendcounts = sendcounts,
@@ -83,25 +106,36 @@ static int alltoallv(const void *sendbuf, const void *sendcounts, const void *sd
                               .recvtype = recvtype,
                               .comm = comm,
                               .large = large,
-                              .by_mpi = forward_alltoallv};
+                              .request = request,
+                              .by_mpi = NULL == request ? forward_alltoallv : forward_ialltoallv};
 
     return serve(&args);
 }
 
-static int Alltoallv_body ALLTOALLV_PARAMS
-{
-    return alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
-                     comm, false);
-}
+#define IALLTOALLV_PARAMS                                                                          \
+    (const void *sendbuf, const void *sendcounts, const void *sdispls, mpich_fast_word_t sendtype, \
+     void *recvbuf, const void *recvcounts, const void *rdispls, mpich_fast_word_t recvtype,       \
+     mpich_fast_word_t comm, void *request)
+#define IALLTOALLV_ARGS \
+    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
-static int Alltoallv_c_body ALLTOALLV_PARAMS
-{
-    return alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
-                     comm, true);
-}
+/* request: NULL in a blocking call. */
+#define ALLTOALLV_BODY(_name, _params, _request, _large)                                       \
+    static int _name##_body _params                                                            \
+    {                                                                                          \
+        return alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, \
+                         recvtype, comm, _request, _large);                                    \
+    }
+
+ALLTOALLV_BODY(Alltoallv, ALLTOALLV_PARAMS, NULL, false)
+ALLTOALLV_BODY(Alltoallv_c, ALLTOALLV_PARAMS, NULL, true)
+ALLTOALLV_BODY(Ialltoallv, IALLTOALLV_PARAMS, request, false)
+ALLTOALLV_BODY(Ialltoallv_c, IALLTOALLV_PARAMS, request, true)
 
 EXPORT_BOTH(Alltoallv, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
 EXPORT_BOTH(Alltoallv_c, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
+EXPORT_BOTH(Ialltoallv, IALLTOALLV_PARAMS, IALLTOALLV_ARGS)
+EXPORT_BOTH(Ialltoallv_c, IALLTOALLV_PARAMS, IALLTOALLV_ARGS)
 
 /* ---- MPI_Alltoallw, MPI_Alltoallw_c ---- */
 
@@ -109,7 +143,13 @@ typedef int alltoallw_fn_t(const void *sendbuf, const void *sendcounts, const vo
                            const void *sendtypes, void *recvbuf, const void *recvcounts,
                            const void *rdispls, const void *recvtypes, mpich_fast_word_t comm);
 
+typedef int ialltoallw_fn_t(const void *sendbuf, const void *sendcounts, const void *sdispls,
+                            const void *sendtypes, void *recvbuf, const void *recvcounts,
+                            const void *rdispls, const void *recvtypes, mpich_fast_word_t comm,
+                            void *request);
+
 static alltoallw_fn_t *next_alltoallw, *next_alltoallw_c;
+static ialltoallw_fn_t *next_ialltoallw, *next_ialltoallw_c;
 
 static int forward_alltoallw(const mpich_fast_args_t *a)
 {
@@ -126,6 +166,21 @@ static int forward_alltoallw(const mpich_fast_args_t *a)
                 a->rdispls, a->recvtypes, a->comm);
 }
 
+static int forward_ialltoallw(const mpich_fast_args_t *a)
+{
+    ialltoallw_fn_t *next;
+
+    if (a->large) {
+        NEXT(next_ialltoallw_c, ialltoallw_fn_t, "PMPI_Ialltoallw_c");
+        next = next_ialltoallw_c;
+    } else {
+        NEXT(next_ialltoallw, ialltoallw_fn_t, "PMPI_Ialltoallw");
+        next = next_ialltoallw;
+    }
+    return next(a->sendbuf, a->sendcounts, a->sdispls, a->sendtypes, a->recvbuf, a->recvcounts,
+                a->rdispls, a->recvtypes, a->comm, a->request);
+}
+
 #define ALLTOALLW_PARAMS                                                                      \
     (const void *sendbuf, const void *sendcounts, const void *sdispls, const void *sendtypes, \
      void *recvbuf, const void *recvcounts, const void *rdispls, const void *recvtypes,       \
@@ -135,7 +190,8 @@ static int forward_alltoallw(const mpich_fast_args_t *a)
 
 static int alltoallw(const void *sendbuf, const void *sendcounts, const void *sdispls,
                      const void *sendtypes, void *recvbuf, const void *recvcounts,
-                     const void *rdispls, const void *recvtypes, mpich_fast_word_t comm, bool large)
+                     const void *rdispls, const void *recvtypes, mpich_fast_word_t comm,
+                     void *request, bool large)
 {
     mpich_fast_args_t args = {.sendbuf = sendbuf,
                               .sendcounts = sendcounts,
@@ -147,25 +203,36 @@ static int alltoallw(const void *sendbuf, const void *sendcounts, const void *sd
                               .recvtypes = recvtypes,
                               .comm = comm,
                               .large = large,
-                              .by_mpi = forward_alltoallw};
+                              .request = request,
+                              .by_mpi = NULL == request ? forward_alltoallw : forward_ialltoallw};
 
     return NULL == recvtypes ? args.by_mpi(&args) : serve(&args);
 }
 
-static int Alltoallw_body ALLTOALLW_PARAMS
-{
-    return alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                     recvtypes, comm, false);
-}
+#define IALLTOALLW_PARAMS                                                                     \
+    (const void *sendbuf, const void *sendcounts, const void *sdispls, const void *sendtypes, \
+     void *recvbuf, const void *recvcounts, const void *rdispls, const void *recvtypes,       \
+     mpich_fast_word_t comm, void *request)
+#define IALLTOALLW_ARGS                                                                      \
+    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, \
+     request)
 
-static int Alltoallw_c_body ALLTOALLW_PARAMS
-{
-    return alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                     recvtypes, comm, true);
-}
+#define ALLTOALLW_BODY(_name, _params, _request, _large)                                        \
+    static int _name##_body _params                                                             \
+    {                                                                                           \
+        return alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, \
+                         recvtypes, comm, _request, _large);                                    \
+    }
+
+ALLTOALLW_BODY(Alltoallw, ALLTOALLW_PARAMS, NULL, false)
+ALLTOALLW_BODY(Alltoallw_c, ALLTOALLW_PARAMS, NULL, true)
+ALLTOALLW_BODY(Ialltoallw, IALLTOALLW_PARAMS, request, false)
+ALLTOALLW_BODY(Ialltoallw_c, IALLTOALLW_PARAMS, request, true)
 
 EXPORT_BOTH(Alltoallw, ALLTOALLW_PARAMS, ALLTOALLW_ARGS)
 EXPORT_BOTH(Alltoallw_c, ALLTOALLW_PARAMS, ALLTOALLW_ARGS)
+EXPORT_BOTH(Ialltoallw, IALLTOALLW_PARAMS, IALLTOALLW_ARGS)
+EXPORT_BOTH(Ialltoallw_c, IALLTOALLW_PARAMS, IALLTOALLW_ARGS)
 
 /* ---- MPI_Alltoall, MPI_Alltoall_c: the latter's counts are 64 bits in every MPI of this ABI ---- */
 
@@ -176,8 +243,17 @@ typedef int alltoall_c_fn_t(const void *sendbuf, int64_t sendcount, mpich_fast_w
                             void *recvbuf, int64_t recvcount, mpich_fast_word_t recvtype,
                             mpich_fast_word_t comm);
 
+typedef int ialltoall_fn_t(const void *sendbuf, int sendcount, mpich_fast_word_t sendtype,
+                           void *recvbuf, int recvcount, mpich_fast_word_t recvtype,
+                           mpich_fast_word_t comm, void *request);
+typedef int ialltoall_c_fn_t(const void *sendbuf, int64_t sendcount, mpich_fast_word_t sendtype,
+                             void *recvbuf, int64_t recvcount, mpich_fast_word_t recvtype,
+                             mpich_fast_word_t comm, void *request);
+
 static alltoall_fn_t *next_alltoall;
 static alltoall_c_fn_t *next_alltoall_c;
+static ialltoall_fn_t *next_ialltoall;
+static ialltoall_c_fn_t *next_ialltoall_c;
 
 static int forward_alltoall(const mpich_fast_args_t *a)
 {
@@ -191,9 +267,22 @@ static int forward_alltoall(const mpich_fast_args_t *a)
                          *(const int *) a->recvcounts, a->recvtype, a->comm);
 }
 
+static int forward_ialltoall(const mpich_fast_args_t *a)
+{
+    if (a->large) {
+        NEXT(next_ialltoall_c, ialltoall_c_fn_t, "PMPI_Ialltoall_c");
+        return next_ialltoall_c(a->sendbuf, *(const int64_t *) a->sendcounts, a->sendtype,
+                                a->recvbuf, *(const int64_t *) a->recvcounts, a->recvtype, a->comm,
+                                a->request);
+    }
+    NEXT(next_ialltoall, ialltoall_fn_t, "PMPI_Ialltoall");
+    return next_ialltoall(a->sendbuf, *(const int *) a->sendcounts, a->sendtype, a->recvbuf,
+                          *(const int *) a->recvcounts, a->recvtype, a->comm, a->request);
+}
+
 static int alltoall(const void *sendbuf, const void *sendcount, mpich_fast_word_t sendtype,
                     void *recvbuf, const void *recvcount, mpich_fast_word_t recvtype,
-                    mpich_fast_word_t comm, bool large)
+                    mpich_fast_word_t comm, void *request, bool large)
 {
     mpich_fast_args_t args = {.sendbuf = sendbuf,
                               .sendcounts = sendcount,
@@ -204,7 +293,8 @@ static int alltoall(const void *sendbuf, const void *sendcount, mpich_fast_word_
                               .comm = comm,
                               .large = large,
                               .even = true,
-                              .by_mpi = forward_alltoall};
+                              .request = request,
+                              .by_mpi = NULL == request ? forward_alltoall : forward_ialltoall};
 
     return serve(&args);
 }
@@ -214,18 +304,45 @@ static int alltoall(const void *sendbuf, const void *sendcount, mpich_fast_word_
      _count recvcount, mpich_fast_word_t recvtype, mpich_fast_word_t comm)
 #define ALLTOALL_ARGS (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-static int Alltoall_body ALLTOALL_PARAMS(int)
-{
-    return alltoall(sendbuf, &sendcount, sendtype, recvbuf, &recvcount, recvtype, comm, false);
-}
+#define IALLTOALL_PARAMS(_count)                                                       \
+    (const void *sendbuf, _count sendcount, mpich_fast_word_t sendtype, void *recvbuf, \
+     _count recvcount, mpich_fast_word_t recvtype, mpich_fast_word_t comm, void *request)
+#define IALLTOALL_ARGS (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-static int Alltoall_c_body ALLTOALL_PARAMS(int64_t)
-{
-    return alltoall(sendbuf, &sendcount, sendtype, recvbuf, &recvcount, recvtype, comm, true);
-}
+#define ALLTOALL_BODY(_name, _params, _request, _large)                                     \
+    static int _name##_body _params                                                         \
+    {                                                                                       \
+        return alltoall(sendbuf, &sendcount, sendtype, recvbuf, &recvcount, recvtype, comm, \
+                        _request, _large);                                                  \
+    }
+
+ALLTOALL_BODY(Alltoall, ALLTOALL_PARAMS(int), NULL, false)
+ALLTOALL_BODY(Alltoall_c, ALLTOALL_PARAMS(int64_t), NULL, true)
+ALLTOALL_BODY(Ialltoall, IALLTOALL_PARAMS(int), request, false)
+ALLTOALL_BODY(Ialltoall_c, IALLTOALL_PARAMS(int64_t), request, true)
 
 EXPORT_BOTH(Alltoall, ALLTOALL_PARAMS(int), ALLTOALL_ARGS)
 EXPORT_BOTH(Alltoall_c, ALLTOALL_PARAMS(int64_t), ALLTOALL_ARGS)
+EXPORT_BOTH(Ialltoall, IALLTOALL_PARAMS(int), IALLTOALL_ARGS)
+EXPORT_BOTH(Ialltoall_c, IALLTOALL_PARAMS(int64_t), IALLTOALL_ARGS)
+
+/* ---- MPI_Request_get_status: MPICH 4.0 does not ask us there ---- */
+
+typedef int get_status_fn_t(mpich_fast_word_t request, int *flag, void *status);
+
+static get_status_fn_t *next_get_status;
+
+static int Request_get_status_body(mpich_fast_word_t request, int *flag, void *status)
+{
+    NEXT(next_get_status, get_status_fn_t, "PMPI_Request_get_status");
+    if (mpich_fast_enabled) {
+        mpich_fast_end_requests();
+    }
+    return next_get_status(request, flag, status);
+}
+
+EXPORT_BOTH(Request_get_status, (mpich_fast_word_t request, int *flag, void *status),
+            (request, flag, status))
 
 /* ---- MPI_Init, MPI_Init_thread: the earliest moment to refuse a wrong value; and MPI_Session_init,
  * in which the ranks may meet before ---- */

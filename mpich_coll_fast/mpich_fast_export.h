@@ -25,8 +25,9 @@ typedef struct mpich_fast_args {
     const void *sendtypes; /* MPI_Alltoallw: of each block, and displacements are bytes; not to be
                               read of an empty one. Else NULL */
     const void *recvtypes;
-    bool large; /* the call's name ends in _c */
-    bool even;  /* MPI_Alltoall: all blocks alike, one behind the other */
+    bool large;    /* the call's name ends in _c */
+    bool even;     /* MPI_Alltoall: all blocks alike, one behind the other */
+    void *request; /* of a nonblocking call; else NULL */
     /* The MPI's own algorithm. Returns an MPI error code. */
     int (*by_mpi)(const struct mpich_fast_args *args);
 } mpich_fast_args_t;
@@ -45,5 +46,10 @@ void mpich_fast_after_init(void);
 
 /* mpich_fast_serve.c: a call, by us or by the MPI. Returns an MPI error code. */
 int mpich_fast_serve(const mpich_fast_args_t *args);
+
+/* mpich_fast_request.c: the same, nonblocking. */
+int mpich_fast_serve_nonblocking(const mpich_fast_args_t *args);
+/* End what can be ended: before somebody looks at a request without asking us. */
+void mpich_fast_end_requests(void);
 
 #endif

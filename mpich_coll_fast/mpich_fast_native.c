@@ -15,7 +15,7 @@ static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
 {
     const uint32_t *world_server = mpich_fast_wrapper.world_server;
     mpich_fast_comm_t blank = {
-        .comm = MPI_COMM_NULL, .own = MPI_COMM_NULL, .endless = MPI_REQUEST_NULL};
+        .comm = MPI_COMM_NULL, .own = MPI_COMM_NULL, .endless = MPI_REQUEST_NULL, .n_users = 1};
     mpich_fast_comm_t *kept = malloc(sizeof(*kept));
     mpich_fast_comm_t *state = NULL == kept ? &blank : kept;
     fs_native_t native;

@@ -83,6 +83,7 @@ const char *mpich_fast_find_mpi(void)
     if (NULL == missing) {
         MPICH_FAST_CALLS(FIND)
         MPICH_FAST_NEW_CALLS(FIND)
+        mpi.Xgrequest_start = (__typeof__(mpi.Xgrequest_start)) find("PMPIX_Grequest_start");
         MPICH_FAST_CALLS(CHECK)
     }
     return missing;

@@ -12,8 +12,8 @@ bool fs_comm_serves_nonblocking(const fs_comm_t *comm)
 {
     return comm->topo->n_servers > 1 &&
            comm->params.algorithm != FS_ALGORITHM_OFF &&
-           comm->params.nonblocking && !comm->has_accels &&
-           comm->own_net == NULL; /* nobody progresses that between calls */
+           comm->params.nonblocking && !comm->has_accels && !comm->waits_only &&
+           comm->own_net == NULL; /* nor that */
 }
 
 void fs_comm_post(fs_request_t *request, void (*done)(fs_request_t *request))

@@ -61,6 +61,7 @@ struct fs_comm {
     uint32_t          world_rank; /* fs_member_t, for a trace */
     bool              has_accels; /* some rank */
     bool              is_awaited; /* fs_request_wait_all() */
+    bool              waits_only; /* nobody progresses it between calls */
     bool              dead;
     fs_cached_plan_t *lost_plan; /* of the program that died with it */
     char              error[512];

@@ -28,6 +28,9 @@ typedef struct fs_wrapper {
     /** The network is open: the MPI's progress may drive it from now on. NULL:
      *  it cannot. */
     void (*net_is_up)(fs_net_t *net);
+    bool
+        needs_helper; /**< it cannot, but ends nonblocking calls that the thread of
+                            parameter progress_thread has progressed */
     bool        on_world_rank_0; /**< this process prints for the job */
     const char *served_by; /**< MPI_COMM_WORLD's calls, and why; NULL: by us */
     bool declined; /**< some communicator is left to the MPI, with a message */

@@ -6,6 +6,8 @@
 #include "wrapper/fs_remember.h"
 #include "wrapper/fs_report.h"
 
+#include <string.h>
+
 /* ---- the list of communicators to report ---- */
 
 static void put_on(fs_wrapper_comm_t *comm)
@@ -108,6 +110,21 @@ static fs_status_t fail(fs_wrapper_comm_t *comm, fs_status_t status,
     return status == FS_ERR_NOMEM ? status : FS_OK;
 }
 
+/* Does somebody progress the network between calls, on all ranks? */
+static bool moves_alone(const fs_wrapper_t *wrapper, const fs_comm_t *ours)
+{
+    const fs_native_t *native = &ours->native;
+
+    if (wrapper->net_is_up != NULL) {
+        return true;
+    }
+    return wrapper->needs_helper && ours->net != NULL &&
+           strcmp(wrapper->params.progress_thread, "off") != 0 &&
+           native->agree(native->ctx,
+                         ours->net->helper != NULL ? FS_OK : FS_ERR_NOMEM) ==
+               FS_OK;
+}
+
 fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
                             const fs_native_t *native,
                             const fs_member_t *member)
@@ -140,6 +157,7 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
         comm->ours = NULL;
         return FS_OK;
     }
+    comm->ours->waits_only = !moves_alone(wrapper, comm->ours);
     put_on(comm);
     return FS_OK;
 }
