@@ -311,6 +311,21 @@ again() {
 again 4 2x2 staged
 again 8 @1,0,0,2,1,2,0,1 bundles
 
+# ---- each call in another form ----
+
+# FORM NP SERVERS ALGORITHM [OPTION...] [-- PROGRAM-OPTION]
+each_as() {
+    text="$1, np $2, $3, $4${5:+, }"
+    form=$1 np=$2 servers=$3 algorithm=$4 expect=$4
+    shift 4
+    [ "$algorithm" != bundles ] || expect=any
+    [ "${1-}" = -- ] || set -- "$@" --
+    # shellcheck disable=SC2086 # each
+    report "$text$*" job "$np" "$servers" "$expect" --mca coll fast \
+        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
+        "$@" "--$form" $each
+}
+
 # ---- now ours, now the MPI's, by the tuner: always right ----
 
 report 'tuner' job 4 2x2 any --mca coll fast --mca coll_fast_min_bytes 1k

@@ -397,8 +397,9 @@ static void twin_init(const exchange_t *x)
 static void prime(const exchange_t *x)
 {
     int *zeros = zalloc((size_t)x->state->n_peers, sizeof(int));
+    char from, to; /* MPICH wants two of them on a communicator of one rank */
 
-    must(MPI_Alltoallv(NULL, zeros, zeros, MPI_BYTE, NULL, zeros, zeros,
+    must(MPI_Alltoallv(&from, zeros, zeros, MPI_BYTE, &to, zeros, zeros,
                        MPI_BYTE, x->comm),
          "an empty alltoallv");
     free(zeros);

@@ -97,6 +97,19 @@ servers='--mca coll_fast_servers 2x1'
     exit
 }
 
+# ---- nonblocking calls, which need a thread that progresses them ----
+
+helper='--mca coll_fast_progress_thread on'
+# shellcheck disable=SC2086
+{
+    each_as nonblocking 4 2x2 staged $helper
+    each_as nonblocking 8 @1,0,0,2,1,2,0,1 bundles $helper
+    each_as nonblocking 5 2+2+1 staged $helper -- --alltoallw
+    several 4 2x2 staged $helper
+    several 8 @1,0,0,2,1,2,0,1 bundles $helper
+    several 5 2+2+1 pipe2d $helper $tight
+}
+
 few='ragged zero split'
 # NAME=VALUE... -- EXPECT: the environment of mpiexec, hydra included.
 chosen() {

@@ -29,18 +29,6 @@ job() {
 
 # ---- nonblocking calls, waited for at once; persistent ones ----
 
-# FORM NP SERVERS ALGORITHM [OPTION...] [-- PROGRAM-OPTION]
-each_as() {
-    text="$1, np $2, $3, $4${5:+, }"
-    form=$1 np=$2 servers=$3 algorithm=$4 expect=$4
-    shift 4
-    [ "$algorithm" != bundles ] || expect=any
-    [ "${1-}" = -- ] || set -- "$@" --
-    # shellcheck disable=SC2154,SC2086 # each: in any_mpi_cases.sh
-    report "$text$*" job "$np" "$servers" "$expect" --mca coll fast \
-        --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
-        "$@" "--$form" $each
-}
 for form in nonblocking persistent; do
     each_as $form 4 2x2 staged
     each_as $form 8 @1,0,0,2,1,2,0,1 bundles
