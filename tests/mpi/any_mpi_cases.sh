@@ -319,7 +319,10 @@ each_as() {
     form=$1 np=$2 servers=$3 algorithm=$4 expect=$4
     shift 4
     [ "$algorithm" != bundles ] || expect=any
-    [ "${1-}" = -- ] || set -- "$@" --
+    case " $* " in
+    *' -- '*) ;;
+    *) set -- "$@" -- ;;
+    esac
     # shellcheck disable=SC2086 # each
     report "$text$*" job "$np" "$servers" "$expect" --mca coll fast \
         --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
