@@ -76,6 +76,7 @@ enum { FS_MIN_BYTES_USUAL = 65536, FS_MTM_THRESHOLD_USUAL = 2200 };
 typedef struct fs_params {
     uint32_t algorithm; /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
     uint32_t nonblocking;
+    uint32_t frames;                        /**< most calls in one */
     char     progress_thread[FS_CORES_MAX]; /**< "off", "on" or cores */
     uint32_t mtm_threshold; /**< thousandths, or FS_MTM_THRESHOLD_AUTO */
     uint64_t min_bytes;     /**< or FS_MIN_BYTES_AUTO */
@@ -457,6 +458,7 @@ typedef struct fs_comm_stats {
                                  time, without those that have at most the
                                  plan's look_ahead left */
     uint64_t cache_hits;   /**< calls that used the plan of an earlier one */
+    uint64_t framed;       /**< calls that had a schedule with others */
     uint64_t tuner_probes; /**< calls of another algorithm to measure it */
     uint64_t tuner_gone_back; /**< classes settled on the native algorithm */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */

@@ -15,7 +15,7 @@
  *       barrier                        outside: a rank that is done takes none
  *                                      from ranks that are still in the call
  *       check every byte               with -c; outside
- *       the same again, nonblocking, with a computation that takes as long
+ *       the same again, nonblocking (of a burst, all calls), with a computation that takes as long
  *                                      between start and wait: overlap, as OSU
  *                                      defines it
  *     maximum over ranks, percentiles, one row
@@ -59,34 +59,40 @@ static unsigned size_class(uint64_t size)
 #define ALLTOALLW(...) MPI_Alltoallw(__VA_ARGS__, b->comm)
 #endif
 
-/* Make it; a persistent one is not started by that. */
-static void call(bench_t *b, MPI_Request *request)
+/* Make call k of a burst; a persistent one is not started by that. */
+static void call(bench_t *b, uint64_t k)
 {
+    MPI_Request *request     = &b->requests[k];
+    const int   *send_counts = b->send_counts + k * b->n;
+    const int   *send_displs = b->send_displs + k * b->n;
+    const int   *recv_counts = b->recv_counts + k * b->n;
+    const int   *recv_displs = b->recv_displs + k * b->n;
+
     *request = MPI_REQUEST_NULL;
     switch (b->options->collective) {
     case OSU_ALLTOALL:
-        ALLTOALL(b->send, b->send_counts[0], MPI_CHAR,
-                 b->recv + b->recv_displs[0], b->recv_counts[0], MPI_CHAR);
+        ALLTOALL(b->send + send_displs[0], send_counts[0], MPI_CHAR,
+                 b->recv + recv_displs[0], recv_counts[0], MPI_CHAR);
         break;
     case OSU_ALLTOALLW:
-        ALLTOALLW(b->send, b->send_counts, b->send_displs, b->types, b->recv,
-                  b->recv_counts, b->recv_displs, b->types);
+        ALLTOALLW(b->send, send_counts, send_displs, b->types, b->recv,
+                  recv_counts, recv_displs, b->types);
         break;
     default:
-        ALLTOALLV(b->send, b->send_counts, b->send_displs, MPI_CHAR, b->recv,
-                  b->recv_counts, b->recv_displs, MPI_CHAR);
+        ALLTOALLV(b->send, send_counts, send_displs, MPI_CHAR, b->recv,
+                  recv_counts, recv_displs, MPI_CHAR);
     }
 }
 
 /* For so many seconds, if nobody takes this core. */
-static void compute(bench_t *b, double seconds, MPI_Request *request)
+static void compute(bench_t *b, double seconds)
 {
     double step = (double)b->options->test_us * 1e-6;
     int    flag;
 
     for (; step > 0 && seconds > step; seconds -= step) {
         osu_work(step * b->work_per_s);
-        MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+        MPI_Testall((int)b->options->burst, b->requests, &flag, b->statuses);
     }
     osu_work(seconds * b->work_per_s);
 }
@@ -94,15 +100,16 @@ static void compute(bench_t *b, double seconds, MPI_Request *request)
 static void exchange(bench_t *b, double compute_s)
 {
     if (OSU_IS_PERSISTENT) {
-        MPI_Start(&b->request);
-    } else {
-        call(b, &b->request);
+        MPI_Start(b->requests);
+    }
+    for (uint64_t k = 0; k < b->options->burst && !OSU_IS_PERSISTENT; ++k) {
+        call(b, k);
     }
     if (compute_s > 0) {
-        compute(b, compute_s, &b->request);
+        compute(b, compute_s);
     }
     if (OSU_IS_NONBLOCKING || OSU_IS_PERSISTENT) {
-        MPI_Wait(&b->request, MPI_STATUS_IGNORE);
+        MPI_Waitall((int)b->options->burst, b->requests, b->statuses);
     }
 }
 
@@ -113,11 +120,11 @@ static void make_persistent(bench_t *b, bool next)
     if (!OSU_IS_PERSISTENT) {
         return;
     }
-    if (b->request != MPI_REQUEST_NULL) {
-        MPI_Request_free(&b->request);
+    if (b->requests[0] != MPI_REQUEST_NULL) {
+        MPI_Request_free(b->requests);
     }
     if (next) {
-        call(b, &b->request);
+        call(b, 0);
     }
 }
 
@@ -228,7 +235,8 @@ static void run_size(bench_t *b, uint64_t size)
             b->overall[iteration]  = run_call(b, seconds);
         }
         if (b->rank == 0 && (iteration == 0 || o->dynamic)) {
-            osu_bound_t bound = osu_bound(&b->cluster, b->matrix, b->sums);
+            osu_bound_t bound =
+                osu_bound(&b->cluster, osu_skew_total(b), b->sums);
 
             b->mtms[iteration] = bound.mtm;
             b->nics[iteration] = bound.bytes_per_nic;
@@ -309,7 +317,7 @@ static osu_row_t summarize(bench_t *b, uint64_t size)
  * first one, and cannot in a nonblocking call. */
 static void prime(bench_t *b)
 {
-    memset(b->ints, 0, 4 * (size_t)b->n * sizeof(*b->ints));
+    memset(b->ints, 0, 4 * b->options->burst * b->n * sizeof(*b->ints));
     MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR, b->recv,
                   b->recv_counts, b->recv_displs, MPI_CHAR, b->comm);
 }
@@ -351,10 +359,7 @@ static bool read_file(bench_t *b, osu_options_t *options, char *why)
 /* Exit status of every rank: 0; 1: wrong bytes; 2: cannot run like this. */
 static int run(osu_options_t *options, osu_device_t *device, char *why)
 {
-    bench_t b = {.options = options,
-                 .device  = device,
-                 .comm    = MPI_COMM_WORLD,
-                 .request = MPI_REQUEST_NULL};
+    bench_t b = {.options = options, .device = device, .comm = MPI_COMM_WORLD};
     int     rank, n, status = 2;
 
     MPI_Comm_rank(b.comm, &rank);

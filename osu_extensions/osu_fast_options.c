@@ -23,7 +23,8 @@ enum {
     OPT_CEILING,
     OPT_COLLECTIVE,
     OPT_NIC_COUNTERS,
-    OPT_TEST
+    OPT_TEST,
+    OPT_BURST
 };
 
 static const struct option long_options[] = {
@@ -52,6 +53,7 @@ static const struct option long_options[] = {
     {"nic-counters", optional_argument, NULL, OPT_NIC_COUNTERS},
 #ifdef OSU_NONBLOCKING
     {"test-interval", required_argument, NULL, OPT_TEST},
+    {"burst", required_argument, NULL, OPT_BURST},
 #endif
     {NULL, 0, NULL, 0},
 };
@@ -98,6 +100,9 @@ void osu_usage(FILE *out, const char *program)
 #ifdef OSU_NONBLOCKING
         "      --test-interval US  call MPI_Test so often while computing, in\n"
         "                       microseconds (0: never)\n"
+        "      --burst N        N calls at once, each with the matrix of the one\n"
+        "                       before moved on by a server; times and bound are\n"
+        "                       those of all together (1)\n"
 #endif
         "  -h, --help   -v, --version\n",
         program, FS_PATTERN_ALLOWED);
@@ -355,6 +360,8 @@ static osu_verdict_t parse_value(int option, const char *value,
     case OPT_TEST:
         return parse_count("--test-interval", value, 0, 1000000000,
                            &options->test_us, why);
+    case OPT_BURST:
+        return parse_count("--burst", value, 1, 64, &options->burst, why);
     case OPT_NICS:
         return parse_count("--nics", value, 1, 4096, &options->nics, why);
     case OPT_SERVERS:
@@ -414,6 +421,7 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
         .mem_limit  = UINT64_C(2) << 30,
         .seed       = 1,
         .as_is      = true,
+        .burst      = 1,
     };
     opterr = 0; /* rank 0 alone complains */
     while (verdict == OSU_RUN &&

@@ -72,6 +72,7 @@ typedef struct osu_options {
     const char *servers; /* NULL: the real hosts */
     const char *impl;    /* NULL: named after the MPI in use */
     bool        validate, full, json, times, dynamic, ceiling;
+    uint64_t    burst;   /* calls at once; more than 1: nonblocking */
     uint64_t    test_us; /* nonblocking: MPI_Test so often while computing, 0:
                             never */
     const char *counted_nics; /* --nic-counters: shell patterns with commas

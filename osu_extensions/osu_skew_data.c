@@ -37,20 +37,51 @@ fs_status_t osu_skew_draw(bench_t *b, uint64_t size, uint64_t iteration)
     return b->options->as_is ? FS_OK : fs_pattern_scale(b->n, size, b->matrix);
 }
 
+/* What one rank sends to another in call k of a burst: as in the first call those
+ * ranks do that are k servers before them. */
+static uint64_t bytes_of(const bench_t *b, uint64_t k, uint32_t src,
+                         uint32_t dst)
+{
+    uint32_t per_server = b->n / fs_topo_n_servers(b->cluster.topo);
+    uint32_t back       = b->n - (uint32_t)(k * per_server % b->n);
+
+    return b
+        ->matrix[(size_t)((src + back) % b->n) * b->n + (dst + back) % b->n];
+}
+
+const uint64_t *osu_skew_total(bench_t *b)
+{
+    if (b->options->burst == 1) {
+        return b->matrix;
+    }
+    memset(b->total, 0, (size_t)b->n * b->n * sizeof(*b->total));
+    for (uint64_t k = 0; k < b->options->burst; ++k) {
+        for (uint32_t src = 0; src < b->n; ++src) {
+            for (uint32_t dst = 0; dst < b->n; ++dst) {
+                b->total[(size_t)src * b->n + dst] += bytes_of(b, k, src, dst);
+            }
+        }
+    }
+    return b->total;
+}
+
 void osu_skew_lay_out(bench_t *b)
 {
     uint64_t send_at = 0, recv_at = first_slot(b);
+    size_t   at = 0;
 
-    for (uint32_t peer = 0; peer < b->n; ++peer) {
-        uint64_t out = b->matrix[(size_t)b->rank * b->n + peer];
-        uint64_t in  = b->matrix[(size_t)peer * b->n + b->rank];
+    for (uint64_t k = 0; k < b->options->burst; ++k) {
+        for (uint32_t peer = 0; peer < b->n; ++peer, ++at) {
+            uint64_t out = bytes_of(b, k, b->rank, peer);
+            uint64_t in  = bytes_of(b, k, peer, b->rank);
 
-        b->send_counts[peer] = (int)out;
-        b->send_displs[peer] = (int)send_at;
-        b->recv_counts[peer] = (int)in;
-        b->recv_displs[peer] = (int)recv_at;
-        send_at += out;
-        recv_at += slot_bytes(b, in);
+            b->send_counts[at] = (int)out;
+            b->send_displs[at] = (int)send_at;
+            b->recv_counts[at] = (int)in;
+            b->recv_displs[at] = (int)recv_at;
+            send_at += out;
+            recv_at += slot_bytes(b, in);
+        }
     }
     b->send_used = send_at;
     b->recv_used = recv_at + CANARY_BYTES;
@@ -67,9 +98,11 @@ void osu_skew_lay_out(bench_t *b)
 /* What a block holds follows from its source, destination and call: a block
  * that is late, or lands in the place of another, differs in nearly every
  * byte. */
-static uint64_t block_key(const bench_t *b, uint32_t src, uint32_t dst)
+static uint64_t block_key(const bench_t *b, uint64_t k, uint32_t src,
+                          uint32_t dst)
 {
-    return fs_digest_add(fs_mix64((uint64_t)src << 32 | dst), b->n_calls);
+    return fs_digest_add(fs_mix64((uint64_t)src << 32 | dst),
+                         b->n_calls * b->options->burst + k);
 }
 
 static void fill_block(unsigned char *p, size_t len, uint64_t key)
@@ -116,9 +149,10 @@ static unsigned char poison(const bench_t *b)
 
 void osu_skew_fill(bench_t *b)
 {
-    for (uint32_t dst = 0; dst < b->n; ++dst) {
-        fill_block(b->send_host + b->send_displs[dst],
-                   (size_t)b->send_counts[dst], block_key(b, b->rank, dst));
+    for (size_t at = 0; at < b->options->burst * b->n; ++at) {
+        fill_block(b->send_host + b->send_displs[at],
+                   (size_t)b->send_counts[at],
+                   block_key(b, at / b->n, b->rank, (uint32_t)(at % b->n)));
     }
     if (b->send_host != b->send) {
         osu_device_copy(b->device, b->send, b->send_host, b->send_used);
@@ -127,27 +161,30 @@ void osu_skew_fill(bench_t *b)
 }
 
 /* The first mistake of this rank is described, the others are only counted as
- * a failure. */
-static void report(bench_t *b, uint32_t src, const char *where, int64_t offset,
+ * a failure. at: its block, of all calls. */
+static void report(bench_t *b, size_t at, const char *where, int64_t offset,
                    unsigned got, unsigned expected)
 {
     if (!b->wrong) {
-        fprintf(stderr,
-                OSU_SKEW_PROGRAM
-                ": wrong byte %s: source %u, destination %u, offset "
-                "%lld of %d, call %llu: got 0x%02x, expected 0x%02x\n",
-                where, src, b->rank, (long long)offset, b->recv_counts[src],
-                (unsigned long long)b->n_calls, got, expected);
+        fprintf(
+            stderr,
+            OSU_SKEW_PROGRAM
+            ": wrong byte %s: source %u, destination %u, offset "
+            "%lld of %d, call %llu: got 0x%02x, expected 0x%02x\n",
+            where, (unsigned)(at % b->n), b->rank, (long long)offset,
+            b->recv_counts[at],
+            (unsigned long long)(b->n_calls * b->options->burst + at / b->n),
+            got, expected);
     }
     b->wrong = true;
 }
 
-static void check_canaries(bench_t *b, uint32_t src, uint64_t from, uint64_t to,
+static void check_canaries(bench_t *b, size_t block, uint64_t from, uint64_t to,
                            const char *where)
 {
     for (uint64_t at = from; at < to; ++at) {
         if (b->recv_host[at] != poison(b)) {
-            report(b, src, where, (int64_t)at - b->recv_displs[src],
+            report(b, block, where, (int64_t)at - b->recv_displs[block],
                    b->recv_host[at], poison(b));
             return;
         }
@@ -156,24 +193,26 @@ static void check_canaries(bench_t *b, uint32_t src, uint64_t from, uint64_t to,
 
 void osu_skew_check(bench_t *b)
 {
+    size_t n_blocks = b->options->burst * b->n;
+
     if (b->recv_host != b->recv) {
         osu_device_copy(b->device, b->recv_host, b->recv, b->recv_used);
     }
     check_canaries(b, 0, 0, first_slot(b), "before the blocks");
-    for (uint32_t src = 0; src < b->n; ++src) {
-        const unsigned char *block    = b->recv_host + b->recv_displs[src];
-        size_t               len      = (size_t)b->recv_counts[src];
-        uint64_t             start    = (uint64_t)b->recv_displs[src];
+    for (size_t k = 0; k < n_blocks; ++k) {
+        const unsigned char *block    = b->recv_host + b->recv_displs[k];
+        size_t               len      = (size_t)b->recv_counts[k];
+        uint64_t             start    = (uint64_t)b->recv_displs[k];
         unsigned char        expected = 0;
-        size_t               at =
-            check_block(block, len, block_key(b, src, b->rank), &expected);
+        uint64_t key = block_key(b, k / b->n, (uint32_t)(k % b->n), b->rank);
+        size_t   at  = check_block(block, len, key, &expected);
 
         if (at < len) {
-            report(b, src, "in the block", (int64_t)at, block[at], expected);
+            report(b, k, "in the block", (int64_t)at, block[at], expected);
         }
-        check_canaries(b, src, start + len,
-                       src + 1 < b->n ? (uint64_t)b->recv_displs[src + 1]
-                                      : b->recv_used,
+        check_canaries(b, k, start + len,
+                       k + 1 < n_blocks ? (uint64_t)b->recv_displs[k + 1]
+                                        : b->recv_used,
                        "behind the block");
     }
 }
@@ -183,6 +222,19 @@ void osu_skew_check(bench_t *b)
 static uint64_t add_or_max(uint64_t a, uint64_t b)
 {
     return a + b < a ? UINT64_MAX : a + b;
+}
+
+/* What a rank sends in all calls, and what it needs to receive. */
+static void add_needs(const bench_t *b, uint32_t rank, uint64_t *out_p,
+                      uint64_t *in_p)
+{
+    for (uint64_t k = 0; k < b->options->burst; ++k) {
+        for (uint32_t peer = 0; peer < b->n; ++peer) {
+            *out_p = add_or_max(*out_p, bytes_of(b, k, rank, peer));
+            *in_p =
+                add_or_max(*in_p, slot_bytes(b, bytes_of(b, k, peer, rank)));
+        }
+    }
 }
 
 /* Most bytes that each rank sends (need[0 .. n-1]) and receives (need[n ..]) in
@@ -204,10 +256,8 @@ static void survey(bench_t *b, uint64_t *need)
         for (uint32_t r = 0; r < n; ++r) {
             uint64_t out = 0, in = first_slot(b);
 
-            for (uint32_t peer = 0; peer < n && fits; ++peer) {
-                out = add_or_max(out, b->matrix[(size_t)r * n + peer]);
-                in  = add_or_max(in,
-                                 slot_bytes(b, b->matrix[(size_t)peer * n + r]));
+            if (fits) {
+                add_needs(b, r, &out, &in);
             }
             out         = fits ? out : UINT64_MAX;
             need[r]     = out > need[r] ? out : need[r];
@@ -247,8 +297,8 @@ bool osu_skew_claim(bench_t *b, char *why)
     const osu_options_t *o      = b->options;
     uint32_t             n      = b->n;
     uint64_t             tables = (uint64_t)n * n * sizeof(*b->matrix) *
-                      (b->file != NULL ? 2 : 1);
-    uint64_t slack      = 2 * (uint64_t)CANARY_BYTES * n; /* rounding */
+                      (1 + (b->file != NULL) + (o->burst > 1));
+    uint64_t slack = 2 * (uint64_t)CANARY_BYTES * n * o->burst; /* rounding */
     uint64_t most_total = tables;
     int      ready;
 
@@ -259,10 +309,14 @@ bool osu_skew_claim(bench_t *b, char *why)
                  n, (unsigned long long)o->mem_limit);
         return false;
     }
-    b->matrix = malloc((size_t)n * n * sizeof(*b->matrix));
-    b->sums   = malloc(4 * (size_t)n * sizeof(*b->sums));
-    b->ints   = malloc(4 * (size_t)n * sizeof(*b->ints));
-    ready     = b->matrix != NULL && b->sums != NULL && b->ints != NULL;
+    b->matrix   = malloc((size_t)n * n * sizeof(*b->matrix));
+    b->total    = malloc(o->burst > 1 ? (size_t)n * n * sizeof(*b->total) : 1);
+    b->sums     = malloc(4 * (size_t)n * sizeof(*b->sums));
+    b->ints     = malloc(4 * o->burst * n * sizeof(*b->ints));
+    b->requests = malloc(o->burst * sizeof(*b->requests));
+    b->statuses = malloc(o->burst * sizeof(*b->statuses));
+    ready       = b->matrix != NULL && b->total != NULL && b->sums != NULL &&
+            b->ints != NULL && b->requests != NULL && b->statuses != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, b->comm);
     if (!ready) {
         snprintf(why, OSU_WHY_LEN, "out of memory");
@@ -306,9 +360,9 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->nics        = malloc(o->iterations[0] * sizeof(*b->nics));
     b->sorted      = malloc(o->iterations[0] * sizeof(*b->sorted));
     b->send_counts = b->ints;
-    b->send_displs = b->ints + n;
-    b->recv_counts = b->ints + 2 * n;
-    b->recv_displs = b->ints + 3 * n;
+    b->send_displs = b->ints + o->burst * n;
+    b->recv_counts = b->ints + 2 * o->burst * n;
+    b->recv_displs = b->ints + 3 * o->burst * n;
     ready = claim_buffers(b) && b->times != NULL && b->computed != NULL &&
             b->overall != NULL && b->types != NULL && b->mtms != NULL &&
             b->nics != NULL && b->sorted != NULL;
@@ -320,6 +374,9 @@ bool osu_skew_claim(bench_t *b, char *why)
     for (uint32_t r = 0; r < n; ++r) {
         b->types[r] = MPI_CHAR;
     }
+    for (uint64_t k = 0; k < o->burst; ++k) {
+        b->requests[k] = MPI_REQUEST_NULL;
+    }
     /* The pages exist before the clock. */
     osu_device_set(b->device, b->send, 1, b->send_size);
     osu_device_set(b->device, b->recv, 2, b->recv_size);
@@ -330,6 +387,9 @@ void osu_skew_release(bench_t *b)
 {
     free(b->file);
     free(b->matrix);
+    free(b->total);
+    free(b->requests);
+    free(b->statuses);
     free(b->sums);
     free(b->ints);
     if (b->device->driver != NULL) {

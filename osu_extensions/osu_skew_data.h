@@ -17,31 +17,34 @@ typedef struct bench {
     osu_cluster_t        cluster;
     osu_algorithm_t      algorithm;
     MPI_Comm             comm;
-    MPI_Request          request; /* of the call, if it is not blocking */
-    uint32_t             rank, n;
-    uint64_t            *file;   /* [n x n] of -p file:PATH, as it stands */
-    uint64_t            *matrix; /* [n x n] bytes of the current call */
-    uint64_t            *sums;   /* [4 x n] scratch */
-    int                 *ints;   /* [4 x n] the four below */
-    int                 *send_counts, *send_displs, *recv_counts, *recv_displs;
-    unsigned char       *send, *recv; /* where -d says, for MPI */
-    unsigned char       *send_host;   /* what the CPU writes and reads: the */
-    unsigned char       *recv_host;   /* same, or with -c copies; or NULL */
-    uint64_t             send_size, recv_size; /* bytes allocated */
-    uint64_t             send_used, recv_used; /* of these, by the layout */
-    MPI_Datatype        *types;      /* [n] of alltoallw, all MPI_CHAR */
-    double              *times;      /* [iterations] seconds, slowest rank */
-    double              *computed;   /* likewise: the computation alone, */
-    double              *overall;    /* and both at once */
-    double               work_per_s; /* osu_work.h */
-    double              *mtms;       /* [iterations] osu_bound() of each, or */
-    double              *nics;       /* [1] if they are all the same */
-    double              *sorted;     /* [iterations] scratch */
-    uint64_t             n_calls; /* so far; makes each call's bytes unique */
-    bool                 wrong;   /* this rank got a wrong byte */
-    double               ceiling_mbit; /* 0: not measured */
-    osu_nic_counters_t   counters;     /* with --nic-counters */
-    osu_nic_counts_t     counts; /* of the timed calls of this size; complete
+    MPI_Request   *requests; /* [burst] of the calls that are not blocking */
+    MPI_Status    *statuses; /* [burst], which nobody reads */
+    uint32_t       rank, n;
+    uint64_t      *file;   /* [n x n] of -p file:PATH, as it stands */
+    uint64_t      *matrix; /* [n x n] bytes of the current call, of a burst
+                                    the first */
+    uint64_t      *total;  /* [n x n] of a burst: the sum over its calls */
+    uint64_t      *sums;   /* [4 x n] scratch */
+    int           *ints;   /* [4 x burst x n] the four below */
+    int           *send_counts, *send_displs, *recv_counts, *recv_displs;
+    unsigned char *send, *recv; /* where -d says, for MPI */
+    unsigned char *send_host;   /* what the CPU writes and reads: the */
+    unsigned char *recv_host;   /* same, or with -c copies; or NULL */
+    uint64_t       send_size, recv_size; /* bytes allocated */
+    uint64_t       send_used, recv_used; /* of these, by the layout */
+    MPI_Datatype  *types;                /* [n] of alltoallw, all MPI_CHAR */
+    double        *times;        /* [iterations] seconds, slowest rank */
+    double        *computed;     /* likewise: the computation alone, */
+    double        *overall;      /* and both at once */
+    double         work_per_s;   /* osu_work.h */
+    double        *mtms;         /* [iterations] osu_bound() of each, or */
+    double        *nics;         /* [1] if they are all the same */
+    double        *sorted;       /* [iterations] scratch */
+    uint64_t       n_calls;      /* so far; makes each call's bytes unique */
+    bool           wrong;        /* this rank got a wrong byte */
+    double         ceiling_mbit; /* 0: not measured */
+    osu_nic_counters_t counters; /* with --nic-counters */
+    osu_nic_counts_t   counts;   /* of the timed calls of this size; complete
                                     on rank 0 */
 } bench_t;
 
@@ -57,9 +60,12 @@ uint64_t osu_skew_mean(const bench_t *b);
  * fs_pattern_scale() say. */
 fs_status_t osu_skew_draw(bench_t *b, uint64_t size, uint64_t iteration);
 
-/* Counts and displacements of this rank from the matrix; osu_skew_claim() made
- * sure that they fit. */
+/* Counts and displacements of this rank from the matrix, of one call of a burst
+ * behind the other; osu_skew_claim() made sure that they fit. */
 void osu_skew_lay_out(bench_t *b);
+
+/* [n x n] bytes of all calls that are made at once. */
+const uint64_t *osu_skew_total(bench_t *b);
 
 /* Collective. Allocate what all sizes need. False, and why, on every rank if it
  * is too much. */

@@ -206,6 +206,9 @@ void osu_skew_print_json(const bench_t *b, const osu_row_t *row)
            osu_collective_name(o->collective), OSU_IS_PERSISTENT ? "_init" : "",
            o->pattern_text, fs_topo_n_servers(b->cluster.topo), quote,
            b->cluster.shape, quote);
+    if (o->burst > 1) {
+        json_number("burst", (double)o->burst);
+    }
     json_number("nics", o->nics > 0 ? (double)o->nics : NAN);
     json_number("rate_mbit", o->rate > 0 ? o->rate / 1e6 : NAN);
     printf(", \"avg_bytes_per_pair\": %llu", (unsigned long long)row->size);

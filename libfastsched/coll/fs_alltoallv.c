@@ -19,6 +19,7 @@
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
 #include "comm/fs_params.h"
+#include "coll/fs_frame_request.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
@@ -108,6 +109,7 @@ static fs_vote_t make_vote(const fs_request_t *request)
           .max_inter = fs_u64_max(counts->sent_inter, counts->received_inter),
           .max_ns    = comm->last.run.ns,
           .min_ns    = comm->last.summary_ns,
+          .posted    = fs_frame_posted(request),
           .sum       = {counts->send_digest + layout + request->offered,
                         counts->received_digest + layout + request->offered}};
 

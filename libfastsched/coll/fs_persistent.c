@@ -59,6 +59,7 @@ static fs_status_t make_comm(fs_persistent_t *p, const fs_comm_t *of)
 
     native.p2p           = NULL;
     params.check         = false;
+    params.frames        = 1;
     params.stats         = false;
     params.tuning[0]     = '\0';
     params.bundle_memory = 0;

@@ -19,6 +19,7 @@
 
 #include "base/fs_arith.h"
 #include "base/fs_clock.h"
+#include "coll/fs_frame_request.h"
 #include "coll/fs_request_watch.h"
 #include "comm/fs_params.h"
 #include "net/fs_helper.h"
@@ -123,9 +124,16 @@ static fs_status_t progress_control(const fs_request_t *request)
 /* ---- plan ---- */
 
 /* Copies of the buffers, where they cannot be used as they are. */
-static fs_status_t prepare(const fs_call_t *call)
+fs_status_t fs_request_prepare(fs_request_t *request)
 {
-    return call->prepare != NULL ? call->prepare(call->owner) : FS_OK;
+    const fs_call_t *call   = request->call;
+    fs_status_t      status = FS_OK;
+
+    if (call->prepare != NULL && !request->is_prepared) {
+        status               = call->prepare(call->owner);
+        request->is_prepared = status == FS_OK;
+    }
+    return status;
 }
 
 static fs_status_t make_plan(fs_request_t *request)
@@ -152,7 +160,8 @@ static fs_status_t make_plan(fs_request_t *request)
 static fs_status_t get_ready(fs_request_t *request)
 {
     const fs_call_t *call   = request->call;
-    fs_status_t      status = request->plans_only ? FS_OK : prepare(call);
+    fs_status_t      status = request->plans_only ? FS_OK
+                                                  : fs_request_prepare(request);
 
     if (status == FS_OK && !request->outcome.recalled) {
         status = make_plan(request);
@@ -211,7 +220,7 @@ static fs_step_t run(fs_request_t *request)
 static fs_step_t begin_with_plan(fs_request_t *request)
 {
     fs_status_t status = request->call->device.consent == FS_CONSENT_YES
-                             ? prepare(request->call)
+                             ? fs_request_prepare(request)
                              : FS_ERR_UNSUPPORTED;
 
     request->outcome.decided_ns = request->outcome.entered_ns;
@@ -228,7 +237,7 @@ static fs_step_t begin(fs_request_t *request)
 
     if (fs_request_is_nonblocking(request)) {
         request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
-        if (comm->trace != NULL) {
+        if (comm->trace != NULL && !request->again) {
             fs_trace_begin(comm->trace, request->call_number);
         }
     }
@@ -282,7 +291,7 @@ static fs_step_t take_bundles(fs_request_t *request)
     }
     request->ran = true;
     ended_ns     = fs_now_ns();
-    ++comm->stats.calls_by[FS_ALG_BUNDLES];
+    comm->stats.calls_by[FS_ALG_BUNDLES] += request->n_calls;
     comm->stats.inter_bytes += outcome->traffic.inter_bytes;
     if (fs_request_is_nonblocking(request)) {
         return finish(request); /* the program's own time is in it */
@@ -318,6 +327,12 @@ static fs_step_t conclude(fs_request_t *request)
     request->flags = fs_control_vote(comm->control)->flags;
     if (request->flags & FS_FLAG_REFUSES) {
         return leave(request);
+    }
+    if (fs_frame_grows(request)) {
+        return FS_STEP_BEGIN;
+    }
+    if (!fs_frame_pays(request)) {
+        return end(request, FS_ERR_UNSUPPORTED);
     }
     enter(request, FS_TRACE_PLAN);
     request->outcome.summarised = true;
@@ -404,7 +419,7 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     fs_comm_stats_t *stats = &comm->stats;
     const fs_plan_t *plan  = request->plan->plan;
 
-    ++stats->calls_by[plan->alg];
+    stats->calls_by[plan->alg] += request->n_calls;
     stats->inter_bytes += request->outcome.traffic.inter_bytes;
     stats->moved_bytes += plan->moved_gather + plan->moved_redist;
     stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
@@ -494,7 +509,8 @@ static bool is_watched(const fs_request_t *request)
     return !fs_request_is_nonblocking(request) || request->comm->is_awaited;
 }
 
-/* Take as many steps as possible. check_clock: it is time for the watchdog. */
+/* Take as many steps as possible; one that begins again is not the same request.
+ * check_clock: it is time for the watchdog. */
 static void move(fs_request_t *request, bool check_clock)
 {
     fs_step_t before;
@@ -505,7 +521,8 @@ static void move(fs_request_t *request, bool check_clock)
         if (request->step != before) {
             fs_request_watch_start(request);
         }
-    } while (request->step != before && request->step != FS_STEP_DONE);
+    } while (request->step != before && request->step != FS_STEP_DONE &&
+             request->step != FS_STEP_BEGIN);
     if (check_clock && is_watched(request) && request->step < FS_STEP_LAST &&
         fs_request_watch(request) != FS_INPROGRESS) {
         request->step = lose(request, FS_ERR_STALLED);
@@ -524,19 +541,32 @@ static void end_nonblocking(fs_request_t *request)
     request->done(request);
 }
 
+/* The first of the queue. */
+static void end_first(fs_comm_t *comm)
+{
+    fs_request_t *first = comm->first;
+
+    if (first->status != FS_OK && !comm->dead && fs_frame_dissolve(comm)) {
+        return;
+    }
+    comm->first = first->next;
+    if (fs_request_is_nonblocking(first)) {
+        end_nonblocking(first);
+    }
+}
+
 static void turn(fs_task_t *task, bool check_clock)
 {
-    fs_comm_t    *comm = (fs_comm_t *)task;
-    fs_request_t *first;
+    fs_comm_t *comm = (fs_comm_t *)task;
 
-    while ((first = comm->first) != NULL) {
-        move(first, check_clock);
-        if (first->step != FS_STEP_DONE) {
+    while (comm->first != NULL) {
+        move(comm->first, check_clock);
+        if (comm->first->step == FS_STEP_DONE) {
+            end_first(comm);
+        } else if (comm->first->step == FS_STEP_BEGIN) {
+            fs_frame_form(comm);
+        } else {
             return;
-        }
-        comm->first = first->next;
-        if (fs_request_is_nonblocking(first)) {
-            end_nonblocking(first);
         }
     }
     fs_net_remove(comm->net, task);
@@ -548,6 +578,7 @@ void fs_request_init(fs_request_t *request, fs_comm_t *comm,
     *request = (fs_request_t){.comm               = comm,
                               .collective         = collective,
                               .call               = call,
+                              .n_calls            = 1,
                               .outcome.entered_ns = fs_now_ns()};
 }
 
@@ -584,7 +615,9 @@ void fs_request_post(fs_request_t *request, fs_step_t step)
         fs_net_add(comm->net, &comm->task);
     }
     *find_end(comm) = request;
-    turn(&comm->task, false); /* which may end it */
+    if (!fs_frame_gathers(request)) {
+        turn(&comm->task, false); /* which may end it */
+    }
     if (is_nonblocking) {
         fs_helper_wake(comm->net->helper);
     }

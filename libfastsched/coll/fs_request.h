@@ -43,6 +43,10 @@ struct fs_request {
     fs_step_t     step;
     fs_status_t   status; /* once DONE */
     bool          ran; /* here; if not, the native algorithm serves the call */
+    uint32_t      n_calls; /* that it serves: several, if it is a frame */
+    bool          again;   /* its summary has been started before, as that of
+                              another frame */
+    bool          is_prepared;
     bool
         plans_only; /* nothing is to run: DONE when all ranks agree on a choice,
                         and on its plan if it has one */
@@ -90,6 +94,9 @@ fs_status_t fs_request_wait(fs_request_t *request);
 
 /* Progress the net until the queue is empty. */
 void fs_request_wait_all(fs_comm_t *comm);
+
+/* fs_call_t.prepare, once. */
+fs_status_t fs_request_prepare(fs_request_t *request);
 
 /* Release what it holds. */
 void fs_request_fini(fs_request_t *request);

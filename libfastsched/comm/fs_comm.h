@@ -14,7 +14,8 @@
 #include "net/fs_transport.h"
 #include "sched/decompose/fs_replan.h"
 
-typedef struct fs_request fs_request_t;
+typedef struct fs_request       fs_request_t;
+typedef struct fs_frame_request fs_frame_request_t;
 
 /* The decision on a call, and its times. */
 typedef struct fs_outcome {
@@ -43,29 +44,30 @@ typedef struct fs_last_call {
 
 struct fs_comm {
     fs_task_t task; /* first; on the net's list while the queue is not empty */
-    fs_request_t     *first; /* of the queue */
-    uint32_t          n_requests;
-    uint64_t          n_calls; /* for traces and messages */
-    fs_outcome_t      outcome; /* of the last blocking call */
-    fs_net_t         *net;
-    fs_net_t         *own_net; /* the same, if it serves this one alone */
-    fs_native_t       native;
-    fs_params_t       params;
-    fs_topo_t        *topo;
-    fs_transport_t   *transport;
-    fs_shm_t          shm; /* memory of control */
-    fs_control_t     *control;
-    fs_exec_t        *exec;
-    fs_trace_t       *trace; /* NULL: off */
-    uint32_t          rank;
-    uint32_t          world_rank; /* fs_member_t, for a trace */
-    bool              has_accels; /* some rank */
-    bool              is_awaited; /* fs_request_wait_all() */
-    bool              waits_only; /* nobody progresses it between calls */
-    bool              dead;
-    fs_cached_plan_t *lost_plan; /* of the program that died with it */
-    char              error[512];
-    fs_comm_stats_t   stats;
+    fs_request_t       *first; /* of the queue */
+    uint32_t            n_requests;
+    fs_frame_request_t *frame;   /* NULL: none yet */
+    uint64_t            n_calls; /* for traces and messages */
+    fs_outcome_t        outcome; /* of the last blocking call */
+    fs_net_t           *net;
+    fs_net_t           *own_net; /* the same, if it serves this one alone */
+    fs_native_t         native;
+    fs_params_t         params;
+    fs_topo_t          *topo;
+    fs_transport_t     *transport;
+    fs_shm_t            shm; /* memory of control */
+    fs_control_t       *control;
+    fs_exec_t          *exec;
+    fs_trace_t         *trace; /* NULL: off */
+    uint32_t            rank;
+    uint32_t            world_rank; /* fs_member_t, for a trace */
+    bool                has_accels; /* some rank */
+    bool                is_awaited; /* fs_request_wait_all() */
+    bool                waits_only; /* nobody progresses it between calls */
+    bool                dead;
+    fs_cached_plan_t   *lost_plan; /* of the program that died with it */
+    char                error[512];
+    fs_comm_stats_t     stats;
     /* Of all ranks, [n_ranks], for the report; NULL without parameter stats,
      * and on one server. */
     fs_comm_stats_t *all_stats;
@@ -79,6 +81,9 @@ struct fs_comm {
     /* What should serve the next call, if anything is known. */
     bool           predicts;
     fs_candidate_t predicted;
+    /* Up to the request of this number they go in no frame; frames before it that did
+     * not pay, one after the other. */
+    uint32_t alone_until, n_dissolved;
 };
 
 /* Kinds of device memory that messages of this communicator may be in, as the

@@ -289,5 +289,6 @@ void fs_comm_destroy(fs_comm_t *comm)
     fs_comm_close_network(comm);
     fs_trace_destroy(comm->trace);
     fs_topo_destroy(comm->topo);
+    free(comm->frame);
     free(comm);
 }

@@ -109,13 +109,19 @@ fs_status_t fs_lane_alloc(fs_control_t *control)
 
 /* ---- numbers ---- */
 
+/* 0 is none. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return fs_u64_min(a - 1, b - 1) + 1; /* 0 - 1: most */
+}
+
 static void combine(fs_vote_t *into, const fs_vote_t *vote)
 {
     into->flags |= vote->flags;
     into->max_inter = fs_u64_max(into->max_inter, vote->max_inter);
     into->max_ns    = fs_u64_max(into->max_ns, vote->max_ns);
-    into->min_ns    = fs_u64_min(into->min_ns - 1, vote->min_ns - 1) +
-                   1; /* 0 - 1: most */
+    into->min_ns    = least(into->min_ns, vote->min_ns);
+    into->posted    = least(into->posted, vote->posted);
     into->sum[0] += vote->sum[0];
     into->sum[1] += vote->sum[1];
 }

@@ -53,6 +53,16 @@ static const fs_param_row_t rows[] = {
      1,
      NULL,
      true},
+    {{"frames", "8", "1 to 64",
+      "Maximum number of nonblocking calls of a communicator that get one "
+      "schedule, if several wait and that is faster (DHBvN); 1: none",
+      FS_PARAM_TUNER},
+     FS_VALUE_NUMBER,
+     AT(frames),
+     1,
+     64,
+     NULL,
+     true},
     {{"progress_thread", "off", "off, on, or cores such as 0,4-7",
       "A thread of each process that progresses nonblocking calls while the "
       "program computes; on: where the process may run; or on these cores",

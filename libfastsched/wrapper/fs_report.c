@@ -104,12 +104,13 @@ static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
         say_algorithm(&line, alg, s->calls_by[alg]);
     }
     fs_strbuf_add(&line,
-                  ", %llu calls with the plan of an earlier one; "
+                  ", %llu calls in frames, %llu calls with the plan of an "
+                  "earlier one; "
                   "tuner: %llu probes, %llu classes settled on the native "
                   "algorithm; stage "
                   "cost %llu "
                   "bytes; minimum/mean/maximum over %u ranks: ",
-                  ull(s->cache_hits), ull(s->tuner_probes),
+                  ull(s->framed), ull(s->cache_hits), ull(s->tuner_probes),
                   ull(s->tuner_gone_back), ull(s->stage_cost), n);
     say_ranges(&line, all, n);
     fs_strbuf_add(&line, " bytes of %llu",

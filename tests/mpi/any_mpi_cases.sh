@@ -278,7 +278,7 @@ each_type 5 2+2+1 pipe2d $tight
 
 # ---- several nonblocking calls at once ----
 
-many='many-outstanding between wait-against-barrier wait-against-recv
+many='many-outstanding frames between wait-against-barrier wait-against-recv
     test-before-others two-communicators get-status test waitall waitany free-while-active
     dup-while-active nonblocking nonblocking-first'
 # NP SERVERS ALGORITHM [OPTION...]
@@ -367,6 +367,15 @@ kept='same-counts same-in-place many-counts'
     report 'plans of earlier calls' remembers "$plans" 1 $always -- $kept
     report 'no plans of earlier calls' remembers "$plans" 0 $always \
         --mca coll_fast_plan_cache 0 -- $kept
+}
+
+# Several calls are one.  1|0 OPTION...
+frames() {
+    grows=$1
+    shift
+    # shellcheck disable=SC2086
+    report "frames${*:+, $*}" remembers 'calls in frames' "$grows" $always \
+        "$@" -- frames
 }
 
 # What the tuner finds in one job the next one begins with. The number of lines

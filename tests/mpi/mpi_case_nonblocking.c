@@ -15,15 +15,20 @@ static exchange_t nonblocking(MPI_Comm comm, uint32_t round)
                         .call  = CALL_NONBLOCKING};
 }
 
-/* On a communicator that a blocking call has set up; unprimed, on a new one. */
+/* A blocking call sets a communicator up. */
+static void prime(MPI_Comm comm)
+{
+    if (!test.unprimed) {
+        exchange((exchange_t){.comm = comm, .units = units_few, .round = 1});
+    }
+}
+
 static MPI_Comm duplicate(void)
 {
     MPI_Comm comm;
 
     must(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
-    if (!test.unprimed) {
-        exchange((exchange_t){.comm = comm, .units = units_few, .round = 1});
-    }
+    prime(comm);
     return comm;
 }
 
@@ -50,6 +55,30 @@ static void case_many_outstanding(void)
         exchange_end(&x[k]);
     }
     must(MPI_Comm_free(&comm), "MPI_Comm_free");
+}
+
+/* One half of the ranks sends to the other, in turn. */
+static uint32_t units_halves(int src, int dst, uint32_t round)
+{
+    int low = src < test.size / 2;
+
+    return low == (dst < test.size / 2) || low == (round % 2 == 0) ? 0 : 20000;
+}
+
+/* Together they take no longer than half of them. */
+static void case_frames(void)
+{
+    exchange_t x[MANY];
+
+    prime(MPI_COMM_WORLD);
+    for (int k = 0; k < MANY; ++k) {
+        x[k]       = nonblocking(MPI_COMM_WORLD, 200 + (uint32_t)k);
+        x[k].units = units_halves;
+        exchange_begin(&x[k]);
+    }
+    for (int k = 0; k < MANY; ++k) {
+        exchange_end(&x[k]);
+    }
 }
 
 /* Others' collectives between ours, which do not wait for each other. */
@@ -311,6 +340,7 @@ static void case_dup_while_active(void)
 
 const test_case_t nonblocking_cases[] = {
     {"many-outstanding", case_many_outstanding},
+    {"frames", case_frames},
     {"between", case_between},
     {"wait-against-barrier", case_wait_against_barrier},
     {"wait-against-recv", case_wait_against_recv},

@@ -108,6 +108,7 @@ helper='--mca coll_fast_progress_thread on'
     several 4 2x2 staged $helper
     several 8 @1,0,0,2,1,2,0,1 bundles $helper
     several 5 2+2+1 pipe2d $helper $tight
+    frames 1 $helper
 }
 
 few='ragged zero split'

@@ -73,6 +73,9 @@ report 'nonblocking, unprimed, no network, transport ucx' refused
         $no_network -- --unprimed --nonblocking $each
 }
 
+frames 1
+frames 0 --mca coll_fast_frames 1
+
 # ---- with a thread that progresses them ----
 
 helper='--mca coll_fast_progress_thread on'
@@ -83,6 +86,7 @@ helper='--mca coll_fast_progress_thread on'
     several 4 2x2 staged $helper
     several 5 2+2+1 bundles $helper
     staged 4 2x2 $helper -- --threads
+    frames 1 $helper
 }
 mkdir "$scratch/trace"
 several 4 2x2 staged --mca coll_fast_trace "$scratch/trace"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests: several in one queue, and on two communicators at once; who waits for
- * one of them serves all. Persistent calls. A thread per rank, every byte
+ * one of them serves all. Persistent calls, frames. A thread per rank, every byte
  * checked. */
 #include "coll/fs_persistent.h"
 #include "fs_test_native.h"
@@ -50,8 +50,24 @@ static void tear_down(void)
     fs_test_world_fini(&world);
 }
 
+/* From here on only one server sends, to one other: another pair each time. */
+enum { ONE_PAIR = 1000 };
+
+static uint64_t length_of_pair(uint32_t k, uint32_t src, uint32_t dst)
+{
+    static const uint32_t labels[] = {5, 7, 1};
+
+    return server_of[src] == labels[k % 3] &&
+                   server_of[dst] == labels[(k + 1) % 3]
+               ? MOST - 1 - src
+               : 0;
+}
+
 static uint64_t length(uint32_t seed, uint32_t src, uint32_t dst)
 {
+    if (seed >= ONE_PAIR) {
+        return length_of_pair(seed - ONE_PAIR, src, dst);
+    }
     return (seed * 977 + src * 131 + dst * 37) % MOST;
 }
 
@@ -129,24 +145,37 @@ static void wait_for(rank_t *me, op_t *op)
     take(me, op);
 }
 
-static fs_comm_t *make_comm(rank_t *me, uint32_t algorithm, uint64_t min_bytes)
+static fs_comm_t *make_comm_of(rank_t *me, const fs_params_t *params)
 {
     fs_native_t native = fs_test_native(&me->place);
     fs_member_t member = {.n_ranks      = N_RANKS,
                           .rank         = me->place.rank,
                           .server_label = server_of[me->place.rank]};
-    fs_params_t params;
     fs_comm_t  *comm;
     char        why[256];
+
+    ck_assert_int_eq(
+        fs_comm_create(&native, params, &member, &comm, why, sizeof(why)),
+        FS_OK);
+    return comm;
+}
+
+static fs_params_t make_params(uint32_t algorithm, uint64_t min_bytes)
+{
+    fs_params_t params;
 
     fs_params_init(&params);
     params.algorithm = algorithm;
     params.min_bytes = min_bytes;
     params.chunk     = 1000;
-    ck_assert_int_eq(
-        fs_comm_create(&native, &params, &member, &comm, why, sizeof(why)),
-        FS_OK);
-    return comm;
+    return params;
+}
+
+static fs_comm_t *make_comm(rank_t *me, uint32_t algorithm, uint64_t min_bytes)
+{
+    fs_params_t params = make_params(algorithm, min_bytes);
+
+    return make_comm_of(me, &params);
 }
 
 static void *live(void *arg)
@@ -502,6 +531,175 @@ START_TEST(persistent_calls)
 }
 END_TEST
 
+/* ---- frames ---- */
+
+static fs_comm_t *make_comm_with_frames(rank_t *me, uint32_t algorithm,
+                                        uint32_t frames)
+{
+    fs_params_t params = make_params(algorithm, 0);
+
+    params.frames = frames;
+    return make_comm_of(me, &params);
+}
+
+static void check_framed(rank_t *me, uint32_t seed, uint32_t frames,
+                         uint32_t framed)
+{
+    fs_comm_t *comm = make_comm_with_frames(me, FS_ALG_STAGED, frames);
+
+    for (uint32_t round = 0; round < 3; ++round) {
+        for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+            (void)start(me, comm, k,
+                        seed + 3 * round * (seed > 0) + k * (seed > 0));
+        }
+        for (uint32_t k = N_REQUESTS; k-- > 0;) {
+            end(me, &me->ops[k]);
+        }
+        ck_assert_uint_eq(comm->stats.framed, (round + 1) * framed);
+        ck_assert_uint_eq(comm->stats.calls_by[FS_ALG_STAGED],
+                          (round + 1) * N_REQUESTS);
+    }
+    fs_test_barrier(&me->place);
+    fs_comm_destroy(comm);
+}
+
+/* All that has been posted is one. */
+static void frame_all(rank_t *me)
+{
+    check_framed(me, ONE_PAIR, 8, N_REQUESTS);
+}
+
+/* Two, two and one. */
+static void frame_two(rank_t *me)
+{
+    check_framed(me, ONE_PAIR, 2, 4);
+}
+
+/* All are alike: nothing is gained. */
+static void frame_none(rank_t *me)
+{
+    check_framed(me, 0, 8, 0);
+}
+
+/* Only what all ranks have posted: some post one after the other. */
+static void frame_some(rank_t *me)
+{
+    fs_comm_t *comm = make_comm_with_frames(me, FS_ALG_STAGED, 8);
+    bool       slow = me->place.rank == 3;
+
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        (void)start(me, comm, k, ONE_PAIR + k);
+        if (slow) {
+            end(me, &me->ops[k]);
+        }
+    }
+    for (uint32_t k = 0; k < N_REQUESTS && !slow; ++k) {
+        end(me, &me->ops[k]);
+    }
+    ck_assert_uint_eq(comm->stats.framed, 0);
+    fs_test_barrier(&me->place);
+    fs_comm_destroy(comm);
+}
+
+static void frame_mixed(rank_t *me)
+{
+    fs_comm_t *comm = make_comm_with_frames(me, FS_ALGORITHM_AUTO, 8);
+
+    for (int k = 0; k < 8; ++k) {
+        mix(me, comm);
+    }
+    fs_test_barrier(&me->place);
+    fs_comm_destroy(comm);
+}
+
+/* Ranges of a block, any of them. */
+static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset,
+                        uint64_t len, void *dst)
+{
+    memcpy(dst, ((op_t *)ctx)->send[block] + offset, len);
+    return FS_OK;
+}
+
+static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset,
+                          uint64_t len, const void *src)
+{
+    memcpy(((op_t *)ctx)->recv[block] + offset, src, len);
+    return FS_OK;
+}
+
+/* The blocks are where the call says only from here on. */
+static fs_status_t prepare(void *owner)
+{
+    op_t *op = owner;
+
+    ck_assert(op->call.send_late); /* once */
+    op->call.send_late = op->call.recv_late = false;
+    op->call.send_block                     = (const void *const *)op->send;
+    return FS_OK;
+}
+
+/* A call that packs, one that has to be prepared, one like all; one that nobody can
+ * serve, if that is wanted: it is the only one that fails. */
+static void frame_kinds(rank_t *me, fs_comm_t *comm, bool refused)
+{
+    static const void *nowhere[N_RANKS];
+
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        op_t *op = make_op(me, k, ONE_PAIR + k);
+
+        op->n_done      = 0;
+        op->call.ctx    = op;
+        op->call.pack   = pack;
+        op->call.unpack = unpack;
+        if (k == 1) {
+            op->call.send_block = NULL;
+            op->call.recv_block = NULL;
+        } else if (k == 2) {
+            op->call.send_block = nowhere;
+            op->call.send_late = op->call.recv_late = true;
+            op->call.prepare                        = prepare;
+            op->call.owner                          = op;
+        } else if (k == 3 && refused && me->place.rank == 4) {
+            op->call.device.consent = FS_CONSENT_NO;
+        }
+        fs_request_init(&op->request, comm, &fs_alltoallv, &op->call);
+        fs_comm_post(&op->request, note_done);
+    }
+    for (uint32_t k = 0; k < N_REQUESTS; ++k) {
+        if (k == 3 && refused) {
+            fs_request_wait_all(comm);
+            ck_assert_uint_eq(me->ops[k].n_done, 1);
+            ck_assert_int_eq(me->ops[k].request.status, FS_ERR_UNSUPPORTED);
+            free_op(&me->ops[k]);
+        } else {
+            end(me, &me->ops[k]);
+        }
+    }
+    ck_assert_uint_eq(comm->stats.framed, refused ? 0 : N_REQUESTS);
+    fs_test_barrier(&me->place);
+    fs_comm_destroy(comm);
+}
+
+static void frame_packed(rank_t *me)
+{
+    frame_kinds(me, make_comm_with_frames(me, FS_ALG_STAGED, 8), false);
+}
+
+static void frame_refused(rank_t *me)
+{
+    frame_kinds(me, make_comm_with_frames(me, FS_ALG_STAGED, 8), true);
+}
+
+static void (*const frames[])(rank_t *me) = {
+    frame_all,   frame_two,    frame_none,   frame_some,
+    frame_mixed, frame_packed, frame_refused};
+
+START_TEST(calls_in_frames)
+{
+    play(frames[_i]);
+}
+END_TEST
+
 /* ---- errors ---- */
 
 static void fail_all(rank_t *me)
@@ -541,6 +739,8 @@ int main(void)
     tcase_add_test(queues, progress_is_enough);
     tcase_add_loop_test(queues, blocking_and_nonblocking, 0, 3);
     tcase_add_loop_test(queues, persistent_calls, 0, 3);
+    tcase_add_loop_test(queues, calls_in_frames, 0,
+                        sizeof(frames) / sizeof(frames[0]));
     suite_add_tcase(suite, queues);
     tcase_add_unchecked_fixture(errors, set_up, NULL);
     tcase_add_test(errors, the_queue_fails_as_a_whole);
