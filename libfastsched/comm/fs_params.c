@@ -56,7 +56,7 @@ static const fs_param_row_t rows[] = {
     {{"frames", "8", "1 to 64",
       "Maximum number of nonblocking calls of a communicator that get one "
       "schedule, if several wait and that is faster (DHBvN); 1: none",
-      FS_PARAM_TUNER},
+      FS_PARAM_USER},
      FS_VALUE_NUMBER,
      AT(frames),
      1,
