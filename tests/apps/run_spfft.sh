@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# SpFFT, unchanged, with all its exchanges: buffered (MPI_Alltoall), compact
+# (MPI_Alltoallv), both also in single precision, and unbuffered (MPI_Alltoallw).
+#
+#   run_spfft.sh [BUILD-DIRECTORY]
+set -u
+
+app_client=SpFFT
+# shellcheck source=tests/apps/app_job.sh
+. "$(dirname "$0")/app_job.sh"
+
+result() {
+    grep digest out
+}
+
+compare() {
+    for exchange in buffered buffered-float compact compact-float unbuffered; do
+        app_compare "$exchange, digests" 2x2 "$scratch/sphere" 48 $exchange
+    done
+    app_compare 'unbuffered, digests' @0,1,2,0,1,2 "$scratch/sphere" 37 unbuffered
+}
+
+debian() {
+    app_package /usr/include/spfft/spfft.h libspfft-dev
+    app_mpicc -O1 -o "$scratch/sphere" "$apps/spfft_sphere.c" -lspfft -lm ||
+        skip 'spfft_sphere.c does not compile'
+    compare
+}
+
+sources() {
+    app_source spfft
+    app_build spfft sh -c 'cmake -S . -B build -DMPI_CXX_COMPILER=mpicxx.mpich \
+        -DMPI_C_COMPILER=mpicc.mpich -DSPFFT_OMP=OFF -DCMAKE_BUILD_TYPE=Release &&
+        make -C build -j2'
+    app_mpicc -O1 -I "$app_tree/include" -I "$app_tree/build" -o "$scratch/sphere" \
+        "$apps/spfft_sphere.c" -L"$app_tree/build/src" -lspfft \
+        -Wl,-rpath,"$app_tree/build/src" -lm || skip 'spfft_sphere.c does not compile'
+    compare
+}
+
+app_under ompi debian
+app_under mpich sources
+app_end
