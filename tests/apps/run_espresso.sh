@@ -4,6 +4,7 @@
 # silicon, moved apart, to self-consistency.
 #
 #   run_espresso.sh [BUILD-DIRECTORY]
+# shellcheck disable=SC2317 # app_under calls these functions
 set -u
 
 app_client='Quantum ESPRESSO'
@@ -24,8 +25,8 @@ app_prepare() {
 
 debian() {
     app_package pw.x quantum-espresso
-    app_package $pseudo quantum-espresso-data
-    [ -e $pseudo ] || skip "no $pseudo"
+    app_package "$pseudo" quantum-espresso-data
+    [ -e "$pseudo" ] || skip "no $pseudo"
     app_compare 'energies, bands, forces' 2x2 pw.x -nd 1 -in "$apps/espresso_si.in"
     app_compare 'energies, bands, forces' @0,1,2,0 pw.x -nd 1 -in "$apps/espresso_si.in"
 }

@@ -5,6 +5,7 @@
 # compiled from Debian's sources.
 #
 #   run_fftw_mpis.sh [BUILD-DIRECTORY]
+# shellcheck disable=SC2317 # app_under calls these functions
 set -u
 
 app_client=FFTW

@@ -4,6 +4,7 @@
 # half of the ranks compute, on two servers. Option -reprod makes it reproducible.
 #
 #   run_gromacs.sh [BUILD-DIRECTORY]
+# shellcheck disable=SC2317 # app_under calls these functions
 set -u
 
 app_client=GROMACS
@@ -35,7 +36,7 @@ debian() {
     (cd "$scratch" && water) >"$scratch/water" 2>&1 </dev/null ||
         skip "no box of water: $(tail -n 1 "$scratch/water")"
     for servers in 2x4 @0,1,2,3,0,1,2,3; do
-        app_compare 'bits of the trajectory, energies' $servers gmx_mpi -quiet mdrun \
+        app_compare 'bits of the trajectory, energies' "$servers" gmx_mpi -quiet mdrun \
             -s "$scratch/pme.tpr" -npme 4 -ntomp 1 -reprod -dlb no -notunepme \
             -nb cpu -pme cpu
     done

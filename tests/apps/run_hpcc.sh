@@ -4,6 +4,7 @@
 # call MPI_Alltoall. Under MPICH it is built from Debian's sources.
 #
 #   run_hpcc.sh [BUILD-DIRECTORY]
+# shellcheck disable=SC2317 # app_under calls these functions
 set -u
 
 app_client=HPCC

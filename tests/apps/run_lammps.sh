@@ -4,6 +4,7 @@
 # digits of all steps.
 #
 #   run_lammps.sh [BUILD-DIRECTORY]
+# shellcheck disable=SC2317 # app_under calls these functions
 set -u
 
 app_client=LAMMPS
@@ -18,7 +19,7 @@ result() {
 # LMP
 compare() {
     for servers in 2x2 @0,1,2,0; do
-        app_compare 'all digits of 20 steps' $servers "$1" -in "$apps/lammps_pppm.in" \
+        app_compare 'all digits of 20 steps' "$servers" "$1" -in "$apps/lammps_pppm.in" \
             -log none
     done
 }

@@ -5,6 +5,7 @@
 # under MPICH those of pip, with Debian's MPICH and with pip's.
 #
 #   run_mpi4py_fft.sh [BUILD-DIRECTORY]
+# shellcheck disable=SC2317 # app_under calls these functions
 set -u
 
 app_client=mpi4py-fft

@@ -5,6 +5,7 @@
 # Debian's sources.
 #
 #   run_ptscotch.sh [BUILD-DIRECTORY]
+# shellcheck disable=SC2317 # app_under calls these functions
 set -u
 
 app_client=PT-Scotch
@@ -19,7 +20,7 @@ result() {
 compare() {
     "$apps/mesh.sh" 24 >"$scratch/mesh.grf"
     for servers in 2x2 @0,1,2,0,1,2; do
-        app_compare 'digest of the order' $servers "$1" -Cd "$scratch/mesh.grf" order
+        app_compare 'digest of the order' "$servers" "$1" -Cd "$scratch/mesh.grf" order
     done
 }
 
