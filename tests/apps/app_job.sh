@@ -89,10 +89,16 @@ app_package() {
         skip "$* cannot be installed: $(tail -n 1 "$scratch/apt")"
 }
 
-# PACKAGE: Debian's sources of it, unpacked once, in $app_tree.
+# PACKAGE: Debian's sources of it, unpacked once, in $app_tree; or a copy of
+# $APP_SOURCES/PACKAGE if there is one.
 app_source() {
     app_tree=$build/apps/src/$1
     [ ! -e "$app_tree/.unpacked" ] || return 0
+    if [ -d "${APP_SOURCES-}/$1" ]; then
+        mkdir -p "${app_tree%/*}" && rm -rf "$app_tree" &&
+            cp -a "$APP_SOURCES/$1" "$app_tree" && touch "$app_tree/.unpacked"
+        return
+    fi
     command -v apt-get >/dev/null || skip "no apt-get for the sources of $1"
     url=$("$src/tests/compat/debian_mirror") || skip 'no Debian mirror'
     apt=$build/apps/apt
