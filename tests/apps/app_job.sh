@@ -4,9 +4,9 @@
 # without it, with every call staged, and as it is by default. The results must be
 # the same, and staged it must carry 95 % of the bytes between servers.
 #
-# Such a script has a function "client", which app_under calls for each MPI. It
-# calls need and app_compare, and has a function "result", which prints what must
-# be the same; it runs where the program ran, and "out" is what the program said.
+# Such a script gives app_under a function for each MPI, which calls app_package
+# or app_source and then app_compare. Its function "result" prints what must be
+# the same; it runs where the program ran, and "out" is what the program said.
 
 apps=$(cd "$(dirname "$0")" && pwd)
 app_failed=0

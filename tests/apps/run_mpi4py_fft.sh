@@ -3,6 +3,8 @@
 # mpi4py-fft, unchanged: slab and pencil transforms of real and complex arrays,
 # which call MPI_Alltoallw with subarrays. Under Open MPI the packages of Debian;
 # under MPICH those of pip, with Debian's MPICH and with pip's.
+# Not pip's Open MPI 5.0: its wheel has mpi.h alone, and the component needs the
+# headers of its inside (opal/, ompi/mca/coll/coll.h).
 #
 #   run_mpi4py_fft.sh [BUILD-DIRECTORY]
 # shellcheck disable=SC2317 # app_under calls these functions

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Four transforms of SpFFT at once, to and fro, three times: their exchanges are
 // nonblocking. Before that each of them alone, blocking: under MPICH fast serves
-// nonblocking calls only on a communicator that has had a blocking one. In C++, since SpFFT 1.0.6 crashes when C asks for several.
+// nonblocking calls only on a communicator that has had a blocking one. In C++,
+// since SpFFT 1.0.6 crashes when C asks for several.
 //
 //   spfft_multi buffered | compact | unbuffered
 #include <cinttypes>
