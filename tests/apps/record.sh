@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Records the matrices of tests/traffic again: what LAMMPS, SpFFT and PT-Scotch,
 # unchanged, send with MPI_Alltoallv. Debian packages lammps, libspfft-dev,
-# ptscotch, libopenmpi-dev, python3; what is missing is left out. By hand, not
+# ptscotch, libopenmpi-dev; what is missing is left out. By hand, not
 # part of make check.
 #
 #   record.sh DIRECTORY [RANKS]        where the files go; 32 ranks on this host
@@ -51,19 +51,8 @@ else
 fi
 
 # Order the graph of a mesh, 24 x 24 x 24 points with up to six neighbours each.
-if command -v dgord >/dev/null && command -v python3 >/dev/null; then
-    python3 - >"$scratch/mesh.grf" <<'CODE'
-n = 24
-points = [(x, y, z) for z in range(n) for y in range(n) for x in range(n)]
-number = {point: k for k, point in enumerate(points)}
-rows = []
-for x, y, z in points:
-    near = [(x - 1, y, z), (x + 1, y, z), (x, y - 1, z), (x, y + 1, z), (x, y, z - 1), (x, y, z + 1)]
-    rows.append([number[point] for point in near if point in number])
-print(0, f"{len(rows)} {sum(map(len, rows))}", "0 000", sep="\n")
-for row in rows:
-    print(len(row), *row)
-CODE
+if command -v dgord >/dev/null; then
+    "$here/mesh.sh" 24 >"$scratch/mesh.grf"
     record ptscotch-order dgord "$scratch/mesh.grf" /dev/null
 else
     echo 'ptscotch-order: left out, no dgord'

@@ -2,13 +2,19 @@
 /* A transform of SpFFT, to and fro, of the waves inside a sphere, as
  * plane-wave codes make them: the columns of the sphere are dealt so that every
  * rank has about as many waves, the planes of the box are dealt evenly. For
- * record.sh.
+ * record.sh and run_spfft.sh.
  *
- *   spfft_sphere N    a box of N x N x N, the sphere has half its width */
+ *   spfft_sphere N [EXCHANGE]
+ *
+ * The box is N x N x N, the sphere has half its width. Rank 0 prints digests
+ * of the results. */
+#include <inttypes.h>
 #include <mpi.h>
 #include <spfft/spfft.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int n, rank, n_ranks;
 
@@ -65,12 +71,57 @@ static void must(SpfftError error, const char *what)
     }
 }
 
+static SpfftExchangeType exchange_of(const char *name)
+{
+    static const struct {
+        const char       *name;
+        SpfftExchangeType type;
+    } types[] = {
+        {"buffered", SPFFT_EXCH_BUFFERED},
+        {"buffered-float", SPFFT_EXCH_BUFFERED_FLOAT},
+        {"compact", SPFFT_EXCH_COMPACT_BUFFERED},
+        {"compact-float", SPFFT_EXCH_COMPACT_BUFFERED_FLOAT},
+        {"unbuffered", SPFFT_EXCH_UNBUFFERED},
+    };
+
+    for (size_t k = 0; k < sizeof(types) / sizeof(types[0]); ++k) {
+        if (strcmp(types[k].name, name) == 0) {
+            return types[k].type;
+        }
+    }
+    fprintf(stderr, "spfft_sphere: no exchange \"%s\"\n", name);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    return SPFFT_EXCH_DEFAULT;
+}
+
+/* Of the bits of all ranks' values, in the order of the ranks; on rank 0. */
+static void say_digest(const char *what, const double *values, size_t n_values)
+{
+    uint64_t mine = 0xcbf29ce484222325u, all = 0, word;
+    uint64_t theirs[n_ranks];
+
+    for (size_t k = 0; k < n_values; ++k) {
+        memcpy(&word, &values[k], sizeof(word));
+        mine = (mine ^ word) * 0x100000001b3u;
+        mine ^= mine >> 29;
+    }
+    MPI_Gather(&mine, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, 0,
+               MPI_COMM_WORLD);
+    for (int r = 0; rank == 0 && r < n_ranks; ++r) {
+        all = (all ^ theirs[r]) * 0x100000001b3u;
+        all ^= all >> 29;
+    }
+    if (rank == 0) {
+        printf("%s: digest %016" PRIx64 "\n", what, all);
+    }
+}
+
 int main(int argc, char **argv)
 {
     SpfftGrid      grid;
     SpfftTransform transform;
     int           *triplets;
-    double        *waves;
+    double        *waves, *space;
     int            n_columns, n_waves, planes;
 
     MPI_Init(&argc, &argv);
@@ -82,18 +133,25 @@ int main(int argc, char **argv)
     n_waves = deal(triplets, &n_columns);
     planes  = n / n_ranks + (rank < n % n_ranks);
     waves   = calloc(2 * (size_t)n_waves + 1, sizeof(*waves));
-    must(spfft_grid_create_distributed(&grid, n, n, n, n_columns, planes,
-                                       SPFFT_PU_HOST, 1, MPI_COMM_WORLD,
-                                       SPFFT_EXCH_COMPACT_BUFFERED),
+    for (int k = 0; k < 2 * n_waves; ++k) {
+        waves[k] = (double)((k * 7919 + rank * 31) % 1000) / 999.0;
+    }
+    must(spfft_grid_create_distributed(
+             &grid, n, n, n, n_columns, planes, SPFFT_PU_HOST, 1,
+             MPI_COMM_WORLD, exchange_of(argc > 2 ? argv[2] : "compact")),
          "grid");
     must(spfft_transform_create(&transform, grid, SPFFT_PU_HOST,
                                 SPFFT_TRANS_C2C, n, n, n, planes, n_waves,
                                 SPFFT_INDEX_TRIPLETS, triplets),
          "transform");
     must(spfft_transform_backward(transform, waves, SPFFT_PU_HOST), "backward");
+    must(spfft_transform_get_space_domain(transform, SPFFT_PU_HOST, &space),
+         "space");
+    say_digest("space", space, 2 * (size_t)n * (size_t)n * (size_t)planes);
     must(spfft_transform_forward(transform, SPFFT_PU_HOST, waves,
                                  SPFFT_FULL_SCALING),
          "forward");
+    say_digest("waves", waves, 2 * (size_t)n_waves);
     must(spfft_transform_destroy(transform), "destroy");
     must(spfft_grid_destroy(grid), "destroy");
     free(waves);
