@@ -72,11 +72,20 @@ enum { FS_MTM_THRESHOLD_AUTO = 0 };
 /** What these stand for where there is no tuner. */
 enum { FS_MIN_BYTES_USUAL = 65536, FS_MTM_THRESHOLD_USUAL = 2200 };
 
+/** Do ranks that have entered a call begin before the others have? */
+typedef enum fs_early_mode {
+    FS_EARLY_AUTO,
+    FS_EARLY_ON,
+    FS_EARLY_OFF
+} fs_early_mode_t;
+
 /** All parameters, parsed. */
+
 typedef struct fs_params {
     uint32_t algorithm; /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
     uint32_t nonblocking;
     uint32_t frames;                        /**< most calls in one */
+    uint32_t early;                         /**< fs_early_mode_t */
     char     progress_thread[FS_CORES_MAX]; /**< "off", "on" or cores */
     uint32_t mtm_threshold; /**< thousandths, or FS_MTM_THRESHOLD_AUTO */
     uint64_t min_bytes;     /**< or FS_MIN_BYTES_AUTO */
@@ -459,6 +468,8 @@ typedef struct fs_comm_stats {
                                  plan's look_ahead left */
     uint64_t cache_hits;   /**< calls that used the plan of an earlier one */
     uint64_t framed;       /**< calls that had a schedule with others */
+    uint64_t early;        /**< calls that began before all had entered */
+    uint64_t early_bytes;  /**< of these, this rank's sends before that */
     uint64_t tuner_probes; /**< calls of another algorithm to measure it */
     uint64_t tuner_gone_back; /**< classes settled on the native algorithm */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */

@@ -34,7 +34,8 @@
 typedef struct mpich_fast_mpi {
     MPICH_FAST_CALLS(MPICH_FAST_FIELD)
     MPICH_FAST_NEW_CALLS(MPICH_FAST_FIELD)
-    __typeof__(&PMPIX_Grequest_start) Xgrequest_start; /* or NULL */
+    __typeof__(&PMPIX_Grequest_start) Xgrequest_start;                     /* or NULL */
+    int (*Async_start)(int (*poll)(void *thing), void *extra, int stream); /* of 4.3; or NULL */
 } mpich_fast_mpi_t;
 
 extern mpich_fast_mpi_t mpi;
@@ -87,6 +88,9 @@ typedef struct mpich_fast_engine {
     /* n elements are len bytes. */
     int (*pack)(const void *from, int n, MPI_Datatype type, void *packed, int len);
     int (*unpack)(const void *packed, int len, void *to, int n, MPI_Datatype type);
+    /* A handle of one's own, for when the user's is gone. */
+    int (*hold)(MPI_Datatype type, MPI_Datatype *own_p);
+    void (*release)(MPI_Datatype *own);
 } mpich_fast_engine_t;
 
 extern const mpich_fast_engine_t *mpich_fast_engine;
@@ -111,6 +115,9 @@ typedef struct mpich_fast_call {
     mpich_fast_side_t send; /* in place: the receive side */
     mpich_fast_side_t recv;
 } mpich_fast_call_t;
+
+/* Elements for a rank, or from it. */
+MPI_Count mpich_fast_count_of(const mpich_fast_side_t *side, uint32_t rank);
 
 /* For fs_wrapper_calls_t; ctx is an mpich_fast_call_t. */
 bool mpich_fast_describe(void *ctx, fs_buffers_t *buffers);
@@ -162,11 +169,52 @@ void mpich_fast_comm_release(mpich_fast_comm_t *state);
  * Returns the MPI error code. */
 int mpich_fast_raise(MPI_Comm comm, fs_status_t status);
 
+/* ---- mpich_fast_async.c: where MPICH has what it takes; else these do nothing ---- */
+
+/* A nonblocking call is under way: MPICH's progress moves our network. It has ended. */
+void mpich_fast_async_begin(void);
+void mpich_fast_async_end(void);
+/* MPI_Finalize has begun, and may find calls that nobody has waited for. */
+void mpich_fast_async_stop(void);
+
 /* ---- mpich_fast_serve.c ---- */
 
 /* A call on a state that counts. Returns an MPI error code, of which the
  * error handler knows. */
 int mpich_fast_serve_on(mpich_fast_comm_t *state, const mpich_fast_args_t *args);
+
+/* ---- mpich_fast_operation.c: a nonblocking or persistent call ---- */
+
+/* Of one side. */
+typedef struct mpich_fast_kept {
+    void *counts, *displs;
+    MPI_Datatype *types;
+    uint32_t n_types;
+} mpich_fast_kept_t;
+
+/* The owner sets ended, and the rest to zero. */
+typedef struct mpich_fast_operation {
+    mpich_fast_call_t call; /* first */
+    mpich_fast_args_t args;
+    fs_operation_t *ours; /* NULL: none has been made */
+    bool is_persistent;
+    /* In mpich_fast_end_operations(), with an MPI error code. One that is not persistent may be
+     * freed then. */
+    void (*ended)(struct mpich_fast_operation *op, int rc);
+    mpich_fast_kept_t send, recv;
+} mpich_fast_operation_t;
+
+/* As fs_wrapper_start(), with op->ours. What args refers to may go. */
+fs_status_t mpich_fast_operation_start(mpich_fast_operation_t *op, mpich_fast_comm_t *state,
+                                       const mpich_fast_args_t *args);
+
+/* End all that have come to their end. */
+void mpich_fast_end_operations(void);
+
+/* As fs_wrapper_init_persistent(), with op->ours. op is NULL for want of memory. */
+fs_status_t mpich_fast_operation_init(mpich_fast_operation_t *op, mpich_fast_comm_t *state,
+                                      const mpich_fast_args_t *args);
+void mpich_fast_operation_free(mpich_fast_operation_t *op);
 
 /* ---- mpich_fast_host.c: what libfastsched asks of the MPI ---- */
 

@@ -128,6 +128,7 @@ void mpich_fast_finish(void)
     finished = true;
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
+    mpich_fast_async_stop();
     fs_wrapper_report_all(&mpich_fast_wrapper, NULL);
     for (mpich_fast_comm_t *state = all; NULL != state; state = state->next) {
         teardown(state);

@@ -20,7 +20,7 @@ enum {
 
 /* ---- one side of a call ---- */
 
-static MPI_Count count_of(const mpich_fast_side_t *side, uint32_t rank)
+MPI_Count mpich_fast_count_of(const mpich_fast_side_t *side, uint32_t rank)
 {
     uint32_t r = side->even ? 0 : rank;
 
@@ -29,7 +29,7 @@ static MPI_Count count_of(const mpich_fast_side_t *side, uint32_t rank)
 
 static MPI_Aint displ_of(const mpich_fast_side_t *side, uint32_t r)
 {
-    return side->even    ? (MPI_Aint) r * (MPI_Aint) count_of(side, r)
+    return side->even    ? (MPI_Aint) r * (MPI_Aint) mpich_fast_count_of(side, r)
            : side->large ? ((const MPI_Aint *) side->displs)[r]
                          : ((const int *) side->displs)[r];
 }
@@ -196,7 +196,7 @@ typedef struct seen {
 /* False: a count or type that no MPI takes. */
 static bool look_at_block(const mpich_fast_side_t *side, uint32_t r, seen_t *seen)
 {
-    MPI_Count count = count_of(side, r);
+    MPI_Count count = mpich_fast_count_of(side, r);
     mpich_fast_layout_t layout;
 
     seen->len_bytes = 0;

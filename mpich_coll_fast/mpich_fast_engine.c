@@ -160,12 +160,24 @@ static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype typ
     return mpi_errno;
 }
 
+static int hold(MPI_Datatype type, MPI_Datatype *own_p)
+{
+    return mpi.Type_dup(type, own_p);
+}
+
+static void release(MPI_Datatype *own)
+{
+    (void) mpi.Type_free(own);
+}
+
 static const mpich_fast_engine_t outside = {
     .size = get_size,
     .describe = describe,
     .is_dense = is_dense,
     .pack = pack,
     .unpack = unpack,
+    .hold = hold,
+    .release = release,
 };
 
 const mpich_fast_engine_t *mpich_fast_engine = &outside;

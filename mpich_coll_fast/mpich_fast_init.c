@@ -165,6 +165,7 @@ static bool start(bool in_init)
         return false;
     }
     stop_if(mpich_fast_read_params(rank, size, wrong, sizeof(wrong)) ? NULL : wrong, rank, in_init);
+    mpich_fast_wrapper.is_driven = NULL != mpi.Async_start;
     mpich_fast_watch_finalize();
     return true;
 }

@@ -67,24 +67,128 @@ static int by_mpi(const mpich_fast_args_t *a)
     return mpich_fast_services->run((void *) a->comm, &args);
 }
 
+static mpich_fast_args_t args_of(const mpich_fast_native_args_t *a, void *call)
+{
+    return (mpich_fast_args_t){.sendbuf = a->sendbuf,
+                               .sendcounts = a->sendcounts,
+                               .sdispls = a->sdispls,
+                               .sendtype = a->sendtype,
+                               .recvbuf = a->recvbuf,
+                               .recvcounts = a->recvcounts,
+                               .rdispls = a->rdispls,
+                               .recvtype = a->recvtype,
+                               .sendtypes = a->sendtypes,
+                               .recvtypes = a->recvtypes,
+                               .comm = (mpich_fast_word_t) call,
+                               .large = true,
+                               .even = a->even,
+                               .by_mpi = by_mpi};
+}
+
 static int serve(void *state, const mpich_fast_native_args_t *a, void *call)
 {
-    mpich_fast_args_t args = {.sendbuf = a->sendbuf,
-                              .sendcounts = a->sendcounts,
-                              .sdispls = a->sdispls,
-                              .sendtype = a->sendtype,
-                              .recvbuf = a->recvbuf,
-                              .recvcounts = a->recvcounts,
-                              .rdispls = a->rdispls,
-                              .recvtype = a->recvtype,
-                              .sendtypes = a->sendtypes,
-                              .recvtypes = a->recvtypes,
-                              .comm = (mpich_fast_word_t) call,
-                              .large = true,
-                              .even = a->even,
-                              .by_mpi = by_mpi};
+    mpich_fast_args_t args = args_of(a, call);
 
     return mpich_fast_serve_on(state, &args);
+}
+
+/* ---- a nonblocking or persistent call ---- */
+
+typedef struct operation {
+    mpich_fast_operation_t op; /* first */
+    mpich_fast_comm_t *state;
+    int rc;
+    bool is_over;
+} operation_t;
+
+static void ended(mpich_fast_operation_t *op, int rc)
+{
+    operation_t *o = (operation_t *) op;
+
+    o->rc = rc;
+    __atomic_store_n(&o->is_over, true, __ATOMIC_RELEASE);
+}
+
+/* NULL: out of memory. */
+static operation_t *make_operation(mpich_fast_comm_t *state)
+{
+    operation_t *o = calloc(1, sizeof(*o));
+
+    if (NULL != o) {
+        o->op.ended = ended;
+        o->state = state;
+        mpich_fast_comm_retain(state);
+    }
+    return o;
+}
+
+static void free_operation(void *operation)
+{
+    operation_t *o = operation;
+
+    if (o->op.is_persistent && NULL != o->op.ours) {
+        mpich_fast_operation_free(&o->op);
+    }
+    mpich_fast_comm_release(o->state);
+    free(o);
+}
+
+/* One that has not been made is freed. */
+static int give(operation_t *o, fs_status_t status, void **operation)
+{
+    bool is_made = NULL != o && NULL != o->op.ours;
+
+    *operation = is_made ? o : NULL;
+    if (NULL != o && !is_made) {
+        free_operation(o);
+    }
+    return FS_OK == status ? MPI_SUCCESS : mpich_fast_raise(MPI_COMM_NULL, status);
+}
+
+static int start(void *state, const mpich_fast_native_args_t *a, void **operation)
+{
+    mpich_fast_comm_t *comm = state;
+    mpich_fast_args_t args = args_of(a, NULL);
+    operation_t *o;
+
+    *operation = NULL;
+    if (!fs_wrapper_takes_nonblocking(&comm->shared)) {
+        return MPI_SUCCESS;
+    }
+    o = make_operation(comm);
+    return give(o, NULL == o ? FS_ERR_NOMEM : mpich_fast_operation_start(&o->op, comm, &args),
+                operation);
+}
+
+static int init(void *state, const mpich_fast_native_args_t *a, void **operation)
+{
+    mpich_fast_comm_t *comm = state;
+    mpich_fast_args_t args = args_of(a, NULL);
+    operation_t *o;
+
+    *operation = NULL;
+    if (!fs_wrapper_takes_nonblocking(&comm->shared)) {
+        return MPI_SUCCESS;
+    }
+    o = make_operation(comm);
+    return give(o, mpich_fast_operation_init(NULL != o ? &o->op : NULL, comm, &args), operation);
+}
+
+static void start_again(void *operation)
+{
+    operation_t *o = operation;
+
+    __atomic_store_n(&o->is_over, false, __ATOMIC_RELAXED);
+    fs_wrapper_start_persistent(o->op.ours);
+}
+
+static int test(void *operation, bool *done)
+{
+    operation_t *o = operation;
+
+    mpich_fast_end_operations();
+    *done = __atomic_load_n(&o->is_over, __ATOMIC_ACQUIRE);
+    return *done ? o->rc : MPI_SUCCESS;
 }
 
 /* ---- the table ---- */
@@ -107,6 +211,11 @@ static const mpich_fast_native_t table = {
     .comm_create = comm_create,
     .comm_free = comm_free,
     .serve = serve,
+    .start = start,
+    .init = init,
+    .start_again = start_again,
+    .test = test,
+    .free = free_operation,
     .finalize = mpich_fast_finish,
 };
 
@@ -131,6 +240,7 @@ const mpich_fast_native_t *mpich_fast_native_open(int version,
     mpich_fast_services = services;
     mpich_fast_engine = &mpich_fast_native_engine;
     mpich_fast_wrapper.net_is_up = net_is_up;
+    mpich_fast_wrapper.is_driven = true;
     refusal->stop =
         !mpich_fast_read_params(world_rank, world_size, refusal->why, sizeof(refusal->why));
     return refusal->stop ? NULL : &table;

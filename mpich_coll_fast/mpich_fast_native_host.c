@@ -132,10 +132,25 @@ static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype typ
     return mpich_fast_services->unpack(packed, len, to, n, type);
 }
 
+/* The same handle, in use once more. */
+static int hold(MPI_Datatype type, MPI_Datatype *own_p)
+{
+    mpich_fast_services->hold(type);
+    *own_p = type;
+    return MPI_SUCCESS;
+}
+
+static void release(MPI_Datatype *own)
+{
+    mpich_fast_services->release(*own);
+}
+
 const mpich_fast_engine_t mpich_fast_native_engine = {
     .size = type_size,
     .describe = describe,
     .is_dense = is_dense,
     .pack = pack,
     .unpack = unpack,
+    .hold = hold,
+    .release = release,
 };

@@ -84,6 +84,7 @@ const char *mpich_fast_find_mpi(void)
         MPICH_FAST_CALLS(FIND)
         MPICH_FAST_NEW_CALLS(FIND)
         mpi.Xgrequest_start = (__typeof__(mpi.Xgrequest_start)) find("PMPIX_Grequest_start");
+        mpi.Async_start = (__typeof__(mpi.Async_start)) find("PMPIX_Async_start");
         MPICH_FAST_CALLS(CHECK)
     }
     return missing;

@@ -22,7 +22,7 @@ fs_wrapper_t mpich_fast_wrapper = {
     .say = mpich_fast_say,
     .say_last = say_last,
     .create_net = fs_ucx_create,
-    .needs_helper = true,
+    .packs_in_calls = true,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 

@@ -44,6 +44,7 @@ mca_coll_fast_component_t mca_coll_fast_component = {
             .say_last = mca_coll_fast_say,
             .create_net = fs_ucx_create,
             .net_is_up = mca_coll_fast_net_is_up,
+            .is_driven = true,
             .lock = PTHREAD_MUTEX_INITIALIZER,
         },
 };

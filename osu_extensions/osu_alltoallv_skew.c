@@ -11,6 +11,7 @@
  *     make the persistent call         outside the clock
  *     for each iteration
  *       fill, poison, barrier          outside the clock
+ *       sleep, with --arrival          inside, from the first rank's end on
  *       MPI_Alltoallv or the like      inside; MPI_Start and MPI_Wait
  *       barrier                        outside: a rank that is done takes none
  *                                      from ranks that are still in the call
@@ -22,6 +23,7 @@
  *
  * Limits: counts and displacements are int, so one rank sends and receives less
  * than 2 GiB in a call. Memory is claimed once, for the largest size. */
+#include "osu_arrival.h"
 #include "osu_skew_data.h"
 #include "osu_skew_output.h"
 #include "osu_work.h"
@@ -29,6 +31,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static unsigned size_class(uint64_t size)
 {
@@ -135,6 +138,40 @@ static uint64_t n_barriers(const bench_t *b)
     return b->options->dynamic ? 5 : 1;
 }
 
+/* With --arrival: when each rank enters the call of this iteration. */
+static void draw_entries(bench_t *b, uint64_t iteration, bool is_timed)
+{
+    const osu_options_t *o     = b->options;
+    const uint64_t      *total = osu_skew_total(b);
+    osu_bound_t          bound = osu_bound(&b->cluster, total, b->sums);
+
+    osu_arrival_draw(&o->arrival, o->seed, iteration, b->n,
+                     osu_skew_bound_s(b, bound.bytes_per_nic), b->delays);
+    if (is_timed && b->rank == 0) {
+        b->spreads[iteration] = osu_arrival_spread(b->delays, b->n);
+        b->entry_bounds[iteration] =
+            osu_arrival_bound_s(&b->cluster, total, b->delays, o->rate);
+    }
+}
+
+/* Not a moment of this is the MPI's: so programs compute. */
+static void come_late(const bench_t *b)
+{
+    double          first = b->delays[0];
+    struct timespec time;
+    double          delay;
+
+    for (uint32_t r = 1; r < b->n; ++r) {
+        first = fmin(first, b->delays[r]);
+    }
+    delay        = b->delays[b->rank] - first;
+    time.tv_sec  = (time_t)delay;
+    time.tv_nsec = (long)((delay - (double)time.tv_sec) * 1e9);
+    if (delay > 0) {
+        nanosleep(&time, NULL);
+    }
+}
+
 /* One call, with a computation; seconds on this rank. */
 static double run_call(bench_t *b, double compute_s)
 {
@@ -148,6 +185,9 @@ static double run_call(bench_t *b, double compute_s)
         MPI_Barrier(b->comm);
     }
     seconds = MPI_Wtime();
+    if (b->options->arrival_text != NULL) {
+        come_late(b);
+    }
     exchange(b, compute_s);
     seconds = MPI_Wtime() - seconds;
     MPI_Barrier(b->comm);
@@ -220,6 +260,9 @@ static void run_size(bench_t *b, uint64_t size)
             draw_or_abort(b, size, o->dynamic ? iteration : 0);
             osu_skew_lay_out(b);
             make_persistent(b, true);
+        }
+        if (o->arrival_text != NULL) {
+            draw_entries(b, iteration, k >= warmup);
         }
         if (k == warmup && o->counted_nics != NULL) {
             count_barriers(b, n_calls_of(iterations));
@@ -305,6 +348,14 @@ static osu_row_t summarize(bench_t *b, uint64_t size)
         row.computed = osu_percentile(sort(b, b->computed, n), n, 50);
         row.overall  = osu_percentile(sort(b, b->overall, n), n, 50);
         row.overlap  = fmax(0, 1 - (row.overall - row.computed) / row.p50);
+    }
+    if (o->arrival_text != NULL) {
+        row.entry_bound = osu_percentile(sort(b, b->entry_bounds, n), n, 50);
+        for (size_t i = 0; i < n; ++i) {
+            b->sorted[i] = b->times[i] - b->spreads[i];
+        }
+        osu_sort(b->sorted, n);
+        row.from_last = osu_percentile(b->sorted, n, 50);
     }
     osu_algorithm_last(&b->algorithm, row.algorithm);
     per_call(b, n_calls_of(n), &row);

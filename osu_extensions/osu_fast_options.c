@@ -23,6 +23,7 @@ enum {
     OPT_CEILING,
     OPT_COLLECTIVE,
     OPT_NIC_COUNTERS,
+    OPT_ARRIVAL,
     OPT_TEST,
     OPT_BURST
 };
@@ -51,6 +52,7 @@ static const struct option long_options[] = {
     {"ceiling", no_argument, NULL, OPT_CEILING},
     {"collective", required_argument, NULL, OPT_COLLECTIVE},
     {"nic-counters", optional_argument, NULL, OPT_NIC_COUNTERS},
+    {"arrival", required_argument, NULL, OPT_ARRIVAL},
 #ifdef OSU_NONBLOCKING
     {"test-interval", required_argument, NULL, OPT_TEST},
     {"burst", required_argument, NULL, OPT_BURST},
@@ -94,6 +96,9 @@ void osu_usage(FILE *out, const char *program)
         "      --ceiling        measure a plain stream per NIC first\n"
         "      --nic-counters[=NAMES]  also packets and bytes per call on the\n"
         "                       NICs; of NAMES only, as in 'eth*,ib0'\n"
+        "      --arrival WHEN   when ranks enter a call, in shares F of the lower\n"
+        "                       bound: uniform:F, late:RANK:F, exp:F (mean F);\n"
+        "                       times are from the first entry; needs --rate\n"
         "      --json           one JSON object per size, and nothing else\n"
         "      --times          add the time of every iteration to the JSON\n"
         "      --impl NAME      label in the JSON (the MPI in use)\n"
@@ -322,6 +327,42 @@ static osu_verdict_t parse_pattern(const char *text, osu_options_t *options,
     return OSU_BAD;
 }
 
+/* uniform:F, late:RANK:F or exp:F */
+static osu_verdict_t parse_arrival(const char *text, osu_options_t *options,
+                                   char *why)
+{
+    static const struct {
+        const char        *word;
+        osu_arrival_kind_t kind;
+    } kinds[] = {
+        {"uniform:", OSU_UNIFORM}, {"late:", OSU_LATE}, {"exp:", OSU_EXP}};
+    osu_arrival_t *arrival = &options->arrival;
+    const char    *at      = text;
+    char          *end     = NULL;
+
+    arrival->kind         = OSU_TOGETHER;
+    options->arrival_text = text;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
+        if (strncmp(text, kinds[k].word, strlen(kinds[k].word)) == 0) {
+            arrival->kind = kinds[k].kind;
+            at += strlen(kinds[k].word);
+        }
+    }
+    if (arrival->kind == OSU_LATE) {
+        at = read_number(at, &arrival->rank, &at) && *at == ':' ? at + 1 : "";
+    }
+    if (isdigit((unsigned char)*at)) {
+        arrival->share = strtod(at, &end);
+    }
+    return arrival->kind != OSU_TOGETHER && end != NULL && *end == '\0' &&
+                   arrival->share <= 100
+               ? OSU_RUN
+               : bad(why,
+                     "--arrival \"%s\": allowed: uniform:F, late:RANK:F or "
+                     "exp:F, with F from 0 to 100 as in 0.3",
+                     text);
+}
+
 /* Everything that has an argument of its own. */
 static osu_verdict_t parse_value(int option, const char *value,
                                  osu_options_t *options, char *why)
@@ -357,6 +398,8 @@ static osu_verdict_t parse_value(int option, const char *value,
         return parse_count("--seed", value, 0, UINT64_MAX, &options->seed, why);
     case OPT_RATE:
         return parse_rate(value, &options->rate, why);
+    case OPT_ARRIVAL:
+        return parse_arrival(value, options, why);
     case OPT_TEST:
         return parse_count("--test-interval", value, 0, 1000000000,
                            &options->test_us, why);
@@ -391,6 +434,12 @@ static osu_verdict_t settle(osu_options_t *options, bool has_dynamic,
                    "-p \"%s\": with --collective alltoall every rank sends the "
                    "same to every rank; allowed: balanced",
                    options->pattern_text);
+    }
+    if (options->arrival_text != NULL && options->rate == 0) {
+        return bad(why,
+                   "--arrival \"%s\" needs --rate: its shares are of the "
+                   "lower bound",
+                   options->arrival_text);
     }
     if (has_dynamic) {
         osu_verdict_t verdict = parse_yes_no(dynamic, &options->dynamic, why);

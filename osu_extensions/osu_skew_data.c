@@ -338,7 +338,7 @@ bool osu_skew_claim(bench_t *b, char *why)
     for (uint32_t r = 0; r < n; ++r) {
         uint64_t buffers = b->sums[r] + b->sums[n + r] + 2 * slack;
         uint64_t total   = tables + (needs_copies(b) ? 2 : 1) * buffers +
-                         6 * o->iterations[0] * sizeof(*b->times);
+                         8 * o->iterations[0] * sizeof(*b->times);
 
         most_total = total > most_total ? total : most_total;
     }
@@ -350,22 +350,26 @@ bool osu_skew_claim(bench_t *b, char *why)
                  (unsigned long long)o->mem_limit);
         return false;
     }
-    b->send_size   = b->sums[b->rank] + slack;
-    b->recv_size   = b->sums[n + b->rank] + slack;
-    b->times       = malloc(o->iterations[0] * sizeof(*b->times));
-    b->computed    = malloc(o->iterations[0] * sizeof(*b->computed));
-    b->overall     = malloc(o->iterations[0] * sizeof(*b->overall));
-    b->types       = malloc(n * sizeof(*b->types));
-    b->mtms        = malloc(o->iterations[0] * sizeof(*b->mtms));
-    b->nics        = malloc(o->iterations[0] * sizeof(*b->nics));
-    b->sorted      = malloc(o->iterations[0] * sizeof(*b->sorted));
-    b->send_counts = b->ints;
-    b->send_displs = b->ints + o->burst * n;
-    b->recv_counts = b->ints + 2 * o->burst * n;
-    b->recv_displs = b->ints + 3 * o->burst * n;
+    b->send_size    = b->sums[b->rank] + slack;
+    b->recv_size    = b->sums[n + b->rank] + slack;
+    b->times        = malloc(o->iterations[0] * sizeof(*b->times));
+    b->computed     = malloc(o->iterations[0] * sizeof(*b->computed));
+    b->overall      = malloc(o->iterations[0] * sizeof(*b->overall));
+    b->types        = malloc(n * sizeof(*b->types));
+    b->mtms         = malloc(o->iterations[0] * sizeof(*b->mtms));
+    b->nics         = malloc(o->iterations[0] * sizeof(*b->nics));
+    b->sorted       = malloc(o->iterations[0] * sizeof(*b->sorted));
+    b->delays       = malloc(n * sizeof(*b->delays));
+    b->spreads      = malloc(o->iterations[0] * sizeof(*b->spreads));
+    b->entry_bounds = malloc(o->iterations[0] * sizeof(*b->entry_bounds));
+    b->send_counts  = b->ints;
+    b->send_displs  = b->ints + o->burst * n;
+    b->recv_counts  = b->ints + 2 * o->burst * n;
+    b->recv_displs  = b->ints + 3 * o->burst * n;
     ready = claim_buffers(b) && b->times != NULL && b->computed != NULL &&
             b->overall != NULL && b->types != NULL && b->mtms != NULL &&
-            b->nics != NULL && b->sorted != NULL;
+            b->nics != NULL && b->sorted != NULL && b->delays != NULL &&
+            b->spreads != NULL && b->entry_bounds != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, b->comm);
     if (!ready) {
         snprintf(why, OSU_WHY_LEN, "out of memory");
@@ -405,4 +409,7 @@ void osu_skew_release(bench_t *b)
     free(b->mtms);
     free(b->nics);
     free(b->sorted);
+    free(b->delays);
+    free(b->spreads);
+    free(b->entry_bounds);
 }

@@ -66,6 +66,11 @@ void osu_skew_print_header(const bench_t *b)
         printf("# Plain stream per NIC: not measured, there is only one "
                "server.\n");
     }
+    if (o->arrival_text != NULL) {
+        printf(
+            "# Entries: %s of the lower bound. Times: from the first entry.\n",
+            o->arrival_text);
+    }
     if (o->counted_nics != NULL) {
         printf("# Packets and bytes: sent in a call, sum over the NICs (%u).\n",
                b->counters.n_nics);
@@ -94,6 +99,10 @@ void osu_skew_print_header(const bench_t *b)
     put_text("AlgBW(MB/s)");
     put_text("Lower Bound(us)");
     put_text("Efficiency(%)");
+    if (o->arrival_text != NULL) {
+        put_text("From Last(us)");
+        put_text("Entry Bound(us)");
+    }
     put_text("Algorithm");
     if (o->counted_nics != NULL) {
         put_text("Packets");
@@ -134,6 +143,10 @@ void osu_skew_print_row(const bench_t *b, const osu_row_t *row)
     put_number(row->alg_bw);
     put_number(row->bound * 1e6);
     put_number(row->efficiency * 100);
+    if (o->arrival_text != NULL) {
+        put_number(row->from_last * 1e6);
+        put_number(row->entry_bound * 1e6);
+    }
     put_text(row->algorithm);
     if (o->counted_nics != NULL) {
         put_number(row->sent_packets);
@@ -218,6 +231,11 @@ void osu_skew_print_json(const bench_t *b, const osu_row_t *row)
     json_number("time_max_s", row->max);
     json_number("lower_bound_s", row->bound);
     json_number("efficiency", row->efficiency);
+    if (o->arrival_text != NULL) {
+        printf(", \"arrival\": \"%s\"", o->arrival_text);
+        json_number("from_last_s", row->from_last);
+        json_number("entry_bound_s", row->entry_bound);
+    }
     if (OSU_IS_NONBLOCKING) {
         json_number("overall_s", row->overall);
         json_number("compute_s", row->computed);

@@ -15,6 +15,7 @@ typedef struct osu_row {
     double   sent_packets, sent_bytes, received_packets, received_bytes;
     double   data_packets;               /* of a call, over all NICs */
     double   computed, overall, overlap; /* nonblocking; overlap: 1 is all */
+    double   from_last, entry_bound;     /* with --arrival */
 } osu_row_t;
 
 /* Seconds that the busiest NIC needs, NAN if its rate is not known. */

@@ -32,11 +32,17 @@
 enum {
     /* Chunks of a stage: with fewer a receiver sees too late that it ends, and the
      * next one does not follow at once. */
-    FEWEST = 6,
-    FINEST = 4096, /* a chunk: in a shorter one start-up counts */
-    COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
-    ALIGN  = 64,
-    TINY   = 4096, /* bytes of a pair that goes in a bundle while others are
+    FEWEST       = 6,
+    FINEST       = 4096, /* a chunk: in a shorter one start-up counts */
+    COARSE       = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
+    ALIGN        = 64,
+    EARLY_CHUNKS = 256, /* of a call's bound, and the shortest: what has been
+                           offered when the last rank comes keeps all waiting */
+    EARLY_LEAST  = 16384,
+    EARLY_CALLS  = 4,  /* that begin early when ranks have come apart: */
+    APART        = 4,  /* by more than this part of the call's time, */
+    LONG         = 32, /* which is that of so many rounds */
+    TINY = 4096,       /* bytes of a pair that goes in a bundle while others are
                      staged */
     MOST_TRIED =
         64 /* servers, for which a persistent call compares all schedules:
@@ -106,12 +112,13 @@ static fs_vote_t make_vote(const fs_request_t *request)
                                       (uint64_t)fs_call_sends_packed(call) << 1 |
                                           fs_call_receives_packed(call));
     fs_vote_t vote   = {
-          .max_inter = fs_u64_max(counts->sent_inter, counts->received_inter),
-          .max_ns    = comm->last.run.ns,
-          .min_ns    = comm->last.summary_ns,
-          .posted    = fs_frame_posted(request),
-          .sum       = {counts->send_digest + layout + request->offered,
-                        counts->received_digest + layout + request->offered}};
+          .max_inter  = fs_u64_max(counts->sent_inter, counts->received_inter),
+          .max_ns     = comm->last.run.ns,
+          .min_ns     = comm->last.summary_ns,
+          .max_waited = comm->last.waited_ns,
+          .posted     = fs_frame_posted(request),
+          .sum        = {counts->send_digest + layout + request->offered,
+                         counts->received_digest + layout + request->offered}};
 
     vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
                       ? FS_FLAG_PREPARES
@@ -218,9 +225,14 @@ static bool sum_traffic(const fs_comm_t *comm, uint64_t *bytes,
     return fs_traffic_sum(traffic) == FS_OK;
 }
 
+/* The native algorithm would come too late for it, or do again what is done. */
+static bool is_ours(const fs_request_t *request)
+{
+    return fs_request_is_nonblocking(request) || request->is_early;
+}
+
 /* What would serve the rest, or all of it where nothing is in bundles. Where some is,
- * the native algorithm would do the whole call again, and in a nonblocking call it
- * comes too late: min_bytes is not for these. */
+ * the native algorithm would do the whole call again: min_bytes is not for that. */
 static fs_choice_t choose(const fs_request_t *request)
 {
     const fs_comm_t *comm   = request->comm;
@@ -233,13 +245,12 @@ static fs_choice_t choose(const fs_request_t *request)
     if (!(request->flags & FS_VOTE_REST) && !request->plans_only) {
         return (fs_choice_t){FS_ALG_BUNDLES, false, "small"};
     }
-    if (request->rest.inter_bytes == 0 &&
-        (all > 0 || fs_request_is_nonblocking(request))) {
+    if (request->rest.inter_bytes == 0 && (all > 0 || is_ours(request))) {
         return (fs_choice_t){FS_ALG_DIRECT, false,
                              all > 0 ? "small between servers, the rest inside"
                                      : "no bytes between servers"};
     }
-    if (request->rest.inter_bytes < all || fs_request_is_nonblocking(request)) {
+    if (request->rest.inter_bytes < all || is_ours(request)) {
         params.min_bytes = 0;
     }
     return fs_select(comm->topo, &request->rest, &params);
@@ -366,7 +377,7 @@ static void apply_tuner(fs_request_t *request)
         fs_request_is_nonblocking(request)) {
         return;
     }
-    if (vote->flags & FS_FLAG_NO_NATIVE) {
+    if (vote->flags & FS_FLAG_NO_NATIVE || request->is_early) {
         call.estimate[FS_CANDIDATE_NATIVE] = 0;
     }
     outcome->question = request->plans_only
@@ -419,11 +430,35 @@ static uint64_t time_of(const fs_vote_t *vote)
     return ns == 0 || fs_u64_add(ns, vote->min_ns, &ns) ? ns : UINT64_MAX;
 }
 
+/* Did ranks come so far apart that it counted, in a call that was so long that one
+ * round more would not have? Then the next ones will. */
+static void expect(fs_comm_t *comm, const fs_vote_t *vote)
+{
+    uint64_t round = vote->min_ns, ns = vote->max_ns;
+    bool     apart = ns / LONG > round && vote->max_waited > round &&
+                 vote->max_waited - round > ns / APART;
+
+    comm->n_early = apart ? EARLY_CALLS : comm->n_early - (comm->n_early > 0);
+}
+
+/* For the next call that begins early. */
+static void choose_early_chunk(const fs_request_t *request)
+{
+    fs_comm_t *comm  = request->comm;
+    uint64_t   chunk = request->outcome.bound / EARLY_CHUNKS / ALIGN * ALIGN;
+
+    if (request->outcome.bound > 0 && !request->is_early) {
+        comm->early_chunk =
+            fs_u64_min(fs_u64_max(chunk, EARLY_LEAST), comm->params.chunk);
+    }
+}
+
 /* Times of the last call. Plans made with another stage_cost are stale. */
 static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
 {
     fs_timed_run_t run = comm->last.run;
 
+    expect(comm, vote);
     fs_tuner_update(&comm->tuner, &comm->last.question, time_of(vote));
     comm->stats.tuner_gone_back = comm->tuner.n_native;
     run.ns                      = vote->max_ns;
@@ -450,6 +485,7 @@ static void decide(fs_request_t *request)
         return;
     }
     find_out(request, vote);
+    choose_early_chunk(request);
     apply_tuner(request);
     find_plan(request);
     predict(comm, &request->outcome);

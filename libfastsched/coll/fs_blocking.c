@@ -29,9 +29,10 @@ static const char *why_native(const fs_comm_t *comm)
 
 static fs_status_t serve(fs_request_t *request)
 {
-    fs_comm_t  *comm   = request->comm;
-    fs_status_t status = check(comm, request->call);
-    const char *why    = why_native(comm);
+    fs_comm_t       *comm   = request->comm;
+    const fs_call_t *call   = request->call;
+    fs_status_t      status = check(comm, call);
+    const char      *why    = why_native(comm);
 
     if (status != FS_OK) {
         return status;
@@ -46,7 +47,7 @@ static fs_status_t serve(fs_request_t *request)
         /* On all ranks, and nothing has moved: which counts? */
         snprintf(comm->error, sizeof(comm->error),
                  "some ranks call MPI_Alltoall, others another collective");
-        status = fs_comm_check_counts(comm, request->call);
+        status = fs_comm_check_counts(comm, call);
         status = status == FS_OK ? FS_ERR_MISMATCH : status;
     }
     return status;
@@ -148,10 +149,8 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
 
     if (outcome->question.reason != FS_TUNER_NONE &&
         outcome->question.candidate == FS_CANDIDATE_NATIVE) {
-        comm->last = (fs_last_call_t){
-            .question   = outcome->question,
-            .run        = {.ns = now_ns - outcome->decided_ns},
-            .summary_ns = outcome->decided_ns - outcome->entered_ns};
+        comm->last = fs_last_call_of(
+            outcome, (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});
     }
     return comm->params.verbose > 0 ? find_slowest(comm, now_ns) : FS_OK;
 }

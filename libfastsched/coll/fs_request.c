@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ *   EARLY     if ranks come apart: begin     fs_early.c
  *   BEGIN     send our control message       fs_control.c
  *   SUMMARY   all are here: decide           the collective
  *             copy out what is in bundles    fs_unbundle.c
@@ -35,7 +36,7 @@ enum { DRAIN_NS = 2000000000, LAST_NS = 500000000 };
 static fs_step_t end(fs_request_t *request, fs_status_t status)
 {
     request->status = status;
-    return FS_STEP_DONE;
+    return request->is_early ? FS_STEP_DRAIN : FS_STEP_DONE;
 }
 
 /* The communicator is lost: set its error text and notify the peers. What a
@@ -45,11 +46,13 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
 {
     static const char *const where[] = {
         [FS_STEP_BEGIN]   = "start of the call",
+        [FS_STEP_EARLY]   = "exchange before all ranks have entered",
         [FS_STEP_SUMMARY] = "summary exchange",
         [FS_STEP_AGREE]   = "agreement on the plan",
         [FS_STEP_RUN]     = "exchange",
         [FS_STEP_REPORT]  = "exchange of times for parameter verbose",
         [FS_STEP_SLOWEST] = "exchange of times for parameter verbose",
+        [FS_STEP_DRAIN]   = "end of what has begun early",
     };
     fs_comm_t *comm = request->comm;
 
@@ -119,6 +122,15 @@ static fs_status_t progress_control(const fs_request_t *request)
     return fs_exec_lost_peer(comm->exec) == FS_NO_RANK
                ? fs_control_progress(comm->control)
                : FS_ERR_PEER;
+}
+
+/* What goes early goes on in this step. */
+static fs_step_t go_on_early(fs_request_t *request, fs_step_t step)
+{
+    fs_status_t status =
+        request->is_early ? fs_early_progress(request->comm->early) : FS_OK;
+
+    return status == FS_OK ? step : lose(request, status);
 }
 
 /* ---- plan ---- */
@@ -199,6 +211,9 @@ static fs_step_t run(fs_request_t *request)
 
     request->ran        = true;
     request->started_ns = fs_now_ns();
+    if (request->is_early) {
+        comm->lull_ns = request->started_ns - request->outcome.gathered_ns;
+    }
     enter(request, FS_TRACE_RUN);
     if (comm->trace != NULL && request->plan->lane != NULL) {
         fs_trace_planned(comm->trace, request->plan->lane);
@@ -228,12 +243,84 @@ static fs_step_t begin_with_plan(fs_request_t *request)
     return status == FS_OK ? run(request) : lose(request, status);
 }
 
-static fs_step_t begin(fs_request_t *request)
+static fs_step_t summarise(fs_request_t *request)
 {
     fs_comm_t             *comm       = request->comm;
     const fs_collective_t *collective = request->collective;
+    bool                   uniform = collective->uniform && !request->is_early;
     fs_vote_t              vote;
     fs_status_t            status;
+
+    enter(request, FS_TRACE_SUMMARY);
+    request->offered = fs_control_offer(
+        comm->control, request->call, collective->bundle_limit(request),
+        uniform ? request->call->counts->send_bytes[0] : 0);
+    vote   = collective->vote(request);
+    status = fs_control_start_summary(comm->control, &vote);
+    return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
+}
+
+/* ---- begin early ---- */
+
+/* The same on all ranks. */
+static bool begins_early(const fs_request_t *request)
+{
+    const fs_comm_t *comm = request->comm;
+
+    return comm->early != NULL && !request->plans_only &&
+           !fs_request_is_nonblocking(request) &&
+           (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
+}
+
+/* A round of votes says when all are here. */
+static fs_step_t begin_early(fs_request_t *request)
+{
+    fs_comm_t  *comm = request->comm;
+    fs_vote_t   none = {0};
+    fs_status_t status;
+
+    enter(request, FS_TRACE_SUMMARY);
+    request->is_early = true;
+    ++comm->stats.early;
+    fs_early_begin(comm->early, request->call, request->number,
+                   comm->early_chunk);
+    status = fs_control_start_agree(comm->control, &none);
+    return status == FS_OK ? FS_STEP_EARLY : lose(request, status);
+}
+
+static fs_step_t exchange_early(fs_request_t *request)
+{
+    fs_comm_t  *comm   = request->comm;
+    fs_status_t status = fs_early_progress(comm->early);
+
+    if (status == FS_OK && request->outcome.gathered_ns == 0) {
+        status = progress_control(request);
+        if (status == FS_OK) {
+            request->outcome.gathered_ns = fs_now_ns();
+            fs_early_close(comm->early,
+                           request->outcome.gathered_ns -
+                               request->outcome.entered_ns,
+                           comm->lull_ns);
+            status = fs_early_progress(comm->early);
+        }
+    }
+    if (status != FS_OK && status != FS_INPROGRESS) {
+        return lose(request, status);
+    }
+    if (request->outcome.gathered_ns == 0 ||
+        !fs_early_is_settled(comm->early)) {
+        return FS_STEP_EARLY;
+    }
+    request->call = fs_early_rest(comm->early);
+    comm->stats.meta_bytes += fs_control_take_wire_bytes(comm->control);
+    return summarise(request);
+}
+
+/* ---- begin ---- */
+
+static fs_step_t begin(fs_request_t *request)
+{
+    fs_comm_t *comm = request->comm;
 
     if (fs_request_is_nonblocking(request)) {
         request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
@@ -247,13 +334,7 @@ static fs_step_t begin(fs_request_t *request)
     if (request->plan != NULL) {
         return begin_with_plan(request);
     }
-    enter(request, FS_TRACE_SUMMARY);
-    request->offered = fs_control_offer(
-        comm->control, request->call, collective->bundle_limit(request),
-        collective->uniform ? request->call->counts->send_bytes[0] : 0);
-    vote   = collective->vote(request);
-    status = fs_control_start_summary(comm->control, &vote);
-    return status == FS_OK ? FS_STEP_SUMMARY : lose(request, status);
+    return begins_early(request) ? begin_early(request) : summarise(request);
 }
 
 /* ---- conclude ---- */
@@ -297,10 +378,8 @@ static fs_step_t take_bundles(fs_request_t *request)
         return finish(request); /* the program's own time is in it */
     }
     comm->stats.run_ns += ended_ns - outcome->decided_ns;
-    comm->last = (fs_last_call_t){.question = outcome->question,
-                                  .run = {.ns = ended_ns - outcome->decided_ns},
-                                  .summary_ns = outcome->decided_ns -
-                                                outcome->entered_ns};
+    comm->last = fs_last_call_of(
+        outcome, (fs_timed_run_t){.ns = ended_ns - outcome->decided_ns});
     return finish(request);
 }
 
@@ -312,7 +391,7 @@ static fs_step_t conclude(fs_request_t *request)
     fs_status_t status = progress_control(request);
 
     if (status == FS_INPROGRESS) {
-        return FS_STEP_SUMMARY;
+        return go_on_early(request, FS_STEP_SUMMARY);
     }
     request->outcome.decided_ns = fs_now_ns();
     /* In a nonblocking call the program's own time is in it. */
@@ -377,7 +456,7 @@ static fs_step_t compare_plans(fs_request_t *request)
     uint64_t         digest;
 
     if (status == FS_INPROGRESS) {
-        return FS_STEP_AGREE;
+        return go_on_early(request, FS_STEP_AGREE);
     }
     if (status != FS_OK) {
         return lose(request, status);
@@ -390,7 +469,7 @@ static fs_step_t compare_plans(fs_request_t *request)
         fs_replan_clear(&comm->replan); /* not equal on all ranks any more */
         return leave(request);
     }
-    if (!request->outcome.recalled) {
+    if (!request->outcome.recalled && !request->is_early) {
         keep(request, all->max_inter);
     }
     return take_plan(request);
@@ -434,13 +513,12 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     }
     stats->plan_ns += request->started_ns - request->outcome.decided_ns;
     stats->run_ns += ended_ns - request->started_ns;
-    comm->last = (fs_last_call_t){
-        .question   = request->outcome.question,
-        .run        = {plan->total_per_lane,
-                plan->n_stages > 0 ? plan->n_stages : comm->topo->n_servers - 1,
-                       ended_ns - request->outcome.decided_ns},
-        .summary_ns = request->outcome.decided_ns -
-                      request->outcome.entered_ns};
+    comm->last = fs_last_call_of(
+        &request->outcome,
+        (fs_timed_run_t){plan->total_per_lane,
+                         plan->n_stages > 0 ? plan->n_stages
+                                            : comm->topo->n_servers - 1,
+                         ended_ns - request->outcome.decided_ns});
 }
 
 static fs_step_t execute(fs_request_t *request)
@@ -448,7 +526,7 @@ static fs_step_t execute(fs_request_t *request)
     fs_status_t status = run_on(request);
 
     if (status == FS_INPROGRESS) {
-        return FS_STEP_RUN;
+        return go_on_early(request, FS_STEP_RUN);
     }
     if (status != FS_OK) {
         return lose(request, status);
@@ -482,6 +560,25 @@ static fs_step_t collect_times(fs_request_t *request)
     return end(request, FS_OK);
 }
 
+/* ---- the end of what has begun early ---- */
+
+static fs_step_t drain(fs_request_t *request)
+{
+    fs_comm_t  *comm   = request->comm;
+    fs_status_t status = fs_exec_lost_peer(comm->exec) == FS_NO_RANK
+                             ? fs_early_progress(comm->early)
+                             : FS_ERR_PEER;
+
+    if (status != FS_OK) {
+        return lose(request, status);
+    }
+    if (!fs_early_is_over(comm->early)) {
+        return FS_STEP_DRAIN;
+    }
+    comm->stats.early_bytes += fs_early_take_bytes(comm->early);
+    return FS_STEP_DONE;
+}
+
 /* ---- after an error ---- */
 
 /* Wait until the messages that we have given up are sent, for a short time. */
@@ -497,9 +594,10 @@ static fs_step_t notify_peers(fs_request_t *request)
 
 /* Each returns the next step. */
 static fs_step_t (*const steps[])(fs_request_t *request) = {
-    [FS_STEP_BEGIN] = begin,         [FS_STEP_SUMMARY] = conclude,
-    [FS_STEP_AGREE] = compare_plans, [FS_STEP_RUN] = execute,
-    [FS_STEP_REPORT] = report,       [FS_STEP_SLOWEST] = collect_times,
+    [FS_STEP_BEGIN] = begin,           [FS_STEP_EARLY] = exchange_early,
+    [FS_STEP_SUMMARY] = conclude,      [FS_STEP_AGREE] = compare_plans,
+    [FS_STEP_RUN] = execute,           [FS_STEP_REPORT] = report,
+    [FS_STEP_SLOWEST] = collect_times, [FS_STEP_DRAIN] = drain,
     [FS_STEP_LAST] = notify_peers,
 };
 

@@ -20,11 +20,13 @@
 
 typedef enum fs_step {
     FS_STEP_BEGIN,   /* first in the queue: send our control message */
+    FS_STEP_EARLY,   /* exchange with those who are here until all are */
     FS_STEP_SUMMARY, /* receive those of all ranks, decide and plan */
     FS_STEP_AGREE,   /* could all ranks plan? */
     FS_STEP_RUN,     /* the program */
     FS_STEP_REPORT,  /* for parameter verbose: send our time */
     FS_STEP_SLOWEST, /* and receive that of the slowest rank */
+    FS_STEP_DRAIN,   /* the last that goes early is still on its way */
     FS_STEP_LAST,    /* after an error: notify the peers */
     FS_STEP_DONE
 } fs_step_t;
@@ -32,7 +34,8 @@ typedef enum fs_step {
 struct fs_request {
     fs_comm_t             *comm;
     const fs_collective_t *collective;
-    const fs_call_t       *call; /* borrowed until DONE */
+    const fs_call_t *call; /* borrowed until DONE; once it has begun early,
+                                    what is left of it */
     /* Of a nonblocking call: it is DONE and out of the queue. Under the net's lock,
      * and must only take notes; the request may be freed from then on. NULL: the
      * call is blocking. */
@@ -47,6 +50,7 @@ struct fs_request {
     bool          again;   /* its summary has been started before, as that of
                               another frame */
     bool          is_prepared;
+    bool          is_early; /* it has begun early */
     bool
         plans_only; /* nothing is to run: DONE when all ranks agree on a choice,
                         and on its plan if it has one */
@@ -79,6 +83,21 @@ enum {
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
 {
     return request->done != NULL;
+}
+
+/* What the next summary will say of it. */
+static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
+                                             fs_timed_run_t      run)
+{
+    bool early = outcome->gathered_ns != 0;
+
+    return (fs_last_call_t){
+        .question   = outcome->question,
+        .run        = run,
+        .summary_ns = outcome->decided_ns -
+                      (early ? outcome->gathered_ns : outcome->entered_ns),
+        .waited_ns = (early ? outcome->gathered_ns : outcome->decided_ns) -
+                     outcome->entered_ns};
 }
 
 /* A new operation; call is borrowed. */

@@ -6,6 +6,7 @@
 #include "accel/fs_accel.h"
 #include "policy/fs_calibration.h"
 #include "comm/fs_control.h"
+#include "engine/fs_early.h"
 #include "engine/fs_exec.h"
 #include "policy/fs_tuner.h"
 #include "policy/fs_tuning.h"
@@ -20,11 +21,12 @@ typedef struct fs_frame_request fs_frame_request_t;
 /* The decision on a call, and its times. */
 typedef struct fs_outcome {
     uint64_t            entered_ns;
-    uint64_t            decided_ns; /* the summary is over */
-    uint64_t            slowest_ns; /* with parameter verbose only */
-    bool                summarised; /* what follows is known */
-    fs_status_t         status;     /* of the decision */
-    bool                recalled;   /* the plan comes from an earlier call */
+    uint64_t            gathered_ns; /* all have entered; 0: not known apart */
+    uint64_t            decided_ns;  /* the summary is over */
+    uint64_t            slowest_ns;  /* with parameter verbose only */
+    bool                summarised;  /* what follows is known */
+    fs_status_t         status;      /* of the decision */
+    bool                recalled;    /* the plan comes from an earlier call */
     fs_choice_t         choice;
     fs_traffic_t        traffic;
     uint64_t            bound; /* fs_traffic_lower_bound() */
@@ -40,6 +42,7 @@ typedef struct fs_last_call {
     fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
     uint64_t            summary_ns;
+    uint64_t            waited_ns; /* until all had entered */
 } fs_last_call_t;
 
 struct fs_comm {
@@ -58,6 +61,7 @@ struct fs_comm {
     fs_shm_t            shm; /* memory of control */
     fs_control_t       *control;
     fs_exec_t          *exec;
+    fs_early_t         *early; /* NULL: nothing moves before all have entered */
     fs_trace_t         *trace; /* NULL: off */
     uint32_t            rank;
     uint32_t            world_rank; /* fs_member_t, for a trace */
@@ -84,6 +88,12 @@ struct fs_comm {
     /* Up to the request of this number they go in no frame; frames before it that did
      * not pay, one after the other. */
     uint32_t alone_until, n_dissolved;
+    /* So many calls from now on begin early, and in such chunks. */
+    uint32_t n_early;
+    uint64_t early_chunk;
+    uint64_t
+        lull_ns; /* in the last of them, from the last entry to the plan; of
+                         this rank */
 };
 
 /* Kinds of device memory that messages of this communicator may be in, as the

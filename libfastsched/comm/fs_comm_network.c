@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_EARLY_CHUNK = 65536 }; /* until the bound of a call is known */
+
 /* ---- NICs and lanes: see fs_nic_map.h ---- */
 
 /* If parameter servers divides one machine into servers, the NICs that hwloc
@@ -41,12 +43,19 @@ fs_status_t fs_creation_choose_nics(fs_creation_t *c)
     return status;
 }
 
-/* The peers that a rank connects to: its server; the proxies of its own lane,
- * at least for summaries; and the peers of the algorithms. */
-static uint8_t reach(const fs_topo_t *topo, const fs_plan_params_t *params,
-                     uint32_t rank, uint32_t peer)
+static bool may_begin_early(const fs_comm_t *comm)
 {
-    uint32_t lane = fs_topo_lane(topo, rank);
+    return comm->params.early != FS_EARLY_OFF && fs_early_can(comm->topo);
+}
+
+/* The peers that a rank connects to: its server; the proxies of its own lane,
+ * at least for summaries; and the peers of the algorithms. Others when they are
+ * first needed. */
+static uint8_t reach(const fs_comm_t *comm, const fs_plan_params_t *params,
+                     uint32_t peer)
+{
+    const fs_topo_t *topo = comm->topo;
+    uint32_t         rank = comm->rank, lane = fs_topo_lane(topo, rank);
 
     if (peer == rank) {
         return FS_REACH_NONE;
@@ -58,6 +67,8 @@ static uint8_t reach(const fs_topo_t *topo, const fs_plan_params_t *params,
                    fs_plan_talks(topo, params, rank, peer) ||
                    fs_plan_talks(topo, params, peer, rank)
                ? FS_REACH_WIRE
+           : may_begin_early(comm) && fs_early_talk(topo, rank, peer)
+               ? FS_REACH_LATER
                : FS_REACH_NONE;
 }
 
@@ -76,7 +87,7 @@ static fs_status_t connect_peers(fs_creation_t *c, uint32_t *failed_p)
     fs_status_t      status;
 
     for (uint32_t r = 0; r < n; ++r) {
-        c->reach[r] = reach(comm->topo, &params, comm->rank, r);
+        c->reach[r] = reach(comm, &params, r);
     }
     fs_net_lock(comm->net);
     status =
@@ -152,6 +163,12 @@ static fs_status_t build(fs_creation_t *c, bool all_share, uint32_t *failed_p)
     if (status == FS_OK) {
         status =
             fs_exec_create(comm->transport, c->member->n_ranks, &comm->exec);
+    }
+    if (status == FS_OK && may_begin_early(comm) &&
+        comm->transport->ops->note != NULL) {
+        comm->early_chunk = FIRST_EARLY_CHUNK;
+        status = fs_early_create(comm->transport, comm->topo, comm->rank,
+                                 &comm->early);
     }
     if (status == FS_OK && comm->params.stats) {
         comm->all_stats = calloc(c->member->n_ranks, sizeof(*comm->all_stats));
@@ -239,6 +256,7 @@ void fs_comm_close_network(fs_comm_t *comm)
 {
     if (comm->transport != NULL) {
         fs_net_lock(comm->net);
+        fs_early_destroy(comm->early, comm->dead);
         comm->transport->ops->destroy(comm->transport);
         pthread_mutex_unlock(&comm->net->lock);
     }
@@ -252,6 +270,7 @@ void fs_comm_close_network(fs_comm_t *comm)
     comm->all_stats = NULL;
     comm->transport = NULL;
     comm->exec      = NULL;
+    comm->early     = NULL;
     comm->control   = NULL;
     comm->net = comm->own_net = NULL;
 }

@@ -11,12 +11,13 @@
 
 /* The vote of one rank, and the result: all votes combined. */
 typedef struct fs_control_vote {
-    uint64_t flags;     /* OR over all ranks */
-    uint64_t max_inter; /* maximum */
-    uint64_t max_ns;    /* maximum */
-    uint64_t min_ns;    /* minimum of those that are not 0 */
-    uint64_t posted;    /* likewise */
-    uint64_t sum[2];    /* sums modulo 2^64, of digests */
+    uint64_t flags;      /* OR over all ranks */
+    uint64_t max_inter;  /* maximum */
+    uint64_t max_ns;     /* maximum */
+    uint64_t min_ns;     /* minimum of those that are not 0 */
+    uint64_t posted;     /* likewise */
+    uint64_t max_waited; /* maximum, nanoseconds */
+    uint64_t sum[2];     /* sums modulo 2^64, of digests */
 } fs_vote_t;
 
 /* Flags of a summary that no rank sets: there are bytes that are in no bundle; there

@@ -118,10 +118,11 @@ static uint64_t least(uint64_t a, uint64_t b)
 static void combine(fs_vote_t *into, const fs_vote_t *vote)
 {
     into->flags |= vote->flags;
-    into->max_inter = fs_u64_max(into->max_inter, vote->max_inter);
-    into->max_ns    = fs_u64_max(into->max_ns, vote->max_ns);
-    into->min_ns    = least(into->min_ns, vote->min_ns);
-    into->posted    = least(into->posted, vote->posted);
+    into->max_inter  = fs_u64_max(into->max_inter, vote->max_inter);
+    into->max_ns     = fs_u64_max(into->max_ns, vote->max_ns);
+    into->min_ns     = least(into->min_ns, vote->min_ns);
+    into->posted     = least(into->posted, vote->posted);
+    into->max_waited = fs_u64_max(into->max_waited, vote->max_waited);
     into->sum[0] += vote->sum[0];
     into->sum[1] += vote->sum[1];
 }

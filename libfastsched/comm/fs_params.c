@@ -63,6 +63,17 @@ static const fs_param_row_t rows[] = {
      64,
      NULL,
      true},
+    {{"early", "auto", "auto, on or off",
+      "Ranks that have entered a call exchange blocks while they wait for "
+      "the others; auto: where they wait long",
+      FS_PARAM_USER},
+     FS_VALUE_WORD,
+     AT(early),
+     0,
+     0,
+     WORDS({"auto", FS_EARLY_AUTO}, {"on", FS_EARLY_ON},
+           {"off", FS_EARLY_OFF}, ),
+     true},
     {{"progress_thread", "off", "off, on, or cores such as 0,4-7",
       "A thread of each process that progresses nonblocking calls while the "
       "program computes; on: where the process may run; or on these cores",

@@ -35,7 +35,8 @@ struct fs_xfer {
 typedef enum fs_reach {
     FS_REACH_NONE,
     FS_REACH_LOCAL, /* same server */
-    FS_REACH_WIRE   /* other server */
+    FS_REACH_WIRE,  /* other server */
+    FS_REACH_LATER  /* the same, connected when it is first needed */
 } fs_reach_t;
 
 typedef struct fs_transport fs_transport_t;
@@ -57,6 +58,11 @@ typedef struct fs_transport_ops {
      * the same server. */
     fs_status_t (*grant)(fs_transport_t *transport, uint32_t peer,
                          uint64_t count);
+    /* Tell a wire peer a word of one's own, which comes as noted() there. Never
+     * queues behind data; a later one may stand in for an earlier one, but they
+     * come in order. NULL: this transport cannot. */
+    fs_status_t (*note)(fs_transport_t *transport, uint32_t peer,
+                        uint64_t word);
     void (*destroy)(fs_transport_t *transport);
 } fs_transport_ops_t;
 
@@ -66,6 +72,9 @@ struct fs_transport {
     /* Set by the owner: a peer has granted. Under the lock. */
     void (*granted)(void *arg, uint32_t peer, uint64_t count);
     void *granted_arg;
+    /* Likewise: a word has come; NULL: nobody hears. */
+    void (*noted)(void *arg, uint32_t peer, uint64_t word);
+    void *noted_arg;
     /* Grants of ours that wait for the network to take them. Who leaves a call
      * before may not look at the network again for a long time. */
     uint32_t n_grants_out;

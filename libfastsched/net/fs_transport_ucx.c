@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transport of one communicator over UCP: tagged messages for data, an
- * active message for grants.
+ * active message for words, that is grants and notes.
  *
  * Between servers each peer has two endpoints. On TCP all data of an endpoint
- * shares one socket, and a grant behind a megabyte of data would come a stage
+ * shares one socket, and a word behind a megabyte of data would come a stage
  * late; on its own endpoint it is there within a round trip.
  *
  * Receives never complete at once: up to UCX 1.13 the length of a message that
  * was there already is reported to the callback alone.
  *
- * Grants only grow, so one that is posted while the last is still going out
- * needs no queue: the newest count is sent when the endpoint is free again.
+ * A word stands for those before it, so one that is posted while the last is still
+ * going out needs no queue: the newest is sent when the endpoint is free again.
  */
 #include "net/fs_ucx.h"
 
@@ -102,6 +102,15 @@ void fs_ucx_drop_foreign(ucx_net_t *net, ucx_context_t *c)
     }
 }
 
+/* ---- connections ---- */
+
+static fs_status_t be_connected(ucx_link_t *link)
+{
+    return link->reach == FS_REACH_NONE    ? FS_ERR_UNREACHABLE
+           : link->reach == FS_REACH_LATER ? fs_ucx_connect_link(link)
+                                           : FS_OK;
+}
+
 /* ---- tagged messages ---- */
 
 static void send_ended(void *request, ucs_status_t status, void *user_data)
@@ -125,12 +134,23 @@ static void recv_ended(void *request, ucs_status_t status,
     xfer->done(xfer, fs_ucx_status(status), len);
 }
 
+/* A summary is not to wait for data that goes early. */
+static ucp_ep_h endpoint_for(const ucx_link_t *link, uint32_t key,
+                             uint64_t len_bytes)
+{
+    bool is_short = key >> 28 == FS_CH_LAST && len_bytes <= UCX_SHORT;
+
+    return link->reach == FS_REACH_LOCAL ? link->peer->local
+           : is_short                    ? link->peer->ctrl
+                                         : link->peer->data;
+}
+
 static fs_status_t ucx_send(fs_transport_t *transport, uint32_t peer,
                             uint32_t key, const void *buf, uint64_t len_bytes,
                             fs_xfer_t *xfer)
 {
     ucx_group_t        *group = (ucx_group_t *)transport;
-    const ucx_link_t   *link  = &group->links[peer];
+    ucx_link_t         *link  = &group->links[peer];
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
                         UCP_OP_ATTR_FIELD_USER_DATA |
@@ -140,14 +160,15 @@ static fs_status_t ucx_send(fs_transport_t *transport, uint32_t peer,
         .memory_type = fs_ucx_memory_type(xfer->mem),
     };
     ucs_status_ptr_t request;
+    fs_status_t      status = be_connected(link);
 
-    if (link->reach == FS_REACH_NONE) {
-        return FS_ERR_UNREACHABLE;
+    if (status != FS_OK) {
+        return status;
     }
     xfer->len_bytes = len_bytes;
     request         = fs_ucx.ucp_tag_send_nbx(
-                link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->data,
-        buf, len_bytes, make_tag(group, key, link->group, group->rank), &param);
+                endpoint_for(link, key, len_bytes), buf, len_bytes,
+                make_tag(group, key, link->group, group->rank), &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }
@@ -208,109 +229,134 @@ static void ucx_cancel(fs_transport_t *transport, fs_xfer_t *xfer)
     }
 }
 
-/* ---- grants ---- */
+/* ---- words: grants and notes ---- */
 
-static fs_status_t push_grant(ucx_link_t *link);
+static fs_status_t push_word(ucx_out_t *out, ucx_kind_t kind);
 
-static void free_group(ucx_group_t *group)
+void fs_ucx_free_group(ucx_group_t *group)
 {
+    for (uint32_t r = 0; group->links != NULL && r < group->n_ranks; ++r) {
+        free(group->links[r].address);
+    }
     free(group->links);
     free(group);
 }
 
-static void grant_ended(void *request, ucs_status_t status, void *user_data)
+static void word_ended(void *request, ucs_status_t status, void *user_data)
 {
-    ucx_link_t  *link  = user_data;
-    ucx_group_t *group = link->owner;
+    ucx_out_t   *out   = user_data;
+    ucx_group_t *group = out->link->owner;
 
     if (status != UCS_OK) {
-        group->grant_status = fs_ucx_status(status);
+        group->out_status = fs_ucx_status(status);
     }
     fs_ucx.ucp_request_free(request);
-    link->grant_busy = false;
+    out->busy = false;
     --group->super.n_grants_out;
     if (group->destroyed) {
         if (group->super.n_grants_out == 0) {
-            free_group(group);
+            fs_ucx_free_group(group);
         }
-    } else if (link->grant_wanted > link->grant.count) {
-        fs_status_t pushed = push_grant(link);
+    } else if (out->wanted != out->word.value) {
+        fs_status_t pushed = push_word(out, out->word.kind);
 
-        group->grant_status = pushed != FS_OK ? pushed : group->grant_status;
+        group->out_status = pushed != FS_OK ? pushed : group->out_status;
     }
 }
 
-static fs_status_t push_grant(ucx_link_t *link)
+static fs_status_t push_word(ucx_out_t *out, ucx_kind_t kind)
 {
+    const ucx_link_t   *link  = out->link;
+    ucx_group_t        *group = link->owner;
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
                         UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send   = grant_ended,
-        .user_data = link,
+        .cb.send   = word_ended,
+        .user_data = out,
     };
     ucs_status_ptr_t request;
 
-    link->grant = (ucx_grant_t){link->owner->secret, link->group,
-                                link->owner->rank, link->grant_wanted};
-    request     = fs_ucx.ucp_am_send_nbx(
-            link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->ctrl,
-        UCX_AM_GRANT, &link->grant, sizeof(link->grant), NULL, 0, &param);
+    out->word = (ucx_word_t){group->secret, (uint16_t)link->group,
+                             (uint16_t)kind, group->rank, out->wanted};
+    request   = fs_ucx.ucp_am_send_nbx(
+          link->reach == FS_REACH_LOCAL ? link->peer->local : link->peer->ctrl,
+        UCX_AM_WORD, &out->word, sizeof(out->word), NULL, 0, &param);
     if (UCS_PTR_IS_ERR(request)) {
         return fs_ucx_status(UCS_PTR_STATUS(request));
     }
     if (request != NULL) {
-        link->grant_busy = true;
-        ++link->owner->super.n_grants_out;
+        out->busy = true;
+        ++group->super.n_grants_out;
     }
     return FS_OK;
+}
+
+static fs_status_t send_word(fs_transport_t *transport, uint32_t peer,
+                             ucx_kind_t kind, uint64_t value)
+{
+    ucx_link_t *link   = &((ucx_group_t *)transport)->links[peer];
+    ucx_out_t  *out    = &link->out[kind];
+    fs_status_t status = be_connected(link);
+
+    if (status != FS_OK) {
+        return status;
+    }
+    if (link->owner->out_status != FS_OK && value != FS_GIVEN_UP) {
+        return link->owner->out_status; /* of an earlier one */
+    }
+    out->wanted = value;
+    return out->busy ? FS_OK : push_word(out, kind);
 }
 
 static fs_status_t ucx_grant(fs_transport_t *transport, uint32_t peer,
                              uint64_t count)
 {
-    ucx_link_t *link = &((ucx_group_t *)transport)->links[peer];
+    return send_word(transport, peer, UCX_GRANT, count);
+}
 
-    if (link->reach == FS_REACH_NONE) {
-        return FS_ERR_UNREACHABLE;
-    }
-    if (link->owner->grant_status != FS_OK && count != FS_GIVEN_UP) {
-        return link->owner->grant_status; /* of an earlier one */
-    }
-    link->grant_wanted = count;
-    return link->grant_busy ? FS_OK : push_grant(link);
+static fs_status_t ucx_note(fs_transport_t *transport, uint32_t peer,
+                            uint64_t word)
+{
+    return send_word(transport, peer, UCX_NOTE, word);
 }
 
 /* NULL: it is not for us. */
-static ucx_group_t *find_group(const ucx_net_t *net, const ucx_grant_t *grant)
+static ucx_group_t *find_group(const ucx_net_t *net, const ucx_word_t *word)
 {
-    ucx_group_t *group =
-        grant->group < UCX_MAX_GROUPS ? net->groups[grant->group] : NULL;
+    ucx_group_t *group = word->group < UCX_MAX_GROUPS ? net->groups[word->group]
+                                                      : NULL;
 
-    return group != NULL && group->secret == grant->secret &&
-                   grant->rank < group->n_ranks
+    return group != NULL && group->secret == word->secret &&
+                   word->rank < group->n_ranks
                ? group
                : NULL;
 }
 
-ucs_status_t fs_ucx_on_grant(void *arg, const void *header, size_t header_len,
-                             void *data, size_t len,
-                             const ucp_am_recv_param_t *param)
+ucs_status_t fs_ucx_on_word(void *arg, const void *header, size_t header_len,
+                            void *data, size_t len,
+                            const ucp_am_recv_param_t *param)
 {
-    ucx_net_t   *net = arg;
-    ucx_grant_t  grant;
-    ucx_group_t *group = NULL;
+    ucx_net_t      *net = arg;
+    ucx_word_t      word;
+    ucx_group_t    *group = NULL;
+    fs_transport_t *t;
 
     (void)data;
     (void)len;
     (void)param;
-    if (header_len == sizeof(grant)) {
-        memcpy(&grant, header, sizeof(grant)); /* it need not be aligned */
-        group = find_group(net, &grant);
+    if (header_len == sizeof(word)) {
+        memcpy(&word, header, sizeof(word)); /* it need not be aligned */
+        group = find_group(net, &word);
     }
     if (group == NULL) {
         ++net->super.n_dropped;
-    } else if (group->super.granted != NULL) {
-        group->super.granted(group->super.granted_arg, grant.rank, grant.count);
+        return UCS_OK;
+    }
+    t = &group->super;
+    if (word.kind == UCX_GRANT && t->granted != NULL) {
+        t->granted(t->granted_arg, word.rank, word.value);
+    } else if (word.kind == UCX_NOTE && t->noted != NULL) {
+        t->noted(t->noted_arg, word.rank, word.value);
     }
     return UCS_OK;
 }
@@ -324,7 +370,7 @@ static void ucx_destroy(fs_transport_t *transport)
     --net->n_groups;
     group->destroyed = true;
     if (group->super.n_grants_out == 0) {
-        free_group(group);
+        fs_ucx_free_group(group);
     }
 }
 
@@ -333,5 +379,6 @@ const fs_transport_ops_t fs_ucx_transport_ops = {
     .recv    = ucx_recv,
     .cancel  = ucx_cancel,
     .grant   = ucx_grant,
+    .note    = ucx_note,
     .destroy = ucx_destroy,
 };

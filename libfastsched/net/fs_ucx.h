@@ -13,7 +13,8 @@ enum {
     UCX_RANK_BITS  = 18,
     UCX_MAX_GROUPS = 1 << UCX_GROUP_BITS,
     UCX_MAX_RANKS  = 1 << UCX_RANK_BITS,
-    UCX_AM_GRANT   = 7, /* id of the one active message */
+    UCX_AM_WORD    = 7, /* id of the one active message */
+    UCX_SHORT      = 4096, /* bytes of a message that data must not hold up */
     UCX_FEATURES   = UCP_FEATURE_TAG | UCP_FEATURE_AM
 };
 
@@ -22,7 +23,7 @@ typedef struct ucx_peer {
     uint64_t process[2];
     ucp_ep_h local;
     ucp_ep_h data; /* on the wire */
-    ucp_ep_h ctrl; /* on the wire: a grant never queues behind data */
+    ucp_ep_h ctrl; /* on the wire: a word never queues behind data */
 } ucx_peer_t;
 
 typedef struct ucx_context {
@@ -80,24 +81,36 @@ typedef struct ucx_net {
     uint32_t           next_group;
 } ucx_net_t;
 
-/* What goes out on the control endpoint. */
-typedef struct ucx_grant {
+/* What goes out on the control endpoint: grants and notes. */
+typedef enum ucx_kind { UCX_GRANT, UCX_NOTE, UCX_N_KINDS } ucx_kind_t;
+
+typedef struct ucx_word {
     uint64_t secret;
-    uint32_t group; /* the receiver's name for the communicator */
-    uint32_t rank;  /* who grants */
-    uint64_t count;
-} ucx_grant_t;
+    uint16_t group; /* the receiver's name for the communicator */
+    uint16_t kind;  /* ucx_kind_t */
+    uint32_t rank;  /* who says it */
+    uint64_t value;
+} ucx_word_t;
+
+typedef struct ucx_link ucx_link_t;
+
+/* The words of one kind to a peer. */
+typedef struct ucx_out {
+    ucx_link_t *link;
+    uint64_t    wanted; /* the newest; sent when not busy */
+    ucx_word_t  word;   /* in flight while busy */
+    bool        busy;
+} ucx_out_t;
 
 /* One peer of a communicator. */
-typedef struct ucx_link {
+struct ucx_link {
     ucx_peer_t  *peer;
-    uint32_t     group; /* the peer's name for the communicator */
-    uint8_t      reach; /* fs_reach_t */
-    bool         grant_busy;
-    uint64_t     grant_wanted; /* newest count; sent when not busy */
-    ucx_grant_t  grant;        /* in flight while busy */
+    uint32_t     group;   /* the peer's name for the communicator */
+    uint8_t      reach;   /* fs_reach_t; LATER until it is connected */
+    char        *address; /* for that; else NULL */
+    ucx_out_t    out[UCX_N_KINDS];
     ucx_group_t *owner;
-} ucx_link_t;
+};
 
 struct ucx_group {
     fs_transport_t super; /* first */
@@ -105,9 +118,9 @@ struct ucx_group {
     uint32_t       rank;
     uint32_t       n_ranks;
     uint64_t       secret;
-    fs_status_t    grant_status; /* of grants that failed after the call */
-    bool           destroyed;    /* freed when the last grant is out */
-    ucx_link_t    *links;        /* [n_ranks] */
+    fs_status_t    out_status; /* of words that failed after the call */
+    bool           destroyed;  /* freed when the last word is out */
+    ucx_link_t    *links;      /* [n_ranks] */
 };
 
 extern const fs_transport_ops_t fs_ucx_transport_ops;
@@ -115,10 +128,16 @@ extern const fs_transport_ops_t fs_ucx_transport_ops;
 /* Messages that came before we wait for them: drop what is not ours. */
 void fs_ucx_drop_foreign(ucx_net_t *net, ucx_context_t *context);
 
-/* The handler of UCX_AM_GRANT; arg is the ucx_net_t. */
-ucs_status_t fs_ucx_on_grant(void *arg, const void *header, size_t header_len,
-                             void *data, size_t len,
-                             const ucp_am_recv_param_t *param);
+/* Connect a peer that was to be connected later. FS_OK, FS_ERR_NOMEM,
+ * FS_ERR_UNREACHABLE. */
+fs_status_t fs_ucx_connect_link(ucx_link_t *link);
+
+void fs_ucx_free_group(ucx_group_t *group);
+
+/* The handler of UCX_AM_WORD; arg is the ucx_net_t. */
+ucs_status_t fs_ucx_on_word(void *arg, const void *header, size_t header_len,
+                            void *data, size_t len,
+                            const ucp_am_recv_param_t *param);
 
 /* As a status of ours. */
 fs_status_t fs_ucx_status(ucs_status_t status);

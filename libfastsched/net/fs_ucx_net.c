@@ -7,7 +7,7 @@
  * with UCX 1.13 on TCP: it costs no time there, but its endpoints never use
  * shared memory, which carries the wire where one host plays several servers;
  * what it costs on RDMA we could not measure. It brings little: in either mode
- * a send to a dead process fails within a second, grants included, and a rank
+ * a send to a dead process fails within a second, words included, and a rank
  * that only receives from it notices it when other peers give up, or by the
  * watchdog. Neither mode notices a link that is down: TCP tries for a quarter
  * of an hour.
@@ -225,6 +225,31 @@ static void ucx_forget(fs_net_t *super, uint32_t name)
     --net->n_groups;
 }
 
+static fs_status_t keep_address(ucx_link_t *link, const fs_net_group_t *spec,
+                                uint32_t r)
+{
+    link->address = malloc(spec->stride);
+    if (link->address == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    memcpy(link->address, spec->address + r * spec->stride, spec->stride);
+    return FS_OK;
+}
+
+fs_status_t fs_ucx_connect_link(ucx_link_t *link)
+{
+    ucx_net_t  *net = (ucx_net_t *)link->owner->super.net;
+    fs_status_t status =
+        connect_peer(net, link->peer, FS_REACH_WIRE, link->address);
+
+    if (status == FS_OK) {
+        link->reach = FS_REACH_WIRE;
+        free(link->address);
+        link->address = NULL;
+    }
+    return status;
+}
+
 static fs_status_t link_peers(ucx_net_t *net, ucx_group_t *group,
                               const fs_net_group_t *spec, uint32_t *failed_p)
 {
@@ -236,12 +261,16 @@ static fs_status_t link_peers(ucx_net_t *net, ucx_group_t *group,
         link->owner = group;
         link->group = spec->hello[r].group;
         link->reach = spec->reach[r];
+        for (unsigned kind = 0; kind < UCX_N_KINDS; ++kind) {
+            link->out[kind].link = link;
+        }
         if (link->reach == FS_REACH_NONE) {
             continue;
         }
         link->peer = get_peer(net, spec->hello[r].process);
-        status     = link->peer == NULL
-                         ? FS_ERR_NOMEM
+        status     = link->peer == NULL ? FS_ERR_NOMEM
+                     : link->reach == FS_REACH_LATER
+                         ? keep_address(link, spec, r)
                          : connect_peer(net, link->peer, link->reach,
                                         spec->address + r * spec->stride);
         *failed_p  = r;
@@ -256,20 +285,21 @@ static fs_status_t ucx_connect(fs_net_t *super, const fs_net_group_t *spec,
     ucx_group_t *group  = net->groups[spec->group];
     fs_status_t  status = FS_ERR_UNSUPPORTED;
 
+    group->n_ranks = spec->n_ranks;
     if (spec->n_ranks <= UCX_MAX_RANKS) {
         group->links = calloc(spec->n_ranks, sizeof(*group->links));
         status       = group->links == NULL ? FS_ERR_NOMEM
                                             : link_peers(net, group, spec, failed_p);
     }
     if (status != FS_OK) {
-        free(group->links);
-        ucx_forget(super, spec->group);
+        net->groups[spec->group] = NULL;
+        --net->n_groups;
+        fs_ucx_free_group(group);
         return status;
     }
     group->super.ops = &fs_ucx_transport_ops;
     group->super.net = super;
     group->rank      = spec->rank;
-    group->n_ranks   = spec->n_ranks;
     group->secret    = spec->hello[0].secret;
     *transport_p     = &group->super;
     return FS_OK;
@@ -320,8 +350,7 @@ static void ucx_free(fs_net_t *super)
     }
     for (uint32_t k = 0; net->groups != NULL && k < UCX_MAX_GROUPS; ++k) {
         if (net->groups[k] != NULL) {
-            free(net->groups[k]->links);
-            free(net->groups[k]);
+            fs_ucx_free_group(net->groups[k]);
         }
     }
     free(net->groups);
@@ -339,14 +368,14 @@ static const fs_net_ops_t net_ops = {
     .destroy  = ucx_free,
 };
 
-static fs_status_t set_grant_handler(ucx_net_t *net, const ucx_reason_t *why)
+static fs_status_t set_word_handler(ucx_net_t *net, const ucx_reason_t *why)
 {
     ucp_am_handler_param_t param = {
         .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
                       UCP_AM_HANDLER_PARAM_FIELD_CB |
                       UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        .id  = UCX_AM_GRANT,
-        .cb  = fs_ucx_on_grant,
+        .id  = UCX_AM_WORD,
+        .cb  = fs_ucx_on_word,
         .arg = net,
     };
     ucs_status_t status =
@@ -393,7 +422,7 @@ fs_status_t fs_ucx_create(uint64_t tcp_sndbuf, const char *net_device,
         status = fs_ucx_context_open(&net->wire, &net->found, &wire, &reason);
     }
     if (status == FS_OK) {
-        status = set_grant_handler(net, &reason);
+        status = set_word_handler(net, &reason);
     }
     if (status == FS_OK) {
         status = make_address(net);

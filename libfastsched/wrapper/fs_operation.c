@@ -79,6 +79,12 @@ bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm)
     return ours;
 }
 
+/* Would that be done by somebody who must not, call by call? */
+static bool packs_whole(const fs_wrapper_t *wrapper)
+{
+    return wrapper->packs_in_calls || wrapper->net->helper != NULL;
+}
+
 /* False: its arguments make no sense. */
 static bool describe(fs_operation_t *op, const fs_comm_t *comm)
 {
@@ -88,7 +94,7 @@ static bool describe(fs_operation_t *op, const fs_comm_t *comm)
     if (!op->calls->describe(op->ctx, b)) {
         return false;
     }
-    if (op->comm->wrapper->net->helper != NULL) { /* which cannot pack */
+    if (packs_whole(op->comm->wrapper)) {
         b->send_whole = !b->send_contiguous;
         b->recv_whole = !b->recv_contiguous;
     }
@@ -115,7 +121,7 @@ static void get_ready(fs_operation_t *op)
         device.consent = FS_CONSENT_NO;
     }
     fs_buffers_begin(&op->buffers, op->calls, op->ctx, device);
-    if (op->comm->wrapper->net->helper != NULL) {
+    if (packs_whole(op->comm->wrapper)) {
         status = fs_buffers_prepare(&op->buffers);
     }
     if (status != FS_OK) {

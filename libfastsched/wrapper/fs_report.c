@@ -68,6 +68,7 @@ static void say_ranges(fs_strbuf_t *line, const fs_comm_stats_t *all,
         {"; plans ", offsetof(fs_comm_stats_t, plan_ns), true},
         {"; runs ", offsetof(fs_comm_stats_t, run_ns), true},
         {", device copies ", offsetof(fs_comm_stats_t, copy_ns), true},
+        {"; bytes sent early ", offsetof(fs_comm_stats_t, early_bytes), false},
         {"; bytes moved inside the server ",
          offsetof(fs_comm_stats_t, moved_bytes), false},
         {"; peak senders ", offsetof(fs_comm_stats_t, peak_senders), false},
@@ -104,14 +105,16 @@ static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
         say_algorithm(&line, alg, s->calls_by[alg]);
     }
     fs_strbuf_add(&line,
-                  ", %llu calls in frames, %llu calls with the plan of an "
+                  ", %llu calls in frames, %llu begun early, %llu calls with "
+                  "the plan of an "
                   "earlier one; "
                   "tuner: %llu probes, %llu classes settled on the native "
                   "algorithm; stage "
                   "cost %llu "
                   "bytes; minimum/mean/maximum over %u ranks: ",
-                  ull(s->framed), ull(s->cache_hits), ull(s->tuner_probes),
-                  ull(s->tuner_gone_back), ull(s->stage_cost), n);
+                  ull(s->framed), ull(s->early), ull(s->cache_hits),
+                  ull(s->tuner_probes), ull(s->tuner_gone_back),
+                  ull(s->stage_cost), n);
     say_ranges(&line, all, n);
     fs_strbuf_add(&line, " bytes of %llu",
                   ull(comm->wrapper->params.staging_limit));

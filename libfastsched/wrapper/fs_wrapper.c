@@ -88,9 +88,8 @@ static void start_helper(fs_wrapper_t *wrapper)
     cpu_set_t   cores;
     bool        any = strcmp(text, "on") == 0;
 
-    if (strcmp(text, "off") == 0 ||
-        (wrapper->net_is_up == NULL && !wrapper->needs_helper)) {
-        return; /* there it would have nothing to do */
+    if (strcmp(text, "off") == 0) {
+        return;
     }
     if (!any) {
         (void)fs_helper_read_cores(text, &cores);

@@ -25,13 +25,14 @@ typedef struct fs_wrapper {
     /** fs_ucx_create() */
     fs_status_t (*create_net)(uint64_t tcp_sndbuf, const char *net_device,
                               fs_net_t **net_p, char *why, size_t why_len);
-    /** The network is open: the MPI's progress may drive it from now on. NULL:
-     *  it cannot. */
+    /** The network is open: the MPI's progress may drive it from now on. Or NULL. */
     void (*net_is_up)(fs_net_t *net);
-    bool
-        needs_helper; /**< it cannot, but ends nonblocking calls that the thread of
-                            parameter progress_thread has progressed */
-    bool        on_world_rank_0; /**< this process prints for the job */
+    bool is_driven; /**< it does, on all ranks; else nonblocking calls need the
+                            thread of parameter progress_thread */
+    bool packs_in_calls;  /**< what drives it must not call the MPI: nonblocking
+                            calls are packed where they start and unpacked where
+                            they end */
+    bool on_world_rank_0; /**< this process prints for the job */
     const char *served_by; /**< MPI_COMM_WORLD's calls, and why; NULL: by us */
     bool declined; /**< some communicator is left to the MPI, with a message */
 

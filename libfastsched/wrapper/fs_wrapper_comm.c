@@ -115,10 +115,10 @@ static bool moves_alone(const fs_wrapper_t *wrapper, const fs_comm_t *ours)
 {
     const fs_native_t *native = &ours->native;
 
-    if (wrapper->net_is_up != NULL) {
+    if (wrapper->is_driven) {
         return true;
     }
-    return wrapper->needs_helper && ours->net != NULL &&
+    return ours->net != NULL &&
            strcmp(wrapper->params.progress_thread, "off") != 0 &&
            native->agree(native->ctx,
                          ours->net->helper != NULL ? FS_OK : FS_ERR_NOMEM) ==

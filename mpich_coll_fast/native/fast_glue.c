@@ -180,6 +180,16 @@ static int fast_unpack(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n,
     return mpi_errno || done == len ? fast_class(mpi_errno) : MPI_ERR_OTHER;
 }
 
+static void fast_hold(int type)
+{
+    MPIR_Datatype_add_ref_if_not_builtin(type);
+}
+
+static void fast_release(int type)
+{
+    MPIR_Datatype_release_if_not_builtin(type);
+}
+
 static void fast_abort(int exit_status)
 {
     MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, exit_status, "stopped by libmpich_coll_fast");
@@ -198,6 +208,8 @@ static const mpich_fast_services_t fast_services = {
     .describe = fast_describe,
     .pack = fast_pack,
     .unpack = fast_unpack,
+    .hold = fast_hold,
+    .release = fast_release,
     .run = fast_run,
     .abort = fast_abort,
 };
@@ -352,24 +364,109 @@ static bool fast_can_serve(MPIR_Comm * comm_ptr)
     return comm_ptr->local_size > 1;
 }
 
+/* The library's state; NULL: calls are MPICH's. */
+static int fast_get_state(MPIR_Comm * comm_ptr, bool may_create, void **state)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *state = NULL;
+    if (!fast_can_serve(comm_ptr))
+        return MPI_SUCCESS;
+    if (!comm_ptr->coll_fast && may_create)
+        mpi_errno = fast_comm_create(comm_ptr);
+    if (!mpi_errno && comm_ptr->coll_fast)
+        *state = ((fast_comm_t *) comm_ptr->coll_fast)->state;
+    return mpi_errno;
+}
+
 int MPII_Coll_fast_serve(const mpich_fast_native_args_t * args, fast_call_t * call)
 {
-    MPIR_Comm *comm_ptr = call->comm_ptr;
-    int mpi_errno = MPI_SUCCESS, error_class;
-    fast_comm_t *fast;
+    int mpi_errno, error_class;
+    void *state;
 
-    if (!fast_can_serve(comm_ptr))
+    mpi_errno = fast_get_state(call->comm_ptr, true, &state);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!state)
         return fast_decline(call, args);
-    if (!comm_ptr->coll_fast) {
-        mpi_errno = fast_comm_create(comm_ptr);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    fast = comm_ptr->coll_fast;
-    if (!fast->state)
-        return fast_decline(call, args);
-    error_class = fast_library->serve(fast->state, args, call);
+    error_class = fast_library->serve(state, args, call);
     if (error_class)
         mpi_errno = call->mpi_errno ? call->mpi_errno : fast_error(error_class);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- a nonblocking or persistent call: a schedule of one operation of the library ---- */
+
+static int fast_issue_started(void *operation, int *done)
+{
+    (void) operation;
+    *done = 0;
+    return MPI_SUCCESS;
+}
+
+static int fast_issue_again(void *operation, int *done)
+{
+    fast_library->start_again(operation);
+    *done = 0;
+    return MPI_SUCCESS;
+}
+
+static int fast_is_complete(void *operation, int *is_complete)
+{
+    bool done;
+
+    (void) fast_library->test(operation, &done);
+    *is_complete = done;
+    return MPI_SUCCESS;
+}
+
+/* Behind the operation: an error of this one is the request's, one of that would be the progress
+ * engine's. */
+static int fast_tell(MPIR_Comm * comm, int tag, void *operation)
+{
+    bool done;
+    int error_class = fast_library->test(operation, &done);
+
+    (void) comm;
+    (void) tag;
+    return error_class ? fast_error(error_class) : MPI_SUCCESS;
+}
+
+static int fast_free(void *operation)
+{
+    fast_library->free(operation);
+    return MPI_SUCCESS;
+}
+
+int MPII_Coll_fast_sched(const mpich_fast_native_args_t * args, MPIR_Comm * comm_ptr,
+                         MPIR_TSP_sched_t sched, bool * declined)
+{
+    bool is_persistent = ((MPII_Genutil_sched_t *) sched)->is_persistent;
+    int mpi_errno, error_class, type, vertex;
+    void *state, *operation = NULL;
+
+    mpi_errno = fast_get_state(comm_ptr, is_persistent, &state);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (state) {
+        error_class = is_persistent ? fast_library->init(state, args, &operation) :
+            fast_library->start(state, args, &operation);
+        if (error_class) {
+            mpi_errno = fast_error(error_class);
+            goto fn_fail;
+        }
+    }
+    *declined = !operation;
+    if (!operation)
+        goto fn_exit;
+    type = MPIR_TSP_sched_new_type(sched, is_persistent ? fast_issue_again : fast_issue_started,
+                                   fast_is_complete, fast_free);
+    mpi_errno = MPIR_TSP_sched_generic(type, operation, sched, 0, NULL, &vertex);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_TSP_sched_cb(fast_tell, operation, sched, 1, &vertex);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

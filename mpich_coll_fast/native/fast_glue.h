@@ -8,6 +8,7 @@
 
 #include "mpiimpl.h"
 #include "mpich_fast_native.h"
+#include "../transports/gentran/gentran_types.h"
 
 #if MPICH_NUMVERSION < 40200000
 #define FAST_ERRFLAG MPIR_Errflag_t *
@@ -28,5 +29,11 @@ typedef struct {
 
 /* By the library, which opens at the first call of the process; or by decline(). */
 int MPII_Coll_fast_serve(const mpich_fast_native_args_t * args, fast_call_t * call);
+
+/* Likewise nonblocking, or persistent if the schedule is. *declined: it is still empty, on all ranks,
+ * and for an algorithm of MPICH; so it is before a blocking or persistent call on the
+ * communicator. */
+int MPII_Coll_fast_sched(const mpich_fast_native_args_t * args, MPIR_Comm * comm_ptr,
+                         MPIR_TSP_sched_t sched, bool * declined);
 
 #endif

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /* Grows when anything below changes. */
-#define MPICH_FAST_NATIVE_VERSION 5
+#define MPICH_FAST_NATIVE_VERSION 6
 
 typedef struct mpich_fast_native_type {
     ptrdiff_t size, extent, true_lb;
@@ -60,6 +60,10 @@ typedef struct mpich_fast_services {
     int (*pack)(const void *from, ptrdiff_t n, int type, void *packed, ptrdiff_t len);
     int (*unpack)(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n, int type);
 
+    /* Its handle stays valid until it is released. */
+    void (*hold)(int type);
+    void (*release)(int type);
+
     /* Serve the call by MPICH's own algorithm: what serve() was given, perhaps other buffers. */
     int (*run)(void *call, const mpich_fast_native_args_t *args);
 
@@ -84,6 +88,17 @@ typedef struct mpich_fast_native {
     void (*comm_free)(void *state);
     /* Collective. What is not for the library goes to run(), with call. */
     int (*serve)(void *state, const mpich_fast_native_args_t *args, void *call);
+
+    /* A nonblocking call begins, or, collectively, a persistent one is made. *operation NULL: it is
+     * for MPICH's own algorithm, on all ranks. What args refers to may go, types too. */
+    int (*start)(void *state, const mpich_fast_native_args_t *args, void **operation);
+    int (*init)(void *state, const mpich_fast_native_args_t *args, void **operation);
+    /* Once for each init(), or after an end: the persistent call begins. Local. */
+    void (*start_again)(void *operation);
+    /* Has it ended? Then its error class. */
+    int (*test)(void *operation, bool *done);
+    void (*free)(void *operation);
+
     /* MPI_Finalize. Communicators that are still there are freed. */
     void (*finalize)(void);
 } mpich_fast_native_t;

@@ -87,6 +87,26 @@ else
     echo 'skip: 2 GiB for one pair, 2 GiB from one rank: less than 10 GiB of memory'
 fi
 
+# ---- ranks that do not wait for the last one ----
+
+# NP SERVERS [OPTION...] [-- [PROGRAM-OPTION...]]: what is left is served by any.
+early() {
+    text="begun early, np $1, $2${3:+, }"
+    np=$1 servers=$2
+    shift 2
+    report "$text$*" job "$np" "$servers" any --mca coll fast \
+        --mca coll_fast_early on --mca coll_fast_min_bytes 0 "$@"
+}
+
+# shellcheck disable=SC2086
+{
+    early 4 2x2
+    early 4 2x2 -- --threads
+    early 8 @1,0,0,2,1,2,0,1 $tight --mca coll_fast_algorithm staged
+    early 11 4+4+2+1 --mca coll_fast_algorithm pipe2d
+    early 8 1+3+4 --mca coll_fast_check 1 -- mismatch ragged
+}
+
 # ---- the other schedules and algorithms ----
 
 some='ragged zero small large changing places'

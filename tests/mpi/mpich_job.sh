@@ -39,6 +39,16 @@ need_mpi() { need_mpich "mpich/${1##*/}"; }
 parameter() { printf 'FASTSCHED_%s\n' "$1" | tr '[:lower:]' '[:upper:]'; }
 variable() { parameter "$1"; }
 
+# Inside an MPICH each function has a variable of its own.
+others() {
+    for name in ALLTOALL ALLTOALLW; do
+        echo "-genv MPICH_${name}_INTRA_ALGORITHM $1"
+    done
+    for name in IALLTOALL IALLTOALLV IALLTOALLW; do
+        echo "-genv MPICH_${name}_INTRA_ALGORITHM tsp_$1"
+    done
+}
+
 # A job with arguments as Open MPI has them: --mca coll fast loads the library
 # (if need be) and chooses it, --mca coll_fast_NAME VALUE is FASTSCHED_NAME, -x NAME=VALUE.
 any_run() {
@@ -52,7 +62,7 @@ any_run() {
         --mca,coll)
             [ -n "$native" ] || preload=$library$preload
             mpich="$mpich -genv MPICH_ALLTOALLV_INTRA_ALGORITHM $3"
-            [ -z "$native" ] || mpich="$mpich -genv MPICH_ALLTOALL_INTRA_ALGORITHM $3"
+            [ -z "$native" ] || mpich="$mpich $(others "$3")"
             shift
             ;;
         --mca,coll_fast_*)

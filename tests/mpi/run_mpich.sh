@@ -89,17 +89,11 @@ servers='--mca coll_fast_servers 2x1'
             many 3 -x MPIR_CVAR_NUM_CLIQUES=2 -- --all
 }
 
-# ---- how it is chosen; an MPICH that knows "fast" is test_native.sh's ----
-
-[ -z "$native" ] || {
-    echo "$n_runs runs, $failed failed"
-    [ $failed = 0 ]
-    exit
-}
-
-# ---- nonblocking calls, which need a thread that progresses them ----
+# ---- nonblocking calls, which need a thread that progresses them, or an MPICH that
+# knows "fast": that has persistent ones, too ----
 
 helper='--mca coll_fast_progress_thread on'
+[ -z "$native" ] || helper=
 # shellcheck disable=SC2086
 {
     each_as nonblocking 4 2x2 staged $helper
@@ -109,6 +103,21 @@ helper='--mca coll_fast_progress_thread on'
     several 8 @1,0,0,2,1,2,0,1 bundles $helper
     several 5 2+2+1 pipe2d $helper $tight
     frames 1 $helper
+    [ -z "$native" ] || {
+        each_as persistent 4 2x2 staged
+        each_as persistent 8 @1,0,0,2,1,2,0,1 bundles
+        each_as persistent 8 1+3+4 pipe2d $tight
+        each_as persistent 5 2+2+1 staged -- --alltoallw
+        each_as nonblocking 4 2x2 staged --mca coll_fast_progress_thread on
+    }
+}
+
+# ---- how it is chosen; an MPICH that knows "fast" is test_native.sh's ----
+
+[ -z "$native" ] || {
+    echo "$n_runs runs, $failed failed"
+    [ $failed = 0 ]
+    exit
 }
 
 few='ragged zero split'

@@ -50,6 +50,10 @@ for name in ALLTOALL_INTRA_ALGORITHM ALLTOALLV_INTRA_ALGORITHM ALLTOALLW_INTRA_A
     done
     case_of "$name not set" reads $name auto
 done
+for name in IALLTOALL IALLTOALLV IALLTOALLW; do
+    case_of "MPICH_${name}_INTRA_ALGORITHM=tsp_fast, read by MPI_T" \
+        reads ${name}_INTRA_ALGORITHM tsp_fast "MPICH_${name}_INTRA_ALGORITHM=tsp_fast"
+done
 
 # ---- a selection file ----
 

@@ -315,6 +315,7 @@ static void set_up(void)
         fs_params_init(&me->params);
         me->params.chunk     = 4096;
         me->params.min_bytes = 1000;
+        me->params.early     = FS_EARLY_OFF; /* depends on time */
         me->params.bundle_memory =
             0; /* small as they are, these calls are planned */
         for (uint32_t s = 0; s < N_RANKS; ++s) {
@@ -566,7 +567,7 @@ static void live_on(int n_calls, void (*before)(rank_t *me, int k))
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         const fs_comm_stats_t *a = &ranks[r].stats, *b = &ranks[0].stats;
 
-        ck_assert_int_eq(ranks[r].called, FS_OK);
+        ck_assert_msg(ranks[r].called == FS_OK, "%s", ranks[r].why);
         ck_assert_uint_eq(a->calls, (unsigned)n_calls);
         ck_assert_uint_eq(a->cache_hits, b->cache_hits);
         ck_assert_uint_eq(a->tuner_probes, b->tuner_probes);
@@ -892,6 +893,108 @@ START_TEST(the_tuner_leaves_the_forced_alone)
 }
 END_TEST
 
+/* ---- ranks that come apart ---- */
+
+/* One after the other, in another order each time. */
+static void come_apart(rank_t *me, int k)
+{
+    long place = (me->rank * 5 + (uint32_t)k) % N_RANKS;
+
+    nanosleep(&(struct timespec){0, place * 3000000}, NULL);
+}
+
+static uint64_t early_bytes(void)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        bytes += ranks[r].stats.early_bytes;
+    }
+    return bytes;
+}
+
+START_TEST(they_begin_early)
+{
+    SET(early, FS_EARLY_ON);
+    SET(tuner, (uint32_t)_i);
+    live_on(6, come_apart);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_uint_eq(ranks[0].stats.early, 6);
+    ck_assert_uint_gt(early_bytes(), 0);
+}
+END_TEST
+
+/* Blocks that cannot be used as they are, or not by all. */
+START_TEST(some_take_no_part)
+{
+    SET(early, FS_EARLY_ON);
+    ranks[1].packs    = true;
+    ranks[4].prepares = true;
+    live_on(4, come_apart);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_uint_gt(early_bytes(), 0);
+    ck_assert_uint_eq(ranks[1].stats.early_bytes, 0);
+    ck_assert_uint_eq(ranks[4].stats.early_bytes, 0);
+}
+END_TEST
+
+static void come_last(rank_t *me, int k)
+{
+    (void)k;
+    if (me->rank == 3) {
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+}
+
+/* What has moved is no excuse: which counts differ is said as they were given. */
+START_TEST(counts_differ_of_early_blocks)
+{
+    SET(early, FS_EARLY_ON);
+    ranks[5].counts[1][5] = _i == 0 ? 11563 : 11564 + 5000;
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].before = come_last;
+    }
+    live_all();
+    all_came_out(FS_OK, FS_ERR_MISMATCH, false);
+    all_said(_i == 0
+                 ? "rank 1 sends 11564 bytes to rank 5, which expects 11563 "
+                 : "rank 1 sends 11564 bytes to rank 5, which expects 16564 ");
+}
+END_TEST
+
+static void only_the_mpi_can(rank_t *me, int k)
+{
+    come_last(me, k);
+    me->consent = me->rank == 2 && k == 1 ? FS_CONSENT_NATIVE : FS_CONSENT_YES;
+}
+
+/* The MPI does all of it again. */
+START_TEST(left_to_the_mpi_after_all)
+{
+    SET(early, FS_EARLY_ON);
+    live_on(3, only_the_mpi_can);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_int_eq(ranks[0].algs[1], FS_ALG_NATIVE);
+}
+END_TEST
+
+/* Where they have waited long, the next calls begin early; where they have not, none
+ * does. */
+START_TEST(they_are_expected_to_come_apart)
+{
+    SET(early, FS_EARLY_AUTO);
+    for (uint32_t r = 0; r < N_RANKS;
+         ++r) { /* long, as network time goes here */
+        for (uint32_t k = 0; k < N_RANKS * N_RANKS; ++k) {
+            ranks[r].counts[k / N_RANKS][k % N_RANKS] *= 20;
+        }
+    }
+    live_on(6, come_last);
+    ck_assert_uint_gt(ranks[0].stats.early, 0);
+    ck_assert_uint_lt(ranks[0].stats.early, 6);
+}
+END_TEST
+
 /* ---- nothing happens any more ---- */
 
 static void enter_late(rank_t *me, int k)
@@ -1199,6 +1302,11 @@ int main(void)
     tcase_add_test(tcase, one_rank_cannot_reach_a_peer);
     tcase_add_test(tcase, parameters_differ);
     tcase_add_test(tcase, counts_differ);
+    tcase_add_loop_test(tcase, they_begin_early, 0, 2);
+    tcase_add_test(tcase, some_take_no_part);
+    tcase_add_loop_test(tcase, counts_differ_of_early_blocks, 0, 2);
+    tcase_add_test(tcase, left_to_the_mpi_after_all);
+    tcase_add_test(tcase, they_are_expected_to_come_apart);
     tcase_add_test(tcase, check_names_the_pair);
     tcase_add_test(tcase, small_calls_are_bundled);
     tcase_add_loop_test(tcase, some_pairs_are_bundled, 0, 2);

@@ -26,21 +26,37 @@ typedef struct field {
 
 /* In the order of the manual. */
 static const field_t fields[] = {
-    FIELD(algorithm),      FIELD(nonblocking),
-    FIELD(frames),         FIELD(progress_thread),
-    FIELD(verbose),        FIELD(stats),
-    FIELD(trace),          FIELD(check),
-    FIELD(servers),        FIELD(rate),
-    FIELD(watchdog),       FIELD(min_bytes),
-    FIELD(mtm_threshold),  FIELD(lanes),
-    FIELD(nics),           FIELD(chunk),
-    FIELD(window),         FIELD(staging_limit),
-    FIELD(transport),      FIELD(tcp_sndbuf),
-    FIELD(accel),          FIELD(accel_direct),
-    FIELD(accel_fallback), FIELD(stage_cost),
-    FIELD(calibrate),      FIELD(tuner),
-    FIELD(tuning),         FIELD(bundle_memory),
-    FIELD(plan_cache),     FIELD(decompose),
+    FIELD(algorithm),
+    FIELD(nonblocking),
+    FIELD(frames),
+    FIELD(early),
+    FIELD(progress_thread),
+    FIELD(verbose),
+    FIELD(stats),
+    FIELD(trace),
+    FIELD(check),
+    FIELD(servers),
+    FIELD(rate),
+    FIELD(watchdog),
+    FIELD(min_bytes),
+    FIELD(mtm_threshold),
+    FIELD(lanes),
+    FIELD(nics),
+    FIELD(chunk),
+    FIELD(window),
+    FIELD(staging_limit),
+    FIELD(transport),
+    FIELD(tcp_sndbuf),
+    FIELD(accel),
+    FIELD(accel_direct),
+    FIELD(accel_fallback),
+    FIELD(stage_cost),
+    FIELD(calibrate),
+    FIELD(tuner),
+    FIELD(tuning),
+    FIELD(bundle_memory),
+    FIELD(plan_cache),
+    FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
 
@@ -149,6 +165,7 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.algorithm, FS_ALGORITHM_AUTO);
     ck_assert_uint_eq(params.nonblocking, 1);
     ck_assert_uint_eq(params.frames, 8);
+    ck_assert_uint_eq(params.early, FS_EARLY_AUTO);
     ck_assert_str_eq(params.progress_thread, "off");
     ck_assert_uint_eq(params.mtm_threshold, FS_MTM_THRESHOLD_AUTO);
     ck_assert_uint_eq(params.min_bytes, FS_MIN_BYTES_AUTO);
@@ -334,6 +351,7 @@ static const struct {
     {"nonblocking", "2"},
     {"frames", "0"},
     {"frames", "65"},
+    {"early", "yes"},
     {"progress_thread", ""},
     {"progress_thread", "yes"},
     {"progress_thread", "1,"},
@@ -564,6 +582,7 @@ static const struct {
     {"algorithm", true, "off"},
     {"nonblocking", true, "0"},
     {"frames", true, "1"},
+    {"early", true, "off"},
     {"progress_thread", true, "1"},
     {"verbose", true, "1"},
     {"stats", true, "1"},

@@ -17,14 +17,20 @@ enum { RUBBISH = 0xa5, MAX_GROUPS = 64 };
 
 typedef struct rank_net rank_net_t;
 
-typedef enum event_kind { MESSAGE, SEND_ENDED, RECV_ENDED, GRANT } event_kind_t;
+typedef enum event_kind {
+    MESSAGE,
+    SEND_ENDED,
+    RECV_ENDED,
+    GRANT,
+    NOTE
+} event_kind_t;
 
 typedef struct event {
     event_kind_t kind;
     uint32_t     group; /* of the rank whose event it is */
     uint32_t     src;   /* MESSAGE, GRANT: rank in the group */
     uint32_t     key;
-    uint64_t     count; /* GRANT */
+    uint64_t     count; /* GRANT, NOTE */
     uint64_t     len_bytes;
     const void  *buf;    /* MESSAGE whose bytes are still with the sender */
     void        *copy;   /* MESSAGE whose bytes are not */
@@ -297,13 +303,18 @@ static bool may_stay(const loop_transport_t *t, uint32_t peer, uint32_t key)
                             (!is_word || t->reach[peer] == FS_REACH_LOCAL));
 }
 
+static bool is_word(event_kind_t kind)
+{
+    return kind == GRANT || kind == NOTE;
+}
+
 /* What has left the caller's hands may stay in its process. */
 static void push_out(loop_transport_t *t, event_t event, bool may_hold)
 {
     rank_net_t *home = t->home;
 
     event.held = may_hold && one_in(home->loop, 3);
-    t->super.n_grants_out += event.held && event.kind == GRANT;
+    t->super.n_grants_out += event.held && is_word(event.kind);
     push_event(event.held ? home : &home->loop->nets[event.to], event);
 }
 
@@ -312,7 +323,7 @@ static void let_go(rank_net_t *net, event_t event)
     loop_transport_t *t = net->groups[event.sender_group];
 
     event.held = false;
-    if (event.kind == GRANT && t != NULL) {
+    if (is_word(event.kind) && t != NULL) {
         --t->super.n_grants_out;
     }
     push_event(&net->loop->nets[event.to], event);
@@ -494,6 +505,57 @@ static fs_status_t loop_grant(fs_transport_t *transport, uint32_t peer,
     return FS_OK;
 }
 
+/* One that is still on its way, in our process or in theirs. */
+static event_t *find_note(rank_net_t *at, uint32_t group, uint32_t src,
+                          uint32_t to)
+{
+    for (uint32_t k = 0; k < at->n_events; ++k) {
+        event_t *e = &at->events[k];
+
+        if (e->kind == NOTE && e->group == group && e->src == src &&
+            e->to == to) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+/* Notes stay in order: a newer one takes the place of the one before. */
+static fs_status_t loop_note(fs_transport_t *transport, uint32_t peer,
+                             uint64_t word)
+{
+    loop_transport_t *t    = (loop_transport_t *)transport;
+    fs_loop_t        *loop = t->home->loop;
+    uint32_t          to   = t->world[peer];
+    event_t          *older;
+
+    if (t->reach[peer] == FS_REACH_NONE || is_parted(t, peer)) {
+        return FS_ERR_UNREACHABLE;
+    }
+    if (is_mute(t->home)) {
+        return FS_OK;
+    }
+    pthread_mutex_lock(&loop->lock);
+    older = find_note(t->home, t->peer_group[peer], t->rank, to);
+    if (older == NULL) {
+        older = find_note(&loop->nets[to], t->peer_group[peer], t->rank, to);
+    }
+    if (older != NULL) {
+        older->count = word;
+    } else {
+        push_out(t,
+                 (event_t){.kind         = NOTE,
+                           .group        = t->peer_group[peer],
+                           .src          = t->rank,
+                           .count        = word,
+                           .sender_group = t->group,
+                           .to           = to},
+                 true);
+    }
+    pthread_mutex_unlock(&loop->lock);
+    return FS_OK;
+}
+
 static void loop_destroy_transport(fs_transport_t *transport)
 {
     loop_transport_t *t    = (loop_transport_t *)transport;
@@ -517,6 +579,7 @@ static const fs_transport_ops_t transport_ops = {
     .recv    = loop_recv,
     .cancel  = loop_cancel,
     .grant   = loop_grant,
+    .note    = loop_note,
     .destroy = loop_destroy_transport,
 };
 
@@ -561,6 +624,12 @@ static bool handle(rank_net_t *net, uint32_t k)
         take_event(net, k);
         if (t->super.granted != NULL) {
             t->super.granted(t->super.granted_arg, event.src, event.count);
+        }
+        return true;
+    case NOTE:
+        take_event(net, k);
+        if (t->super.noted != NULL) {
+            t->super.noted(t->super.noted_arg, event.src, event.count);
         }
         return true;
     }

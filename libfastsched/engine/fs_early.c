@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/fs_early.h"
+
+#include "base/fs_arith.h"
+#include "sched/model/fs_topo.h"
+
+#include <stdlib.h>
+
+enum {
+    MOST_PEERS = 64, /* connections cost memory and set-up */
+    AHEAD      = 3,  /* chunks under way from the peer in turn, or to it */
+    OFFERS     = 48, /* chunks that a peer may be offered to send */
+    CHANNEL    = FS_CH_LAST + 1,
+    /* A word: the call's number, and the last bits of five counts of one rank about
+     * one peer. Between two words that are heard none grows by more than OFFERS. */
+    COUNT_BITS = 6,
+    COUNTS     = (1 << COUNT_BITS) - 1
+};
+
+typedef struct peer peer_t;
+
+/* A chunk on its way. */
+typedef struct chunk {
+    fs_xfer_t   xfer; /* first */
+    fs_early_t *early;
+    peer_t     *peer;
+    bool        in_flight;
+    uint32_t    number;
+    bool        is_cancelled; /* a receive that nothing will come for */
+} chunk_t;
+
+/* Counts are of this call. */
+struct peer {
+    uint32_t rank;
+    bool     is_ours; /* fs_early_talk() */
+    bool     is_here; /* it has entered the call, and takes part */
+    bool     has_news;
+    bool     says_more; /* our word has changed */
+    uint64_t heard;     /* its word */
+    /* What comes from it. */
+    bool     is_busy; /* it has declined, and has not been free since */
+    uint32_t n_offered, n_declined, n_posted, n_arrived;
+    uint32_t frees_heard;
+    uint64_t got_bytes;
+    uint32_t n_taken_there; /* of our offers */
+    chunk_t  in[AHEAD];
+    /* What goes to it. */
+    bool     waits; /* we have declined, and have not been free since */
+    uint32_t n_asked, n_refused, n_taken, n_sent, n_there, n_frees;
+    chunk_t  out[AHEAD];
+};
+
+struct fs_early {
+    fs_transport_t  *transport;
+    const fs_topo_t *topo;
+    uint32_t         rank;
+    const fs_call_t *call;
+    uint32_t         number;
+    uint64_t         chunk;
+    bool             takes_part; /* its blocks can be used where they are */
+    bool             is_closed;
+    bool             has_moved; /* something has changed since the last turn */
+    fs_status_t      status;
+    peer_t          *from, *to;             /* NULL: none */
+    uint32_t         n_sending, n_receives; /* in flight */
+    uint64_t         sent_bytes;            /* for fs_early_take_bytes() */
+    uint32_t         n_chunks;              /* sent in this call */
+    uint32_t         n_more; /* that may be taken when it is closed */
+    peer_t          *peer;   /* [n_ranks] */
+    fs_counts_t      counts; /* of the rest */
+    fs_call_t        rest;
+    const void     **send_block; /* [n_ranks] likewise */
+    void           **recv_block;
+};
+
+/* ---- life ---- */
+
+bool fs_early_can(const fs_topo_t *topo)
+{
+    bool can = topo->n_servers > 1;
+
+    for (uint32_t v = 0; v < topo->n_servers; ++v) {
+        can = can && topo->n_lanes[v] == fs_topo_n_local(topo, v);
+    }
+    return can;
+}
+
+bool fs_early_talk(const fs_topo_t *topo, uint32_t a, uint32_t b)
+{
+    uint32_t near   = fs_u32_max(MOST_PEERS / (topo->n_servers - 1), 1);
+    uint32_t lane_a = topo->lane[a], lane_b = topo->lane[b];
+    uint32_t n = fs_u32_max(topo->n_lanes[topo->server[a]],
+                            topo->n_lanes[topo->server[b]]);
+
+    return topo->server[a] != topo->server[b] &&
+           ((lane_a + n - lane_b) % n * 2 < near ||
+            (lane_b + n - lane_a) % n * 2 < near);
+}
+
+static void noted(void *arg, uint32_t rank, uint64_t word)
+{
+    fs_early_t *early = arg;
+    peer_t     *peer  = &early->peer[rank];
+
+    ++early->transport->net->n_ended;
+    peer->heard      = word;
+    peer->has_news   = true;
+    early->has_moved = true;
+}
+
+fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
+                            uint32_t rank, fs_early_t **early_p)
+{
+    uint32_t    n     = topo->n_ranks;
+    fs_early_t *early = calloc(1, sizeof(*early));
+
+    if (early == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    *early = (fs_early_t){.transport  = transport,
+                          .topo       = topo,
+                          .rank       = rank,
+                          .is_closed  = true,
+                          .peer       = calloc(n, sizeof(*early->peer)),
+                          .send_block = calloc(n, sizeof(*early->send_block)),
+                          .recv_block = calloc(n, sizeof(*early->recv_block))};
+    if (early->peer == NULL || early->send_block == NULL ||
+        early->recv_block == NULL ||
+        fs_counts_init(&early->counts, n, rank) != FS_OK) {
+        fs_early_destroy(early, false);
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t r = 0; r < n; ++r) {
+        early->peer[r].rank    = r;
+        early->peer[r].is_ours = fs_early_talk(topo, rank, r);
+    }
+    transport->noted     = noted;
+    transport->noted_arg = early;
+    *early_p             = early;
+    return FS_OK;
+}
+
+void fs_early_destroy(fs_early_t *early, bool lost)
+{
+    if (early == NULL) {
+        return;
+    }
+    early->transport->noted = NULL;
+    if (lost && early->n_sending + early->n_receives > 0) {
+        return;
+    }
+    fs_counts_fini(&early->counts);
+    free(early->send_block);
+    free(early->recv_block);
+    free(early->peer);
+    free(early);
+}
+
+/* ---- words ---- */
+
+static uint64_t add_count(uint64_t word, uint32_t count)
+{
+    return word << COUNT_BITS | (count & COUNTS);
+}
+
+static uint64_t make_word(const fs_early_t *early, const peer_t *p)
+{
+    uint64_t word = early->number;
+
+    word = add_count(word, p->n_offered);
+    word = add_count(word, p->n_refused);
+    word = add_count(word, p->n_taken);
+    word = add_count(word, p->n_arrived);
+    return add_count(word, p->n_frees);
+}
+
+/* Take the last count off the word: *count_p is what was known before, and may have
+ * grown. */
+static uint64_t take_count(uint64_t word, uint32_t *count_p)
+{
+    *count_p += ((uint32_t)word - *count_p) & COUNTS;
+    return word >> COUNT_BITS;
+}
+
+static void hear(fs_early_t *early, peer_t *p)
+{
+    uint64_t word     = p->heard;
+    uint32_t declined = p->n_declined, frees = p->frees_heard;
+
+    p->has_news = false;
+    if (word >> 5 * COUNT_BITS != early->number) {
+        return; /* of another call: it comes later, or is over */
+    }
+    p->is_here = true;
+    word       = take_count(word, &frees);
+    word       = take_count(word, &p->n_there);
+    word       = take_count(word, &p->n_taken_there);
+    word       = take_count(word, &declined);
+    (void)take_count(word, &p->n_asked);
+    p->is_busy = (p->is_busy || declined != p->n_declined) &&
+                 frees == p->frees_heard;
+    p->n_declined  = declined;
+    p->frees_heard = frees;
+}
+
+static void fail(fs_early_t *early, fs_status_t status)
+{
+    early->status = early->status == FS_OK ? status : early->status;
+}
+
+static void say(fs_early_t *early, peer_t *p)
+{
+    fs_transport_t *t      = early->transport;
+    fs_status_t     status = t->ops->note(t, p->rank, make_word(early, p));
+
+    p->says_more = false;
+    if (status != FS_OK) {
+        fail(early, status);
+    }
+}
+
+/* ---- chunks ---- */
+
+static bool has_chunk(const fs_early_t *early, uint64_t bytes, uint32_t k)
+{
+    return (uint64_t)k * early->chunk < bytes;
+}
+
+static uint64_t chunk_len(const fs_early_t *early, uint64_t bytes, uint32_t k)
+{
+    return fs_u64_min(early->chunk, bytes - (uint64_t)k * early->chunk);
+}
+
+static uint64_t to_come(const fs_early_t *early, const peer_t *p)
+{
+    return early->call->counts->recv_bytes[p->rank];
+}
+
+static uint64_t to_go(const fs_early_t *early, const peer_t *p)
+{
+    return early->call->counts->send_bytes[p->rank];
+}
+
+static void end_chunk(chunk_t *c, fs_status_t status)
+{
+    fs_early_t *early = c->early;
+
+    ++early->transport->net->n_ended;
+    c->in_flight     = false;
+    early->has_moved = true;
+    /* A message of another length: the summary finds out that counts differ. */
+    if (status != FS_OK && status != FS_ERR_TRUNCATE && !c->is_cancelled) {
+        fail(early, status);
+    }
+}
+
+static void sent(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
+{
+    chunk_t *c = (chunk_t *)xfer;
+
+    --c->early->n_sending;
+    c->early->sent_bytes += len_bytes;
+    end_chunk(c, status);
+}
+
+static void received(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
+{
+    chunk_t *c = (chunk_t *)xfer;
+
+    --c->early->n_receives;
+    if (!c->is_cancelled) {
+        ++c->peer->n_arrived;
+        c->peer->got_bytes += len_bytes;
+        c->peer->says_more = true;
+    }
+    end_chunk(c, status);
+}
+
+/* ---- the receiver ---- */
+
+/* Offers that the peer has neither declined nor fulfilled. */
+static uint32_t n_open(const peer_t *p)
+{
+    return p->n_offered - p->n_declined - p->n_arrived;
+}
+
+static void post_receive(fs_early_t *early, peer_t *p)
+{
+    fs_transport_t *t     = early->transport;
+    uint32_t        k     = p->n_posted++;
+    chunk_t        *c     = &p->in[k % AHEAD];
+    char           *block = early->call->recv_block[p->rank];
+    fs_status_t     status;
+
+    *c = (chunk_t){.xfer      = {.done = received, .mem = FS_MEM_HOST},
+                   .early     = early,
+                   .peer      = p,
+                   .number    = k,
+                   .in_flight = true};
+    ++early->n_receives;
+    status = t->ops->recv(t, p->rank, fs_key(CHANNEL, early->number, k),
+                          block + (uint64_t)k * early->chunk,
+                          chunk_len(early, to_come(early, p), k), &c->xfer);
+    if (status != FS_OK) {
+        c->in_flight = false;
+        --early->n_receives;
+        fail(early, status);
+    }
+}
+
+/* For chunks that it may send now; some may have been declined once. */
+static void post_receives(fs_early_t *early, peer_t *p)
+{
+    uint32_t end = p->n_offered - p->n_declined;
+
+    end = fs_u32_min(end, p->n_arrived + AHEAD);
+    while (early->status == FS_OK && p->n_posted < end &&
+           !p->in[p->n_posted % AHEAD].in_flight) {
+        post_receive(early, p);
+    }
+}
+
+/* Is there a chunk that it has not been offered to send? */
+static bool has_more(const fs_early_t *early, const peer_t *p)
+{
+    return has_chunk(early, to_come(early, p), p->n_offered - p->n_declined);
+}
+
+static void offer(const fs_early_t *early, peer_t *p)
+{
+    while (n_open(p) < OFFERS && has_more(early, p)) {
+        ++p->n_offered;
+        p->says_more = true;
+    }
+}
+
+/* Peer k in an order in which other ranks begin elsewhere. */
+static peer_t *peer_at(const fs_early_t *early, uint32_t k)
+{
+    const fs_topo_t *topo    = early->topo;
+    uint32_t         n_local = fs_topo_n_local(topo, topo->server[early->rank]);
+
+    return &early->peer[(early->rank + n_local + k) % topo->n_ranks];
+}
+
+/* The first peer that is here, and not known to be busy, with most left for us. */
+static peer_t *choose(const fs_early_t *early)
+{
+    peer_t  *best = NULL;
+    uint64_t most = 0;
+
+    for (uint32_t k = 0; k < early->topo->n_ranks; ++k) {
+        peer_t  *p    = peer_at(early, k);
+        uint64_t left = to_come(early, p) - p->got_bytes;
+
+        if (p->is_ours && p->is_here && !p->is_busy && has_more(early, p) &&
+            left > most) {
+            best = p;
+            most = left;
+        }
+    }
+    return best;
+}
+
+/* Is the next one's first chunk to follow the last of this one? */
+static bool is_done_with(const fs_early_t *early, const peer_t *p)
+{
+    return p->is_busy || (!has_more(early, p) && n_open(p) < AHEAD);
+}
+
+static void receive(fs_early_t *early)
+{
+    peer_t *p = early->from;
+
+    if (!early->is_closed && early->takes_part) {
+        if (p == NULL || is_done_with(early, p)) {
+            early->from = p = choose(early);
+        }
+        if (p != NULL) {
+            offer(early, p);
+        }
+    }
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        if (n_open(&early->peer[r]) > 0) {
+            post_receives(early, &early->peer[r]);
+        }
+    }
+}
+
+/* ---- the sender ---- */
+
+static uint32_t n_pending(const peer_t *p)
+{
+    return p->n_asked - p->n_refused - p->n_taken;
+}
+
+static void send_chunk(fs_early_t *early, peer_t *p)
+{
+    fs_transport_t *t     = early->transport;
+    uint32_t        k     = p->n_sent++;
+    chunk_t        *c     = &p->out[k % AHEAD];
+    const char     *block = early->call->send_block[p->rank];
+    fs_status_t     status;
+
+    *c = (chunk_t){.xfer      = {.done = sent, .mem = FS_MEM_HOST},
+                   .early     = early,
+                   .peer      = p,
+                   .in_flight = true};
+    ++early->n_sending;
+    ++early->n_chunks;
+    status = t->ops->send(t, p->rank, fs_key(CHANNEL, early->number, k),
+                          block + (uint64_t)k * early->chunk,
+                          chunk_len(early, to_go(early, p), k), &c->xfer);
+    if (status != FS_OK) {
+        c->in_flight = false;
+        --early->n_sending;
+        fail(early, status);
+    }
+}
+
+static void be_free(fs_early_t *early)
+{
+    early->to = NULL;
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        peer_t *p = &early->peer[r];
+
+        if (p->waits && !early->is_closed) {
+            p->waits = false;
+            ++p->n_frees;
+            p->says_more = true;
+        }
+    }
+}
+
+static void decline(peer_t *p)
+{
+    p->n_refused += n_pending(p);
+    p->waits     = true;
+    p->says_more = true;
+}
+
+/* What of the offers is to be taken now: one chunk at a time, but when it is closed
+ * what will still go. A peer may expect more than there is: what is wrong then the
+ * summary finds out. */
+static uint32_t n_to_take(const fs_early_t *early, const peer_t *p)
+{
+    uint64_t bytes = to_go(early, p);
+    uint64_t rest  = fs_u64_div_up(bytes, early->chunk) - p->n_taken;
+    uint32_t most  = early->is_closed ? early->n_more
+                                      : p->n_there + AHEAD - p->n_taken;
+
+    if (early->to != p && (early->to != NULL || early->is_closed)) {
+        return 0;
+    }
+    return (uint32_t)fs_u64_min(fs_u32_min(most, n_pending(p)), rest);
+}
+
+/* Can it not be served now, or is it the end? */
+static bool is_to_decline(const fs_early_t *early, const peer_t *p)
+{
+    return early->is_closed || early->to != p ||
+           !has_chunk(early, to_go(early, p), p->n_taken);
+}
+
+static void answer(fs_early_t *early, peer_t *p)
+{
+    uint32_t n = n_to_take(early, p);
+
+    if (n > 0) {
+        early->to = p;
+        p->n_taken += n;
+        early->n_more -= early->is_closed ? n : 0;
+        p->says_more = true;
+    }
+    if (n_pending(p) > 0 && is_to_decline(early, p)) {
+        decline(p);
+    }
+}
+
+static void serve(fs_early_t *early)
+{
+    peer_t *to = early->to;
+
+    if (to != NULL && n_pending(to) == 0 && to->n_taken == to->n_sent &&
+        to->n_sent - to->n_there < AHEAD) {
+        be_free(early);
+    }
+    for (uint32_t k = 0; k < early->topo->n_ranks; ++k) {
+        peer_t *p = peer_at(early, k);
+
+        if (n_pending(p) > 0) {
+            answer(early, p);
+        }
+        while (early->status == FS_OK && p->n_sent < p->n_taken &&
+               p->n_sent - p->n_there < AHEAD &&
+               !p->out[p->n_sent % AHEAD].in_flight) {
+            send_chunk(early, p);
+        }
+    }
+}
+
+/* ---- a call ---- */
+
+static bool is_usable(const fs_call_t *call)
+{
+    return call->send_block != NULL && call->recv_block != NULL &&
+           call->prepare == NULL && !call->send_late && !call->recv_late &&
+           call->device.consent == FS_CONSENT_YES &&
+           !fs_mem_is_device(call->device.send_mem) &&
+           !fs_mem_is_device(call->device.recv_mem);
+}
+
+static void reset_peer(peer_t *p)
+{
+    *p = (peer_t){.rank     = p->rank,
+                  .is_ours  = p->is_ours,
+                  .heard    = p->heard,
+                  .has_news = true}; /* it may have come before us */
+}
+
+void fs_early_begin(fs_early_t *early, const fs_call_t *call, uint32_t number,
+                    uint64_t chunk)
+{
+    early->call       = call;
+    early->number     = number;
+    early->chunk      = chunk;
+    early->takes_part = is_usable(call);
+    early->is_closed  = false;
+    early->has_moved  = true;
+    early->status     = FS_OK;
+    early->from = early->to = NULL;
+    early->n_chunks         = 0;
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        peer_t *p = &early->peer[r];
+
+        reset_peer(p);
+        p->says_more = p->is_ours && early->takes_part &&
+                       (to_go(early, p) > 0 || to_come(early, p) > 0);
+    }
+}
+
+fs_status_t fs_early_progress(fs_early_t *early)
+{
+    if (!early->has_moved) {
+        return early->status;
+    }
+    early->has_moved = false;
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        if (early->peer[r].has_news) {
+            hear(early, &early->peer[r]);
+        }
+    }
+    receive(early);
+    serve(early);
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        if (early->peer[r].says_more) {
+            say(early, &early->peer[r]);
+        }
+    }
+    return early->status;
+}
+
+/* Receives that nothing will come for: all offers have been answered. */
+static void cancel_receives(fs_early_t *early)
+{
+    fs_transport_t *t = early->transport;
+
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        for (uint32_t k = 0; k < AHEAD; ++k) {
+            peer_t  *p = &early->peer[r];
+            chunk_t *c = &p->in[k];
+
+            if (c->in_flight && !c->is_cancelled &&
+                c->number >= p->n_taken_there) {
+                c->is_cancelled = true;
+                t->ops->cancel(t, &c->xfer);
+            }
+        }
+    }
+}
+
+void fs_early_close(fs_early_t *early, uint64_t elapsed_ns, uint64_t more_ns)
+{
+    fs_u128_t more = (fs_u128_t)early->n_chunks * more_ns / (elapsed_ns + 1);
+
+    early->n_more    = more < OFFERS ? (uint32_t)more : OFFERS;
+    early->is_closed = early->has_moved = true;
+}
+
+bool fs_early_is_settled(fs_early_t *early)
+{
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        const peer_t *p = &early->peer[r];
+
+        if (p->n_offered - p->n_declined != p->n_taken_there) {
+            return false;
+        }
+    }
+    cancel_receives(early);
+    early->n_more = 0;
+    return true;
+}
+
+bool fs_early_is_over(const fs_early_t *early)
+{
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        const peer_t *p = &early->peer[r];
+
+        if (p->n_sent != p->n_taken || n_open(p) > 0) {
+            return false;
+        }
+    }
+    return early->n_sending + early->n_receives == 0;
+}
+
+/* ---- what is left ---- */
+
+static uint64_t bytes_of(const fs_early_t *early, uint32_t n_chunks,
+                         uint64_t bytes)
+{
+    return fs_u64_min(n_chunks * early->chunk, bytes);
+}
+
+const fs_call_t *fs_early_rest(fs_early_t *early)
+{
+    const fs_call_t *call = early->call;
+
+    if (!early->takes_part) {
+        return call;
+    }
+    fs_counts_begin(&early->counts, early->topo);
+    for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
+        const peer_t *p    = &early->peer[r];
+        uint64_t      gone = bytes_of(early, p->n_taken, to_go(early, p));
+        uint64_t come = bytes_of(early, p->n_taken_there, to_come(early, p));
+
+        fs_counts_add(&early->counts, r, to_go(early, p) - gone,
+                      to_come(early, p) - come);
+        early->send_block[r] = (const char *)call->send_block[r] + gone;
+        early->recv_block[r] = (char *)call->recv_block[r] + come;
+    }
+    early->rest            = *call;
+    early->rest.counts     = &early->counts;
+    early->rest.send_block = early->send_block;
+    early->rest.recv_block = early->recv_block;
+    return &early->rest;
+}
+
+uint64_t fs_early_take_bytes(fs_early_t *early)
+{
+    uint64_t bytes = early->sent_bytes;
+
+    early->sent_bytes = 0;
+    return bytes;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What ranks do while others have not entered the call: those that are there exchange
+ * blocks with each other, as they are, from the front of each block. The schedule for
+ * all, made when the last rank has come, is for what is left.
+ *
+ * Nobody knows the matrix yet, and nobody has to: a rank knows what it sends to a peer
+ * and what it gets from it. Each sends to one peer at a time and receives from one:
+ *
+ *   receiver  offers to take chunks from a peer that has said it is here, the one
+ *             with most left for it
+ *   sender    takes the offer, if it sends to nobody else, and sends a few chunks
+ *             ahead of what has arrived; else declines, and tells those whom it
+ *             has declined when it is free, that is when all but the last chunk has
+ *             arrived: what is sent may wait in this server for long
+ *
+ * All of that is in one word per pair and direction, in which counts only grow: a
+ * later word stands for those before it.
+ *
+ * When all have entered no rank offers any more, and each waits for the answers to its
+ * last offers: then both ends of a pair know what goes early, and the plan for the rest
+ * can be made while the last of it is still on its way.
+ */
+#ifndef FS_EARLY_H
+#define FS_EARLY_H
+
+#include "engine/fs_exec.h"
+#include "net/fs_transport.h"
+
+typedef struct fs_early fs_early_t;
+
+/* Has each rank a NIC of its own? The transport has to have note(), too. */
+bool fs_early_can(const fs_topo_t *topo);
+
+/* Do these ranks exchange with each other? Each does with MOST_PEERS at most, or with
+ * those of its lane. */
+bool fs_early_talk(const fs_topo_t *topo, uint32_t a, uint32_t b);
+
+/* Both are borrowed for life. FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
+                            uint32_t rank, fs_early_t **early_p);
+/* lost: the network may still use its memory, which stays allocated. NULL is fine. */
+void fs_early_destroy(fs_early_t *early, bool lost);
+
+/* A call begins, borrowed until it ends. number: of the calls of the communicator;
+ * chunk: bytes; both are equal on all ranks. Under the net's lock, like all that
+ * follows. */
+void fs_early_begin(fs_early_t *early, const fs_call_t *call, uint32_t number,
+                    uint64_t chunk);
+
+/* Go on, until it is over and all ranks are settled: one may still have to be
+ * answered. FS_OK, or the first error of the transport. */
+fs_status_t fs_early_progress(fs_early_t *early);
+
+/* All ranks have entered the call, elapsed_ns after this one. What can be sent in
+ * more_ns, while the rest is planned, may still go. */
+void fs_early_close(fs_early_t *early, uint64_t elapsed_ns, uint64_t more_ns);
+
+/* Do both ends of each pair know what goes early? Only after close. */
+bool fs_early_is_settled(fs_early_t *early);
+
+/* Is nothing of it under way any more? Only when settled. */
+bool fs_early_is_over(const fs_early_t *early);
+
+/* When settled: the call without what goes early; valid until the next begins. */
+const fs_call_t *fs_early_rest(fs_early_t *early);
+
+/* Bytes that this rank has sent early, since this was last asked. */
+uint64_t fs_early_take_bytes(fs_early_t *early);
+
+#endif
