@@ -102,7 +102,7 @@ allow 'a public header' "$pure|$public" "$lib"/fastsched*.h
 layer accel "$pure|<(dlfcn|pthread).h>|\"base/fs_library.h\"|\"fastsched_accel.h\""
 layer net "$anything|\"base/fs_library.h\"|$public|\"fastsched_ucx.h\"" sched/model accel
 layer trace "$anything|$public" sched/model sched/plan
-layer engine "$pure|$public" sched/plan accel net trace
+layer engine "$pure|$public" sched/model sched/plan accel net trace
 layer policy "$pure|$public|<(errno|fcntl|sys/file|sys/stat|time|unistd).h>"
 # shellcheck disable=SC2086 # words
 layer comm "$anything|$public" $sched accel net trace engine policy

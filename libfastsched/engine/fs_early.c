@@ -11,6 +11,7 @@ enum {
     AHEAD      = 3,  /* chunks under way from the peer in turn, or to it */
     OFFERS     = 48, /* chunks that a peer may be offered to send */
     CHANNEL    = FS_CH_LAST + 1,
+    AS_ASKED   = 5, /* its digest's share */
     /* A word: the call's number, and the last bits of five counts of one rank about
      * one peer. Between two words that are heard none grows by more than OFFERS. */
     COUNT_BITS = 6,
@@ -621,13 +622,12 @@ static uint64_t bytes_of(const fs_early_t *early, uint32_t n_chunks,
     return fs_u64_min(n_chunks * early->chunk, bytes);
 }
 
+/* Digests are of what the call has asked for as well: the rest may agree where it does
+ * not. */
 const fs_call_t *fs_early_rest(fs_early_t *early)
 {
     const fs_call_t *call = early->call;
 
-    if (!early->takes_part) {
-        return call;
-    }
     fs_counts_begin(&early->counts, early->topo);
     for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
         const peer_t *p    = &early->peer[r];
@@ -636,13 +636,19 @@ const fs_call_t *fs_early_rest(fs_early_t *early)
 
         fs_counts_add(&early->counts, r, to_go(early, p) - gone,
                       to_come(early, p) - come);
-        early->send_block[r] = (const char *)call->send_block[r] + gone;
-        early->recv_block[r] = (char *)call->recv_block[r] + come;
+        if (early->takes_part) {
+            early->send_block[r] = (const char *)call->send_block[r] + gone;
+            early->recv_block[r] = (char *)call->recv_block[r] + come;
+        }
     }
-    early->rest            = *call;
-    early->rest.counts     = &early->counts;
-    early->rest.send_block = early->send_block;
-    early->rest.recv_block = early->recv_block;
+    early->counts.send_digest += AS_ASKED * call->counts->send_digest;
+    early->counts.received_digest += AS_ASKED * call->counts->received_digest;
+    early->rest        = *call;
+    early->rest.counts = &early->counts;
+    if (early->takes_part) {
+        early->rest.send_block = early->send_block;
+        early->rest.recv_block = early->recv_block;
+    }
     return &early->rest;
 }
 

@@ -62,7 +62,8 @@ bool fs_early_is_settled(fs_early_t *early);
 /* Is nothing of it under way any more? Only when settled. */
 bool fs_early_is_over(const fs_early_t *early);
 
-/* When settled: the call without what goes early; valid until the next begins. */
+/* When settled: the call without what goes early, whose digests differ where those of
+ * the call do; valid until the next begins. */
 const fs_call_t *fs_early_rest(fs_early_t *early);
 
 /* Bytes that this rank has sent early, since this was last asked. */
