@@ -10,9 +10,6 @@
 failed=0
 n_runs=0
 
-# Whether the counters may be told what serves a call must not depend on time.
-export OMPI_MCA_coll_fast_early=off FASTSCHED_EARLY=off
-
 # TEXT COMMAND...: run it, one line about it; its output only if it fails.
 report() {
     text=$1
