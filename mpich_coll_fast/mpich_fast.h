@@ -134,6 +134,7 @@ struct mpich_fast_comm {
     MPI_Comm comm;       /* the user's */
     MPI_Comm own;        /* the same ranks, for messages of transport mpi; else MPI_COMM_NULL */
     MPI_Request endless; /* a test of it drives the MPI */
+    void *in_mpich;      /* there: what it calls this one; else NULL */
     char name[MPI_MAX_OBJECT_NAME];
     bool counts; /* its calls: it has other ranks, all in one group */
     fs_wrapper_comm_t shared;

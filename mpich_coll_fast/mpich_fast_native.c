@@ -14,8 +14,11 @@
 static int comm_create(const mpich_fast_native_comm_t *comm, void **state_p)
 {
     const uint32_t *world_server = mpich_fast_wrapper.world_server;
-    mpich_fast_comm_t blank = {
-        .comm = MPI_COMM_NULL, .own = MPI_COMM_NULL, .endless = MPI_REQUEST_NULL, .n_users = 1};
+    mpich_fast_comm_t blank = {.comm = MPI_COMM_NULL,
+                               .own = MPI_COMM_NULL,
+                               .endless = MPI_REQUEST_NULL,
+                               .in_mpich = comm->comm,
+                               .n_users = 1};
     mpich_fast_comm_t *kept = malloc(sizeof(*kept));
     mpich_fast_comm_t *state = NULL == kept ? &blank : kept;
     fs_native_t native;
@@ -117,7 +120,7 @@ static operation_t *make_operation(mpich_fast_comm_t *state)
     if (NULL != o) {
         o->op.ended = ended;
         o->state = state;
-        mpich_fast_comm_retain(state);
+        mpich_fast_services->hold_comm(state->in_mpich);
     }
     return o;
 }
@@ -129,7 +132,7 @@ static void free_operation(void *operation)
     if (o->op.is_persistent && NULL != o->op.ours) {
         mpich_fast_operation_free(&o->op);
     }
-    mpich_fast_comm_release(o->state);
+    mpich_fast_services->release_comm(o->state->in_mpich);
     free(o);
 }
 

@@ -190,6 +190,16 @@ static void fast_release(int type)
     MPIR_Datatype_release_if_not_builtin(type);
 }
 
+static void fast_hold_comm(void *comm)
+{
+    MPIR_Comm_add_ref(((fast_comm_t *) comm)->user);
+}
+
+static void fast_release_comm(void *comm)
+{
+    (void) MPIR_Comm_release(((fast_comm_t *) comm)->user);
+}
+
 static void fast_abort(int exit_status)
 {
     MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, exit_status, "stopped by libmpich_coll_fast");
@@ -210,6 +220,8 @@ static const mpich_fast_services_t fast_services = {
     .unpack = fast_unpack,
     .hold = fast_hold,
     .release = fast_release,
+    .hold_comm = fast_hold_comm,
+    .release_comm = fast_release_comm,
     .run = fast_run,
     .abort = fast_abort,
 };

@@ -63,6 +63,9 @@ typedef struct mpich_fast_services {
     /* Its handle stays valid until it is released. */
     void (*hold)(int type);
     void (*release)(int type);
+    /* A call on it is under way: comm_free() waits for release_comm(), which may call it. */
+    void (*hold_comm)(void *comm);
+    void (*release_comm)(void *comm);
 
     /* Serve the call by MPICH's own algorithm: what serve() was given, perhaps other buffers. */
     int (*run)(void *call, const mpich_fast_native_args_t *args);
