@@ -61,6 +61,9 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
     fs_request_explain(request, status, where[request->step], comm->error,
                        sizeof(comm->error));
     fs_exec_give_up(comm->exec);
+    if (request->is_early) {
+        fs_early_give_up(comm->early);
+    }
     if (request->step == FS_STEP_RUN) {
         comm->lost_plan = request->plan;
         request->plan   = NULL;
@@ -124,11 +127,19 @@ static fs_status_t progress_control(const fs_request_t *request)
                : FS_ERR_PEER;
 }
 
+static fs_status_t progress_early(const fs_request_t *request)
+{
+    const fs_comm_t *comm = request->comm;
+
+    return fs_exec_lost_peer(comm->exec) == FS_NO_RANK
+               ? fs_early_progress(comm->early)
+               : FS_ERR_PEER;
+}
+
 /* What goes early goes on in this step. */
 static fs_step_t go_on_early(fs_request_t *request, fs_step_t step)
 {
-    fs_status_t status =
-        request->is_early ? fs_early_progress(request->comm->early) : FS_OK;
+    fs_status_t status = request->is_early ? progress_early(request) : FS_OK;
 
     return status == FS_OK ? step : lose(request, status);
 }
@@ -144,6 +155,9 @@ fs_status_t fs_request_prepare(fs_request_t *request)
     if (call->prepare != NULL && !request->is_prepared) {
         status               = call->prepare(call->owner);
         request->is_prepared = status == FS_OK;
+        if (request->is_early) { /* it has changed */
+            request->call = fs_early_rest(request->comm->early);
+        }
     }
     return status;
 }
@@ -291,7 +305,7 @@ static fs_step_t begin_early(fs_request_t *request)
 static fs_step_t exchange_early(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
-    fs_status_t status = fs_early_progress(comm->early);
+    fs_status_t status = progress_early(request);
 
     if (status == FS_OK && request->outcome.gathered_ns == 0) {
         status = progress_control(request);
@@ -565,14 +579,13 @@ static fs_step_t collect_times(fs_request_t *request)
 static fs_step_t drain(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
-    fs_status_t status = fs_exec_lost_peer(comm->exec) == FS_NO_RANK
-                             ? fs_early_progress(comm->early)
-                             : FS_ERR_PEER;
+    fs_status_t status = progress_early(request);
 
     if (status != FS_OK) {
         return lose(request, status);
     }
-    if (!fs_early_is_over(comm->early)) {
+    /* Our last words tell senders that all has arrived. */
+    if (!fs_early_is_over(comm->early) || comm->transport->n_grants_out > 0) {
         return FS_STEP_DRAIN;
     }
     comm->stats.early_bytes += fs_early_take_bytes(comm->early);
@@ -581,13 +594,16 @@ static fs_step_t drain(fs_request_t *request)
 
 /* ---- after an error ---- */
 
-/* Wait until the messages that we have given up are sent, for a short time. */
+/* Wait until the messages that we have given up are sent, and the network has given
+ * up the buffers, for a short time. */
 static fs_step_t notify_peers(fs_request_t *request)
 {
-    return request->comm->transport->n_grants_out > 0 &&
-                   fs_now_ns() < request->deadline_ns
-               ? FS_STEP_LAST
-               : FS_STEP_DONE;
+    const fs_comm_t *comm  = request->comm;
+    bool             waits = comm->transport->n_grants_out > 0 ||
+                 (request->is_early && !fs_early_is_quiet(comm->early));
+
+    return waits && fs_now_ns() < request->deadline_ns ? FS_STEP_LAST
+                                                       : FS_STEP_DONE;
 }
 
 /* ---- step by step ---- */
@@ -729,7 +745,7 @@ enum { LOOKS_INSIDE = 8 };
 
 static bool waits_inside(const fs_request_t *first)
 {
-    return first != NULL &&
+    return first != NULL && !first->is_early &&
            (first->step == FS_STEP_SUMMARY || first->step == FS_STEP_AGREE ||
             first->step == FS_STEP_SLOWEST) &&
            fs_control_waits_inside(first->comm->control);

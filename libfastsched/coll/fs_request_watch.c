@@ -195,8 +195,11 @@ static fs_status_t stall(const fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
 
+    bool all_are_here = request->outcome.summarised ||
+                        request->outcome.gathered_ns > 0;
+
     /* In a nonblocking call ranks compute as long as they like. */
-    if (!request->outcome.summarised || fs_request_is_nonblocking(request)) {
+    if (!all_are_here || fs_request_is_nonblocking(request)) {
         warn(comm);
         return FS_INPROGRESS;
     }

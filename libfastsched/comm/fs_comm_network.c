@@ -48,12 +48,25 @@ static bool may_begin_early(const fs_comm_t *comm)
     return comm->params.early != FS_EARLY_OFF && fs_early_can(comm->topo);
 }
 
+/* NICs of different places in their servers may be on networks that do not reach each
+ * other, unless the user says that all may talk. */
+static bool talks_early(const fs_creation_t *c, uint32_t peer)
+{
+    const fs_comm_t *comm = c->comm;
+
+    return may_begin_early(comm) &&
+           fs_early_talk(comm->topo, comm->rank, peer) &&
+           (comm->params.early == FS_EARLY_ON ||
+            c->nic[comm->rank] == c->nic[peer]);
+}
+
 /* The peers that a rank connects to: its server; the proxies of its own lane,
  * at least for summaries; and the peers of the algorithms. Others when they are
  * first needed. */
-static uint8_t reach(const fs_comm_t *comm, const fs_plan_params_t *params,
+static uint8_t reach(const fs_creation_t *c, const fs_plan_params_t *params,
                      uint32_t peer)
 {
+    const fs_comm_t *comm = c->comm;
     const fs_topo_t *topo = comm->topo;
     uint32_t         rank = comm->rank, lane = fs_topo_lane(topo, rank);
 
@@ -67,9 +80,8 @@ static uint8_t reach(const fs_comm_t *comm, const fs_plan_params_t *params,
                    fs_plan_talks(topo, params, rank, peer) ||
                    fs_plan_talks(topo, params, peer, rank)
                ? FS_REACH_WIRE
-           : may_begin_early(comm) && fs_early_talk(topo, rank, peer)
-               ? FS_REACH_LATER
-               : FS_REACH_NONE;
+           : talks_early(c, peer) ? FS_REACH_LATER
+                                  : FS_REACH_NONE;
 }
 
 static fs_status_t connect_peers(fs_creation_t *c, uint32_t *failed_p)
@@ -87,7 +99,7 @@ static fs_status_t connect_peers(fs_creation_t *c, uint32_t *failed_p)
     fs_status_t      status;
 
     for (uint32_t r = 0; r < n; ++r) {
-        c->reach[r] = reach(comm, &params, r);
+        c->reach[r] = reach(c, &params, r);
     }
     fs_net_lock(comm->net);
     status =
@@ -168,7 +180,7 @@ static fs_status_t build(fs_creation_t *c, bool all_share, uint32_t *failed_p)
         comm->transport->ops->note != NULL) {
         comm->early_chunk = FIRST_EARLY_CHUNK;
         status = fs_early_create(comm->transport, comm->topo, comm->rank,
-                                 &comm->early);
+                                 c->reach, &comm->early);
     }
     if (status == FS_OK && comm->params.stats) {
         comm->all_stats = calloc(c->member->n_ranks, sizeof(*comm->all_stats));

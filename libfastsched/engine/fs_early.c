@@ -7,9 +7,10 @@
 #include <stdlib.h>
 
 enum {
-    MOST_PEERS = 64, /* connections cost memory and set-up */
-    AHEAD      = 3,  /* chunks under way from the peer in turn, or to it */
-    OFFERS     = 48, /* chunks that a peer may be offered to send */
+    MOST_RANKS = 1024, /* each looks at all of them, often */
+    MOST_PEERS = 64,   /* connections cost memory and set-up */
+    AHEAD      = 3,    /* chunks under way from the peer in turn, or to it */
+    OFFERS     = 48,   /* chunks that a peer may be offered to send */
     CHANNEL    = FS_CH_LAST + 1,
     AS_ASKED   = 5, /* its digest's share */
     /* A word: the call's number, and the last bits of five counts of one rank about
@@ -78,7 +79,7 @@ struct fs_early {
 
 bool fs_early_can(const fs_topo_t *topo)
 {
-    bool can = topo->n_servers > 1;
+    bool can = topo->n_servers > 1 && topo->n_ranks <= MOST_RANKS;
 
     for (uint32_t v = 0; v < topo->n_servers; ++v) {
         can = can && topo->n_lanes[v] == fs_topo_n_local(topo, v);
@@ -110,7 +111,8 @@ static void noted(void *arg, uint32_t rank, uint64_t word)
 }
 
 fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
-                            uint32_t rank, fs_early_t **early_p)
+                            uint32_t rank, const uint8_t *reach,
+                            fs_early_t **early_p)
 {
     uint32_t    n     = topo->n_ranks;
     fs_early_t *early = calloc(1, sizeof(*early));
@@ -133,7 +135,8 @@ fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
     }
     for (uint32_t r = 0; r < n; ++r) {
         early->peer[r].rank    = r;
-        early->peer[r].is_ours = fs_early_talk(topo, rank, r);
+        early->peer[r].is_ours = reach[r] != FS_REACH_NONE &&
+                                 fs_early_talk(topo, rank, r);
     }
     transport->noted     = noted;
     transport->noted_arg = early;
@@ -189,8 +192,11 @@ static void hear(fs_early_t *early, peer_t *p)
     uint32_t declined = p->n_declined, frees = p->frees_heard;
 
     p->has_news = false;
+    if (word >> 5 * COUNT_BITS > early->number) {
+        p->n_there = p->n_taken; /* or it would not be in a later call */
+    }
     if (word >> 5 * COUNT_BITS != early->number) {
-        return; /* of another call: it comes later, or is over */
+        return;
     }
     p->is_here = true;
     word       = take_count(word, &frees);
@@ -327,9 +333,16 @@ static bool has_more(const fs_early_t *early, const peer_t *p)
     return has_chunk(early, to_come(early, p), p->n_offered - p->n_declined);
 }
 
+/* Not to be mistaken for fewer by who hears of several words the last alone. */
+static uint32_t n_unanswered(const peer_t *p)
+{
+    return p->n_offered - p->n_declined -
+           fs_u32_min(p->n_arrived, p->n_taken_there);
+}
+
 static void offer(const fs_early_t *early, peer_t *p)
 {
-    while (n_open(p) < OFFERS && has_more(early, p)) {
+    while (n_unanswered(p) < OFFERS && has_more(early, p)) {
         ++p->n_offered;
         p->says_more = true;
     }
@@ -507,8 +520,8 @@ static bool is_usable(const fs_call_t *call)
     return call->send_block != NULL && call->recv_block != NULL &&
            call->prepare == NULL && !call->send_late && !call->recv_late &&
            call->device.consent == FS_CONSENT_YES &&
-           !fs_mem_is_device(call->device.send_mem) &&
-           !fs_mem_is_device(call->device.recv_mem);
+           call->device.send_mem.kind == FS_MEM_HOST &&
+           call->device.recv_mem.kind == FS_MEM_HOST;
 }
 
 static void reset_peer(peer_t *p)
@@ -561,8 +574,8 @@ fs_status_t fs_early_progress(fs_early_t *early)
     return early->status;
 }
 
-/* Receives that nothing will come for: all offers have been answered. */
-static void cancel_receives(fs_early_t *early)
+/* All, or those of chunks that their senders have not taken: nothing will come. */
+static void cancel_receives(fs_early_t *early, bool all)
 {
     fs_transport_t *t = early->transport;
 
@@ -572,7 +585,7 @@ static void cancel_receives(fs_early_t *early)
             chunk_t *c = &p->in[k];
 
             if (c->in_flight && !c->is_cancelled &&
-                c->number >= p->n_taken_there) {
+                (all || c->number >= p->n_taken_there)) {
                 c->is_cancelled = true;
                 t->ops->cancel(t, &c->xfer);
             }
@@ -597,9 +610,14 @@ bool fs_early_is_settled(fs_early_t *early)
             return false;
         }
     }
-    cancel_receives(early);
+    cancel_receives(early, false); /* all offers have been answered */
     early->n_more = 0;
     return true;
+}
+
+void fs_early_give_up(fs_early_t *early)
+{
+    cancel_receives(early, true);
 }
 
 bool fs_early_is_over(const fs_early_t *early)
@@ -607,10 +625,15 @@ bool fs_early_is_over(const fs_early_t *early)
     for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
         const peer_t *p = &early->peer[r];
 
-        if (p->n_sent != p->n_taken || n_open(p) > 0) {
+        if (p->n_there != p->n_taken || n_open(p) > 0) {
             return false;
         }
     }
+    return fs_early_is_quiet(early);
+}
+
+bool fs_early_is_quiet(const fs_early_t *early)
+{
     return early->n_sending + early->n_receives == 0;
 }
 

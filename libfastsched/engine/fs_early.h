@@ -29,16 +29,19 @@
 
 typedef struct fs_early fs_early_t;
 
-/* Has each rank a NIC of its own? The transport has to have note(), too. */
+/* Has each rank a NIC of its own, and are there no more than 1,024? The transport has
+ * to have note(), too. */
 bool fs_early_can(const fs_topo_t *topo);
 
 /* Do these ranks exchange with each other? Each does with MOST_PEERS at most, or with
  * those of its lane. */
 bool fs_early_talk(const fs_topo_t *topo, uint32_t a, uint32_t b);
 
-/* Both are borrowed for life. FS_OK, FS_ERR_NOMEM. */
+/* reach: [n_ranks] fs_reach_t; others than these borrowed for life. FS_OK,
+ * FS_ERR_NOMEM. */
 fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
-                            uint32_t rank, fs_early_t **early_p);
+                            uint32_t rank, const uint8_t *reach,
+                            fs_early_t **early_p);
 /* lost: the network may still use its memory, which stays allocated. NULL is fine. */
 void fs_early_destroy(fs_early_t *early, bool lost);
 
@@ -59,8 +62,14 @@ void fs_early_close(fs_early_t *early, uint64_t elapsed_ns, uint64_t more_ns);
 /* Do both ends of each pair know what goes early? Only after close. */
 bool fs_early_is_settled(fs_early_t *early);
 
-/* Is nothing of it under way any more? Only when settled. */
+/* Has all of it arrived, here and there? Only when settled. */
 bool fs_early_is_over(const fs_early_t *early);
+
+/* Does the network use no buffer any more? */
+bool fs_early_is_quiet(const fs_early_t *early);
+
+/* After an error: receives are cancelled. */
+void fs_early_give_up(fs_early_t *early);
 
 /* When settled: the call without what goes early, whose digests differ where those of
  * the call do; valid until the next begins. */

@@ -296,7 +296,9 @@ static fs_status_t send_word(fs_transport_t *transport, uint32_t peer,
 {
     ucx_link_t *link   = &((ucx_group_t *)transport)->links[peer];
     ucx_out_t  *out    = &link->out[kind];
-    fs_status_t status = be_connected(link);
+    fs_status_t status = value == FS_GIVEN_UP && link->reach == FS_REACH_LATER
+                             ? FS_ERR_UNREACHABLE /* it waits for nothing */
+                             : be_connected(link);
 
     if (status != FS_OK) {
         return status;

@@ -297,10 +297,12 @@ static void watch_message(loop_transport_t *t, uint32_t peer, uint32_t key)
 /* The leaders' words of a summary are so short that a socket has room for them. */
 static bool may_stay(const loop_transport_t *t, uint32_t peer, uint32_t key)
 {
-    bool is_word = key >> 28 == FS_CH_LAST;
+    bool is_word  = key >> 28 == FS_CH_LAST;
+    bool is_early = key >> 28 > FS_CH_LAST;
 
-    return is_wire(key) || (!t->home->super.local_arrives &&
-                            (!is_word || t->reach[peer] == FS_REACH_LOCAL));
+    return is_wire(key) || is_early ||
+           (!t->home->super.local_arrives &&
+            (!is_word || t->reach[peer] == FS_REACH_LOCAL));
 }
 
 static bool is_word(event_kind_t kind)
