@@ -104,10 +104,13 @@ helper='--mca coll_fast_progress_thread on'
     several 5 2+2+1 pipe2d $helper $tight
     frames 1 $helper
     [ -z "$native" ] || {
+        limit=240 # waiting in its collectives, ranks do not yield the processor
         each_as persistent 4 2x2 staged
         each_as persistent 8 @1,0,0,2,1,2,0,1 bundles
         each_as persistent 8 1+3+4 pipe2d $tight
-        each_as persistent 5 2+2+1 staged -- --alltoallw
+        limit=60
+        report 'persistent MPI_Alltoallw' job 5 2+2+1 any --mca coll fast \
+            --mca coll_fast_algorithm staged -- --alltoallw --persistent $each
         each_as nonblocking 4 2x2 staged --mca coll_fast_progress_thread on
     }
 }
