@@ -104,13 +104,13 @@ helper='--mca coll_fast_progress_thread on'
     several 5 2+2+1 pipe2d $helper $tight
     frames 1 $helper
     [ -z "$native" ] || {
-        limit=240 # waiting in its collectives, ranks do not yield the processor
+        # Waiting in MPICH's collectives, ranks do not yield the processor: fewer cases.
         each_as persistent 4 2x2 staged
-        each_as persistent 8 @1,0,0,2,1,2,0,1 bundles
-        each_as persistent 8 1+3+4 pipe2d $tight
-        limit=60
+        served pipe2d 8 1+3+4 $tight -- --persistent $some
+        report 'persistent, np 8, bundles' job 8 @1,0,0,2,1,2,0,1 any --mca coll fast \
+            --mca coll_fast_algorithm bundles -- --persistent $some
         report 'persistent MPI_Alltoallw' job 5 2+2+1 any --mca coll fast \
-            --mca coll_fast_algorithm staged -- --alltoallw --persistent $each
+            --mca coll_fast_algorithm staged -- --alltoallw --persistent $some
         each_as nonblocking 4 2x2 staged --mca coll_fast_progress_thread on
     }
 }
