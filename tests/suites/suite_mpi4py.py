@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """mpi4py's own tests of collective operations: its source archive has them, its wheel runs them."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -62,16 +63,25 @@ def make_environment(mpi):
     return venv / "bin/python"
 
 
-def library_of(mpi):
+def make_path(mpi):
+    """A directory with the MPI's library by the name that the wheel asks for."""
     shown = subprocess.check_output([f"mpicc.{mpi.suffix}", "-show"], text=True)
-    return re.search(r"-L(\S+)", shown).group(1) + {"ompi": "/libmpi.so.40", "mpich": "/libmpich.so.12"}[mpi.name]
+    name, wanted = {"ompi": ("libmpi.so.40", "libmpi.so.40"), "mpich": ("libmpich.so.12", "libmpi.so.12")}[mpi.name]
+    path = mpi.work / "lib"
+    path.mkdir(exist_ok=True)
+    link = path / wanted
+    link.unlink(missing_ok=True)
+    link.symlink_to(re.search(r"-L(\S+)", shown).group(1) + "/" + name)
+    return path
 
 
 def collect(mpi, work, only):
     """The tests of that name, or all."""
     tests = fetch(work)
     python = make_environment(mpi)
-    Test.env = {"MPI4PY_LIBMPI": library_of(mpi)}
+    path = make_path(mpi)
+    Test.env = {"LD_LIBRARY_PATH": f"{path}:{os.environ.get('LD_LIBRARY_PATH', '')}",
+                "MPI4PY_LIBMPI": str(next(path.iterdir()))}
     modules = sorted(path.stem for path in tests.glob("test_cco_*.py"))
     found = [Test(tests, python, module) for module in modules]
     return [test for test in found if not only or test.name in only]

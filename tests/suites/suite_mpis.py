@@ -64,7 +64,8 @@ class Mpi:
             for key in test.env:
                 options += ["-x", key]
             return [self.launcher, *options, "-np", str(test.np), *test.words], environment
-        preload = ":".join(str(self.work / f"{name}.so") for name in PRELOADS)
+        # These look for UCX's functions behind them, also where Python opens the MPI.
+        preload = ":".join([str(self.work / f"{name}.so") for name in PRELOADS] + ["libucp.so.0"])
         environment.update(UCX_TLS="tcp,self", UCX_NET_DEVICES="lo", LD_PRELOAD=preload)
         if fast is not None:
             environment.update({f"FASTSCHED_{key.upper()}": value for key, value in fast.items()})
