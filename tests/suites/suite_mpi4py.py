@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 from suite_mpis import give_up, sh
 
@@ -66,12 +67,13 @@ def make_environment(mpi):
 def make_path(mpi):
     """A directory with the MPI's library by the name that the wheel asks for."""
     shown = subprocess.check_output([f"mpicc.{mpi.suffix}", "-show"], text=True)
-    name, wanted = {"ompi": ("libmpi.so.40", "libmpi.so.40"), "mpich": ("libmpich.so.12", "libmpi.so.12")}[mpi.name]
+    name, wanted = {"ompi": ("libmpi.so", "libmpi.so.40"), "mpich": ("libmpich.so", "libmpi.so.12")}[mpi.name]
+    library = Path(re.search(r"-L(\S+)", shown).group(1)) / name
     path = mpi.work / "lib"
     path.mkdir(exist_ok=True)
     link = path / wanted
     link.unlink(missing_ok=True)
-    link.symlink_to(re.search(r"-L(\S+)", shown).group(1) + "/" + name)
+    link.symlink_to(library.resolve(strict=True))
     return path
 
 
