@@ -80,7 +80,6 @@ typedef enum fs_early_mode {
 } fs_early_mode_t;
 
 /** All parameters, parsed. */
-
 typedef struct fs_params {
     uint32_t algorithm; /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
     uint32_t nonblocking;

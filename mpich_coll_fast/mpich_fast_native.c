@@ -136,45 +136,39 @@ static void free_operation(void *operation)
     free(o);
 }
 
-/* One that has not been made is freed. */
-static int give(operation_t *o, fs_status_t status, void **operation)
+/* One that has not been made is freed. Without memory init still has its ranks agree. */
+static int make(void *state, const mpich_fast_native_args_t *a, bool is_persistent,
+                void **operation)
 {
-    bool is_made = NULL != o && NULL != o->op.ours;
+    mpich_fast_comm_t *comm = state;
+    mpich_fast_args_t args = args_of(a, NULL);
+    operation_t *o;
+    fs_status_t status;
 
-    *operation = is_made ? o : NULL;
-    if (NULL != o && !is_made) {
-        free_operation(o);
+    *operation = NULL;
+    if (!fs_wrapper_takes_nonblocking(&comm->shared)) {
+        return MPI_SUCCESS;
     }
+    o = make_operation(comm);
+    status = is_persistent ? mpich_fast_operation_init(NULL != o ? &o->op : NULL, comm, &args)
+             : NULL == o   ? FS_ERR_NOMEM
+                           : mpich_fast_operation_start(&o->op, comm, &args);
+    if (NULL != o && NULL == o->op.ours) {
+        free_operation(o);
+        o = NULL;
+    }
+    *operation = o;
     return FS_OK == status ? MPI_SUCCESS : mpich_fast_raise(MPI_COMM_NULL, status);
 }
 
 static int start(void *state, const mpich_fast_native_args_t *a, void **operation)
 {
-    mpich_fast_comm_t *comm = state;
-    mpich_fast_args_t args = args_of(a, NULL);
-    operation_t *o;
-
-    *operation = NULL;
-    if (!fs_wrapper_takes_nonblocking(&comm->shared)) {
-        return MPI_SUCCESS;
-    }
-    o = make_operation(comm);
-    return give(o, NULL == o ? FS_ERR_NOMEM : mpich_fast_operation_start(&o->op, comm, &args),
-                operation);
+    return make(state, a, false, operation);
 }
 
 static int init(void *state, const mpich_fast_native_args_t *a, void **operation)
 {
-    mpich_fast_comm_t *comm = state;
-    mpich_fast_args_t args = args_of(a, NULL);
-    operation_t *o;
-
-    *operation = NULL;
-    if (!fs_wrapper_takes_nonblocking(&comm->shared)) {
-        return MPI_SUCCESS;
-    }
-    o = make_operation(comm);
-    return give(o, mpich_fast_operation_init(NULL != o ? &o->op : NULL, comm, &args), operation);
+    return make(state, a, true, operation);
 }
 
 static void start_again(void *operation)
