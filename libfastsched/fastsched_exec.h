@@ -472,6 +472,13 @@ typedef struct fs_comm_stats {
     uint64_t tuner_probes; /**< calls of another algorithm to measure it */
     uint64_t tuner_gone_back; /**< classes settled on the native algorithm */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
+    uint64_t apart_calls;  /**< calls of which the next three tell, all but the
+                                last one and those without a summary */
+    uint64_t apart_ns;     /**< sum: from the first entry to the last */
+    uint64_t apart_max_ns; /**< likewise, of one call */
+    uint64_t last_rank;    /**< that entered last most often, with parameter
+                                stats */
+    uint64_t last_calls;   /**< and in how many calls */
 } fs_comm_stats_t;
 
 /** Copy out the sums. */

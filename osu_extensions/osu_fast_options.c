@@ -4,10 +4,7 @@
 #include "osu_fast_options.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,57 +111,6 @@ void osu_usage(FILE *out, const char *program)
 }
 /* clang-format on */
 
-static osu_verdict_t bad(char *why, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why, OSU_WHY_LEN, format, args);
-    va_end(args);
-    return OSU_BAD;
-}
-
-/* A whole number with an optional suffix k, m or g. *end_p: what follows. */
-static bool read_number(const char *text, uint64_t *value_p, const char **end_p)
-{
-    static const char suffixes[] = "kmg";
-    const char       *suffix;
-    char             *end;
-
-    errno    = 0;
-    *value_p = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
-    if (!isdigit((unsigned char)*text) || errno != 0) {
-        return false;
-    }
-    suffix = *end == '\0' ? NULL
-                          : strchr(suffixes, tolower((unsigned char)*end));
-    if (suffix != NULL) {
-        unsigned shift = 10 * (unsigned)(suffix - suffixes + 1);
-
-        if (*value_p > UINT64_MAX >> shift) {
-            return false;
-        }
-        *value_p <<= shift;
-        end++;
-    }
-    *end_p = end;
-    return true;
-}
-
-static osu_verdict_t parse_count(const char *option, const char *text,
-                                 uint64_t min, uint64_t max, uint64_t *value_p,
-                                 char *why)
-{
-    const char *end;
-
-    if (!read_number(text, value_p, &end) || *end != '\0' || *value_p < min ||
-        *value_p > max) {
-        return bad(why, "%s \"%s\": allowed: %llu to %llu", option, text,
-                   (unsigned long long)min, (unsigned long long)max);
-    }
-    return OSU_RUN;
-}
-
 const char *osu_memory_name(osu_memory_t memory)
 {
     static const char *const names[] = {OSU_MEMORY_MAP(FS_LIST_NAME)};
@@ -189,8 +135,8 @@ static osu_verdict_t parse_collective(const char       *text,
         }
     }
 #define X(_collective, _word) ", " #_word
-    return bad(why, "--collective \"%s\": allowed: %s", text,
-               &OSU_COLLECTIVE_MAP(X)[2]);
+    return osu_bad(why, "--collective \"%s\": allowed: %s", text,
+                   &OSU_COLLECTIVE_MAP(X)[2]);
 #undef X
 }
 
@@ -204,7 +150,7 @@ static osu_verdict_t parse_memory(const char *text, osu_memory_t *memory_p,
         }
     }
 #define X(_memory, _word) ", " #_word
-    return bad(why, "-d \"%s\": allowed: %s", text, &OSU_MEMORY_MAP(X)[2]);
+    return osu_bad(why, "-d \"%s\": allowed: %s", text, &OSU_MEMORY_MAP(X)[2]);
 #undef X
 }
 
@@ -214,52 +160,27 @@ static osu_verdict_t parse_sizes(const char *text, osu_options_t *options,
 {
     const char *end;
     uint64_t    first;
-    bool        ok = read_number(text, &first, &end);
+    bool        ok = osu_read_number(text, &first, &end);
 
     if (ok && *end == '\0') {
         options->max_size = first;
     } else if (ok && *end == ':') {
         options->min_size = first;
         ok                = end[1] == '\0' ||
-             (read_number(end + 1, &options->max_size, &end) && *end == '\0');
+             (osu_read_number(end + 1, &options->max_size, &end) &&
+              *end == '\0');
     } else {
         ok = false;
     }
     if (!ok || options->min_size == 0 ||
         options->min_size > options->max_size ||
         options->max_size > UINT64_C(1) << 40) {
-        return bad(why,
-                   "-m \"%s\": allowed: MAX, MIN: or MIN:MAX in bytes, "
-                   "1 <= MIN <= MAX <= 1024g",
-                   text);
+        return osu_bad(why,
+                       "-m \"%s\": allowed: MAX, MIN: or MIN:MAX in bytes, "
+                       "1 <= MIN <= MAX <= 1024g",
+                       text);
     }
     return OSU_RUN;
-}
-
-static osu_verdict_t parse_rate(const char *text, double *rate_p, char *why)
-{
-    static const struct {
-        const char *unit;
-        double      factor;
-    } units[] = {{"bit", 1},
-                 {"kbit", 1e3},
-                 {"mbit", 1e6},
-                 {"gbit", 1e9},
-                 {"tbit", 1e12}};
-    char  *end;
-    double value = strtod(text, &end);
-
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); ++i) {
-        if (isdigit((unsigned char)*text) && strcmp(end, units[i].unit) == 0 &&
-            isfinite(value) && value > 0) {
-            *rate_p = value * units[i].factor;
-            return OSU_RUN;
-        }
-    }
-    return bad(why,
-               "--rate \"%s\": allowed: a number above 0 and a unit of "
-               "bit, kbit, mbit, gbit or tbit, as in 50mbit",
-               text);
 }
 
 static osu_verdict_t parse_tails(const char *text, osu_options_t *options,
@@ -270,7 +191,7 @@ static osu_verdict_t parse_tails(const char *text, osu_options_t *options,
 
     options->n_tails = 0;
     for (; options->n_tails < OSU_MAX_TAILS; ++p) {
-        if (!read_number(p, &value, &p) || value < 1 || value > 99 ||
+        if (!osu_read_number(p, &value, &p) || value < 1 || value > 99 ||
             (*p != ',' && *p != '\0')) {
             break;
         }
@@ -279,32 +200,17 @@ static osu_verdict_t parse_tails(const char *text, osu_options_t *options,
             return OSU_RUN;
         }
     }
-    return bad(why,
-               "-z \"%s\": allowed: 1 to %d percentiles from 1 to 99, as "
-               "in -z50,90,99",
-               text == NULL ? "" : text, OSU_MAX_TAILS);
+    return osu_bad(why,
+                   "-z \"%s\": allowed: 1 to %d percentiles from 1 to 99, as "
+                   "in -z50,90,99",
+                   text == NULL ? "" : text, OSU_MAX_TAILS);
 }
 
 static osu_verdict_t parse_yes_no(const char *text, bool *value_p, char *why)
 {
     *value_p = text == NULL || strcmp(text, "yes") == 0;
     if (!*value_p && strcmp(text, "no") != 0) {
-        return bad(why, "--dynamic \"%s\": allowed: yes, no", text);
-    }
-    return OSU_RUN;
-}
-
-/* It goes into JSON as it is. */
-static osu_verdict_t check_label(const char *option, const char *text,
-                                 char *why)
-{
-    for (const char *p = text; *p != '\0'; ++p) {
-        if ((unsigned char)*p < ' ' || *p == '"' || *p == '\\') {
-            return bad(why,
-                       "%s \"%s\": allowed: no quotes, backslashes or "
-                       "control characters",
-                       option, text);
-        }
+        return osu_bad(why, "--dynamic \"%s\": allowed: yes, no", text);
     }
     return OSU_RUN;
 }
@@ -317,7 +223,7 @@ static osu_verdict_t parse_pattern(const char *text, osu_options_t *options,
     options->pattern_text = text;
     options->path         = fs_pattern_path(text);
     if (options->path != NULL) {
-        return check_label("-p", text, why);
+        return osu_check_label("-p", text, why);
     }
     if (fs_pattern_parse(text, &options->pattern, why, OSU_WHY_LEN) == FS_OK) {
         return OSU_RUN;
@@ -349,7 +255,8 @@ static osu_verdict_t parse_arrival(const char *text, osu_options_t *options,
         }
     }
     if (arrival->kind == OSU_LATE) {
-        at = read_number(at, &arrival->rank, &at) && *at == ':' ? at + 1 : "";
+        at = osu_read_number(at, &arrival->rank, &at) && *at == ':' ? at + 1
+                                                                    : "";
     }
     if (isdigit((unsigned char)*at)) {
         arrival->share = strtod(at, &end);
@@ -357,10 +264,10 @@ static osu_verdict_t parse_arrival(const char *text, osu_options_t *options,
     return arrival->kind != OSU_TOGETHER && end != NULL && *end == '\0' &&
                    arrival->share <= 100
                ? OSU_RUN
-               : bad(why,
-                     "--arrival \"%s\": allowed: uniform:F, late:RANK:F or "
-                     "exp:F, with F from 0 to 100 as in 0.3",
-                     text);
+               : osu_bad(why,
+                         "--arrival \"%s\": allowed: uniform:F, late:RANK:F or "
+                         "exp:F, with F from 0 to 100 as in 0.3",
+                         text);
 }
 
 /* Everything that has an argument of its own. */
@@ -374,18 +281,18 @@ static osu_verdict_t parse_value(int option, const char *value,
         options->as_is = false;
         return parse_sizes(value, options, why);
     case 'i':
-        verdict                = parse_count("-i", value, 1, 100000000,
-                                             &options->iterations[0], why);
+        verdict                = osu_parse_count("-i", value, 1, 100000000,
+                                                 &options->iterations[0], why);
         options->iterations[1] = options->iterations[0];
         return verdict;
     case 'x':
-        verdict =
-            parse_count("-x", value, 0, 100000000, &options->warmup[0], why);
+        verdict            = osu_parse_count("-x", value, 0, 100000000,
+                                             &options->warmup[0], why);
         options->warmup[1] = options->warmup[0];
         return verdict;
     case 'M':
-        return parse_count("-M", value, 1, UINT64_MAX, &options->mem_limit,
-                           why);
+        return osu_parse_count("-M", value, 1, UINT64_MAX, &options->mem_limit,
+                               why);
     case 'd':
         return parse_memory(value, &options->memory, why);
     case 'z':
@@ -395,24 +302,25 @@ static osu_verdict_t parse_value(int option, const char *value,
     case OPT_COLLECTIVE:
         return parse_collective(value, &options->collective, why);
     case OPT_SEED:
-        return parse_count("--seed", value, 0, UINT64_MAX, &options->seed, why);
+        return osu_parse_count("--seed", value, 0, UINT64_MAX, &options->seed,
+                               why);
     case OPT_RATE:
-        return parse_rate(value, &options->rate, why);
+        return osu_parse_rate(value, &options->rate, why);
     case OPT_ARRIVAL:
         return parse_arrival(value, options, why);
     case OPT_TEST:
-        return parse_count("--test-interval", value, 0, 1000000000,
-                           &options->test_us, why);
+        return osu_parse_count("--test-interval", value, 0, 1000000000,
+                               &options->test_us, why);
     case OPT_BURST:
-        return parse_count("--burst", value, 1, 64, &options->burst, why);
+        return osu_parse_count("--burst", value, 1, 64, &options->burst, why);
     case OPT_NICS:
-        return parse_count("--nics", value, 1, 4096, &options->nics, why);
+        return osu_parse_count("--nics", value, 1, 4096, &options->nics, why);
     case OPT_SERVERS:
         options->servers = value;
         return OSU_RUN;
     default:
         options->impl = value;
-        return check_label("--impl", value, why);
+        return osu_check_label("--impl", value, why);
     }
 }
 
@@ -430,23 +338,25 @@ static osu_verdict_t settle(osu_options_t *options, bool has_dynamic,
     if (options->collective == OSU_ALLTOALL &&
         (options->path != NULL ||
          options->pattern.kind != FS_PATTERN_BALANCED)) {
-        return bad(why,
-                   "-p \"%s\": with --collective alltoall every rank sends the "
-                   "same to every rank; allowed: balanced",
-                   options->pattern_text);
+        return osu_bad(
+            why,
+            "-p \"%s\": with --collective alltoall every rank sends the "
+            "same to every rank; allowed: balanced",
+            options->pattern_text);
     }
     if (options->arrival_text != NULL && options->rate == 0) {
-        return bad(why,
-                   "--arrival \"%s\" needs --rate: its shares are of the "
-                   "lower bound",
-                   options->arrival_text);
+        return osu_bad(why,
+                       "--arrival \"%s\" needs --rate: its shares are of the "
+                       "lower bound",
+                       options->arrival_text);
     }
     if (has_dynamic) {
         osu_verdict_t verdict = parse_yes_no(dynamic, &options->dynamic, why);
 
         return verdict == OSU_RUN && options->dynamic && options->path != NULL
-                   ? bad(why, "--dynamic: -p file:PATH has one matrix; allowed "
-                              "with it: --dynamic=no")
+                   ? osu_bad(why,
+                             "--dynamic: -p file:PATH has one matrix; allowed "
+                             "with it: --dynamic=no")
                    : verdict;
     }
     options->dynamic = options->path == NULL &&
@@ -504,15 +414,17 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
             options->counted_nics = optarg == NULL ? "*" : optarg;
             break;
         case ':':
-            return bad(why, "option \"%s\" needs a value; -h lists all options",
-                       argv[optind - 1]);
+            return osu_bad(why,
+                           "option \"%s\" needs a value; -h lists all options",
+                           argv[optind - 1]);
         case '?':
             if (strncmp(argv[optind - 1], "--", 2) == 0) {
-                return bad(why, "unknown option \"%s\"; -h lists all options",
-                           argv[optind - 1]);
+                return osu_bad(why,
+                               "unknown option \"%s\"; -h lists all options",
+                               argv[optind - 1]);
             }
-            return bad(why, "unknown option \"-%c\"; -h lists all options",
-                       optopt);
+            return osu_bad(why, "unknown option \"-%c\"; -h lists all options",
+                           optopt);
         default:
             verdict = parse_value(option, optarg, options, why);
         }
@@ -521,8 +433,8 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
         return verdict;
     }
     if (optind < argc) {
-        return bad(why, "unexpected argument \"%s\"; -h lists all options",
-                   argv[optind]);
+        return osu_bad(why, "unexpected argument \"%s\"; -h lists all options",
+                       argv[optind]);
     }
     options->as_is = options->as_is && options->path != NULL;
     return settle(options, has_dynamic, dynamic, why);

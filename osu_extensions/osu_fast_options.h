@@ -3,14 +3,14 @@
 #ifndef OSU_FAST_OPTIONS_H
 #define OSU_FAST_OPTIONS_H
 
+#include "osu_parse.h"
 #include "sched/model/fs_pattern.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#define OSU_MAX_TAILS 5   /* as many as OSU's -z takes */
-#define OSU_WHY_LEN   512 /* one line that says what is wrong */
+#define OSU_MAX_TAILS 5 /* as many as OSU's -z takes */
 #define OSU_NAME_LEN  64
 
 /* Where buffers are, and how -d calls that: a list as in fastsched.h. */
@@ -100,13 +100,6 @@ typedef struct osu_options {
 } osu_options_t;
 
 #define OSU_LARGE_SIZE 8192 /* bytes; larger messages run fewer iterations */
-
-typedef enum osu_verdict {
-    OSU_RUN,
-    OSU_HELP,
-    OSU_VERSION,
-    OSU_BAD /* why says what and what is allowed */
-} osu_verdict_t;
 
 /* Strings in *options point into argv. Same arguments, same verdict: no rank
  * has to ask another. */

@@ -2,6 +2,7 @@
 /* Servers, bounds and names; see osu_fast_util.h. */
 #include "osu_fast_util.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
@@ -248,7 +249,23 @@ double osu_percentile(const double *sorted, size_t n, double percent)
            (at - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* ---- which algorithm ran ---- */
+/* ---- what ran ---- */
+
+void osu_impl_name(char name[OSU_NAME_LEN])
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int  len, n = 0;
+
+    MPI_Get_library_version(text, &len);
+    if (strncmp(text, "Open MPI", 8) == 0) {
+        snprintf(name, OSU_NAME_LEN, "ompi");
+        return;
+    }
+    for (; isalnum((unsigned char)text[n]) && n < OSU_NAME_LEN - 1; ++n) {
+        name[n] = (char)tolower((unsigned char)text[n]);
+    }
+    name[n] = '\0';
+}
 
 #define PVAR_NAME "coll_fast_last_algorithm"
 

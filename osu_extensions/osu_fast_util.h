@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the benchmarks of this directory share: the servers behind the ranks,
- * the lower bound, order statistics, and the name of the algorithm that ran.
- * Plain MPI-3; the look is that of the OSU micro-benchmarks 7, the code is
- * ours. */
+ * the lower bound, order statistics, and the names of the MPI and of the
+ * algorithm. Plain MPI-3; the look is that of the OSU micro-benchmarks 7, the
+ * code is ours. */
 #ifndef OSU_FAST_UTIL_H
 #define OSU_FAST_UTIL_H
 
@@ -56,7 +56,10 @@ void osu_sort(double *values, size_t n);
  * sorted: [n], ascending; n is not 0. */
 double osu_percentile(const double *sorted, size_t n, double percent);
 
-/* ---- which algorithm ran ---- */
+/* ---- what ran ---- */
+
+/* The MPI in use, in a word: ompi, mpich. */
+void osu_impl_name(char name[OSU_NAME_LEN]);
 
 /* The performance variable that coll/fast exports through MPI_T. */
 typedef struct osu_algorithm {

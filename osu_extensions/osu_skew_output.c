@@ -2,9 +2,7 @@
 /* What rank 0 prints: a table as OSU has it, or JSON. */
 #include "osu_skew_output.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <string.h>
 
 double osu_skew_bound_s(const bench_t *b, double nic_bytes)
 {
@@ -188,30 +186,13 @@ static void json_times(const bench_t *b, uint64_t n)
     }
 }
 
-/* The MPI in use, in a word. */
-static void name_impl(char name[OSU_NAME_LEN])
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int  len, n = 0;
-
-    MPI_Get_library_version(text, &len);
-    if (strncmp(text, "Open MPI", 8) == 0) {
-        snprintf(name, OSU_NAME_LEN, "ompi");
-        return;
-    }
-    for (; isalnum((unsigned char)text[n]) && n < OSU_NAME_LEN - 1; ++n) {
-        name[n] = (char)tolower((unsigned char)text[n]);
-    }
-    name[n] = '\0';
-}
-
 void osu_skew_print_json(const bench_t *b, const osu_row_t *row)
 {
     const osu_options_t *o     = b->options;
     const char          *quote = b->cluster.even ? "" : "\"";
     char                 impl[OSU_NAME_LEN];
 
-    name_impl(impl);
+    osu_impl_name(impl);
     printf("{\"impl\": \"%s\", \"collective\": \"%s%s%s\", "
            "\"pattern\": \"%s\", \"servers\": %u, "
            "\"ranks_per_server\": %s%s%s",

@@ -116,6 +116,7 @@ static fs_vote_t make_vote(const fs_request_t *request)
           .max_ns     = comm->last.run.ns,
           .min_ns     = comm->last.summary_ns,
           .max_waited = comm->last.waited_ns,
+          .last       = fs_entries_word(comm->last.waited_ns, comm->rank),
           .posted     = fs_frame_posted(request),
           .sum        = {counts->send_digest + layout + request->offered,
                          counts->received_digest + layout + request->offered}};
@@ -459,6 +460,7 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
     fs_timed_run_t run = comm->last.run;
 
     expect(comm, vote);
+    fs_entries_add(&comm->entries, vote->max_waited, vote->last);
     fs_tuner_update(&comm->tuner, &comm->last.question, time_of(vote));
     comm->stats.tuner_gone_back = comm->tuner.n_native;
     run.ns                      = vote->max_ns;

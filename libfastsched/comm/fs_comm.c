@@ -42,8 +42,22 @@ fs_alg_t fs_comm_last_alg(const fs_comm_t *comm)
     return comm->outcome.choice.alg;
 }
 
+static void get_entries(const fs_comm_t *comm, fs_comm_stats_t *stats)
+{
+    const fs_entries_t *entries = &comm->entries;
+
+    stats->apart_calls  = entries->n_calls;
+    stats->apart_ns     = entries->sum_ns;
+    stats->apart_max_ns = entries->max_ns;
+    if (entries->n_ranks > 0) {
+        stats->last_rank  = fs_entries_latest(entries);
+        stats->last_calls = entries->n_last[stats->last_rank];
+    }
+}
+
 void fs_comm_get_stats(const fs_comm_t *comm, fs_comm_stats_t *stats_p)
 {
     *stats_p         = comm->stats;
     stats_p->dropped = comm->net != NULL ? comm->net->n_dropped : 0;
+    get_entries(comm, stats_p);
 }

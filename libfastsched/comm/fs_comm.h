@@ -7,6 +7,7 @@
 #include "policy/fs_calibration.h"
 #include "comm/fs_control.h"
 #include "engine/fs_early.h"
+#include "policy/fs_entries.h"
 #include "engine/fs_exec.h"
 #include "policy/fs_tuner.h"
 #include "policy/fs_tuning.h"
@@ -82,6 +83,7 @@ struct fs_comm {
     fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;
+    fs_entries_t     entries;
     /* What should serve the next call, if anything is known. */
     bool           predicts;
     fs_candidate_t predicted;

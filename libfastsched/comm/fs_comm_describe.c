@@ -50,6 +50,18 @@ static void say_time(fs_strbuf_t *line, const fs_comm_t *comm)
     }
 }
 
+/* Of the call before, which this one's summary told about. */
+static void say_entries(fs_strbuf_t *line, const fs_comm_t *comm)
+{
+    const fs_entries_t *entries = &comm->entries;
+
+    if (entries->is_known) {
+        fs_strbuf_add(line,
+                      "; the call before: entries %.6f s apart, rank %u last",
+                      (double)entries->apart_ns * 1e-9, entries->last);
+    }
+}
+
 void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
                       size_t text_len)
 {
@@ -70,6 +82,9 @@ void fs_comm_describe(const fs_comm_t *comm, const char *comm_name, char *text,
     }
     if (comm->outcome.slowest_ns > 0) {
         say_time(&line, comm);
+    }
+    if (comm->outcome.summarised) {
+        say_entries(&line, comm);
     }
 }
 

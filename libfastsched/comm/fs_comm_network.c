@@ -158,6 +158,20 @@ static bool all_share(fs_creation_t *c)
     return c->native->agree(c->native->ctx, mine) == FS_OK;
 }
 
+/* For the report of parameter stats. */
+static fs_status_t claim_stats(fs_comm_t *comm, uint32_t n_ranks)
+{
+    fs_entries_t *entries = &comm->entries;
+
+    comm->all_stats = calloc(n_ranks, sizeof(*comm->all_stats));
+    entries->n_last = calloc(n_ranks, sizeof(*entries->n_last));
+    if (comm->all_stats == NULL || entries->n_last == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    entries->n_ranks = n_ranks;
+    return FS_OK;
+}
+
 /* What can fail on one rank alone. */
 static fs_status_t build(fs_creation_t *c, bool all_share, uint32_t *failed_p)
 {
@@ -183,8 +197,7 @@ static fs_status_t build(fs_creation_t *c, bool all_share, uint32_t *failed_p)
                                  c->reach, &comm->early);
     }
     if (status == FS_OK && comm->params.stats) {
-        comm->all_stats = calloc(c->member->n_ranks, sizeof(*comm->all_stats));
-        status          = comm->all_stats != NULL ? FS_OK : FS_ERR_NOMEM;
+        status = claim_stats(comm, c->member->n_ranks);
     }
     return status;
 }
@@ -279,6 +292,8 @@ void fs_comm_close_network(fs_comm_t *comm)
     fs_shm_leave(&comm->shm);
     fs_net_destroy(comm->own_net);
     free(comm->all_stats);
+    free(comm->entries.n_last);
+    comm->entries   = (fs_entries_t){0};
     comm->all_stats = NULL;
     comm->transport = NULL;
     comm->exec      = NULL;

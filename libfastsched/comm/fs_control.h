@@ -17,6 +17,7 @@ typedef struct fs_control_vote {
     uint64_t min_ns;     /* minimum of those that are not 0 */
     uint64_t posted;     /* likewise */
     uint64_t max_waited; /* maximum, nanoseconds */
+    uint64_t last;       /* minimum of those that are not 0: fs_entries.h */
     uint64_t sum[2];     /* sums modulo 2^64, of digests */
 } fs_vote_t;
 

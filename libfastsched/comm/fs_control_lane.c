@@ -123,6 +123,7 @@ static void combine(fs_vote_t *into, const fs_vote_t *vote)
     into->min_ns     = least(into->min_ns, vote->min_ns);
     into->posted     = least(into->posted, vote->posted);
     into->max_waited = fs_u64_max(into->max_waited, vote->max_waited);
+    into->last       = least(into->last, vote->last);
     into->sum[0] += vote->sum[0];
     into->sum[1] += vote->sum[1];
 }

@@ -88,12 +88,25 @@ static void say_algorithm(fs_strbuf_t *line, unsigned alg, unsigned long long n)
     fs_strbuf_add(line, ", %llu %s", n, fs_alg_name((fs_alg_t)alg));
 }
 
-/* Values that are equal on all ranks are printed from this one. */
+/* When ranks came: the report that says who keeps the others waiting. */
+static void say_entries(fs_strbuf_t *line, const fs_comm_stats_t *s)
+{
+    if (s->apart_calls > 0) {
+        fs_strbuf_add(line,
+                      "; entries %.6f s apart, at most %.6f s (%llu calls), "
+                      "last most often: rank %llu (%llu calls)",
+                      (double)s->apart_ns * 1e-9 / (double)s->apart_calls,
+                      (double)s->apart_max_ns * 1e-9, ull(s->apart_calls),
+                      ull(s->last_rank), ull(s->last_calls));
+    }
+}
+
+/* Values that are equal on all ranks are printed from the first. */
 static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
                       uint32_t n)
 {
-    const fs_comm_stats_t *s = &comm->ours->stats;
-    char                   text[1024];
+    const fs_comm_stats_t *s = all; /* of rank 0, or of this one alone */
+    char                   text[1280];
     fs_strbuf_t            line = {text, sizeof(text), 0};
 
     fs_strbuf_add(&line, "stats: %s", comm->name);
@@ -118,6 +131,7 @@ static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
     say_ranges(&line, all, n);
     fs_strbuf_add(&line, " bytes of %llu",
                   ull(comm->wrapper->params.staging_limit));
+    say_entries(&line, s);
     comm->wrapper->say(text);
 }
 

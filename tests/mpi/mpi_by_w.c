@@ -6,6 +6,13 @@
 
 #include <stdlib.h>
 
+/* What the type of an empty block may be. Open MPI wants one all the same. */
+#ifdef OPEN_MPI
+#define EMPTY_TYPE MPI_CHAR
+#else
+#define EMPTY_TYPE MPI_DATATYPE_NULL
+#endif
+
 typedef struct side {
     int           n_peers;
     int          *counts;
@@ -30,7 +37,7 @@ static side_t side_open(int n_peers, const int *counts, const int *displs,
     for (int p = 0; p < n_peers; ++p) {
         side.counts[p] = counts[p];
         side.displs[p] = (int)(displs[p] * extent);
-        side.types[p]  = type;
+        side.types[p]  = counts[p] > 0 ? type : EMPTY_TYPE;
         if (has_type_of_its_own(counts, p)) {
             side.counts[p] = 1;
             MPI_Type_contiguous(counts[p], type, &side.types[p]);

@@ -152,6 +152,93 @@ none_counted() {
 case_of '--nic-counters' counted
 case_of '--nic-counters of no NIC' none_counted
 
+# ---- ranks that come late ----
+
+# Rank 2 comes 80 ms after the others, and stats says so.
+late() {
+    mpi_run -np 4 --mca coll fast --mca coll_fast_stats 1 \
+        --mca coll_fast_servers 2x2 "$bench" --servers 2x2 -i 8 -x 1 -m 1000:1000 \
+        -c --json --rate 100kbit --arrival late:2:0.5 >"$scratch/out" 2>&1
+    status=$?
+    ends_well && said 1 '"arrival": "late:2:0.5"' && said 1 '"valid": true' &&
+        said 1 'last most often: rank 2 ('
+}
+
+case_of '--arrival late, and who it was' late
+
+# ---- osu_fft_step ----
+
+# OPTION...: steps on 4 ranks of 2 servers, with fast, every call staged.
+fft_run() {
+    mpi_run -np 4 --mca coll fast --mca coll_fast_algorithm staged \
+        --mca coll_fast_min_bytes 0 --mca coll_fast_servers 2x2 \
+        "$build/osu_extensions/osu_fft_step" --servers 2x2 "$@" \
+        >"$scratch/out" 2>&1
+    status=$?
+}
+
+# OPTION...: every value right; axes that the grid does not divide, and one that is
+# shorter than it.
+fft_steps() {
+    fft_run -n 13x3x10 -i 3 -x 1 --json "$@" && ends_well &&
+        said 1 '"box": "13x3x10"' && said 1 '"valid": true'
+}
+
+# 16 ranks' worth of arithmetic by hand: of 8 x 8 x 8 values of 16 bytes on 4 x 1 ranks,
+# a rank has 128, and 32 for each other. Two of four are on the other server: 1024 bytes
+# per rank and exchange; two exchanges are among the ranks of a column.
+fft_bound() {
+    fft_run -n 8 -g 4x1 -i 1 -x 0 --rate 1mbit --json && ends_well &&
+        said 1 '"lower_bound_s": 0.016384,' && said 1 '"algorithm": "staged"'
+}
+
+# A transpose that loses its last value must not pass.
+cat >"$scratch/wrong_v.c" <<'CODE'
+#include <mpi.h>
+#include <string.h>
+int MPI_Alltoallv(const void *s, const int *n, const int *d, MPI_Datatype t,
+                  void *r, const int *m, const int *e, MPI_Datatype u,
+                  MPI_Comm comm)
+{
+    int status = PMPI_Alltoallv(s, n, d, t, r, m, e, u, comm);
+
+    memset(r, 0, 16);
+    return status;
+}
+CODE
+fft_wrong() {
+    ${FS_MPICC:-mpicc.openmpi} -shared -fPIC -o "$scratch/wrong_v.so" \
+        "$scratch/wrong_v.c" || return 1
+    mpi_run -np 4 --mca coll ^fast -x LD_PRELOAD="$scratch/wrong_v.so" \
+        "$build/osu_extensions/osu_fft_step" -n 8 -i 1 -x 0 --json \
+        >"$scratch/out" 2>&1
+    status=$?
+    ends_badly && said 1 '"valid": false'
+}
+
+# TEXT OPTION...: refused, once.
+fft_refused() {
+    words=$1
+    shift
+    fft_run "$@"
+    ends_badly && said 1 'osu_fft_step: ' && said 1 "$words"
+}
+
+case_of 'osu_fft_step: packed' fft_steps
+case_of 'osu_fft_step: subarrays' fft_steps --collective alltoallw
+case_of 'osu_fft_step: slabs' fft_steps --collective alltoallw -g 1x4
+case_of 'osu_fft_step: uneven' fft_steps --compute 2000 --uneven 1
+case_of 'osu_fft_step: bound' fft_bound
+case_of 'osu_fft_step: a wrong value is seen' fft_wrong
+case_of 'osu_fft_step: a grid of other ranks' fft_refused \
+    '-g "3x2": allowed: a product of 4, the number of ranks' -g 3x2
+case_of 'osu_fft_step: -n 0' fft_refused \
+    '-n "0": allowed: N or N0xN1xN2, each from 1 to 65536' -n 0
+case_of 'osu_fft_step: too large for an int' fft_refused \
+    'a rank would have ' -n 60000
+case_of 'osu_fft_step: --uneven 2' fft_refused \
+    '--uneven "2": allowed: 0 to 1' --uneven 2
+
 # ---- copies in a device: the kernel's source, every byte ----
 
 copies() {
