@@ -284,7 +284,6 @@ typedef struct fs_member {
     /** An earlier error of the wrapper on this rank alone (out of memory): then
      *  all ranks fail. */
     fs_status_t status;
-    bool        has_accel; /**< there are accelerators on this rank's server */
     /* The following appears in traces. */
     uint32_t    world_rank; /**< in this process's MPI_COMM_WORLD */
     const char *comm_name;  /**< for messages; NULL: none. Not kept. */

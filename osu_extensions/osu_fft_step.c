@@ -204,7 +204,6 @@ static bool find_bound(fft_t *f)
 
 typedef struct fft_row {
     double avg, min, p50, max;
-    char   algorithm[OSU_NAME_LEN];
     bool   valid;
 } fft_row_t;
 
@@ -236,9 +235,8 @@ static void print_row(const fft_t *f, const fft_row_t *row)
            "%g.\n",
            form_name(f->options->subarrays),
            (unsigned long long)f->options->compute_us, f->options->uneven);
-    printf("%-16s%16s%16s%16s%20s%16s%12s\n", "# Avg Step(us)", "Min Step(us)",
-           "P50 Step(us)", "Max Step(us)", "Lower Bound(us)", "Algorithm",
-           "Validation");
+    printf("%-16s%16s%16s%16s%20s%12s\n", "# Avg Step(us)", "Min Step(us)",
+           "P50 Step(us)", "Max Step(us)", "Lower Bound(us)", "Validation");
     printf("%-16.2f%16.2f%16.2f%16.2f", row->avg * 1e6, row->min * 1e6,
            row->p50 * 1e6, row->max * 1e6);
     if (isnan(f->bound_s)) {
@@ -246,7 +244,7 @@ static void print_row(const fft_t *f, const fft_row_t *row)
     } else {
         printf("%20.2f", f->bound_s * 1e6);
     }
-    printf("%16s%12s\n", row->algorithm, row->valid ? "Pass" : "Fail");
+    printf("%12s\n", row->valid ? "Pass" : "Fail");
 }
 
 static void json_known(const char *key, double value, bool known)
@@ -281,10 +279,9 @@ static void print_json(const fft_t *f, const fft_row_t *row)
     json_known("time_min_s", row->min, true);
     json_known("time_max_s", row->max, true);
     json_known("lower_bound_s", f->bound_s, !isnan(f->bound_s));
-    printf(", \"valid\": %s, \"algorithm\": \"%s\", \"iterations\": %llu, "
-           "\"seed\": %llu}\n",
-           row->valid ? "true" : "false", row->algorithm,
-           (unsigned long long)o->iterations, (unsigned long long)o->seed);
+    printf(", \"valid\": %s, \"iterations\": %llu, \"seed\": %llu}\n",
+           row->valid ? "true" : "false", (unsigned long long)o->iterations,
+           (unsigned long long)o->seed);
 }
 
 /* ---- the run ---- */
@@ -363,10 +360,9 @@ static void release(fft_t *f)
 /* Exit status of every rank: 0; 1: wrong values; 2: cannot run like this. */
 static int run(const fft_options_t *options, char *why)
 {
-    fft_t           f      = {.options = options};
-    int             status = 2;
-    osu_algorithm_t algorithm;
-    fft_row_t       row;
+    fft_t     f      = {.options = options};
+    int       status = 2;
+    fft_row_t row;
 
     for (int phase = 0; phase < N_PHASES; ++phase) {
         f.transposes[phase].comm = MPI_COMM_NULL;
@@ -377,11 +373,7 @@ static int run(const fft_options_t *options, char *why)
         osu_cluster_init(MPI_COMM_WORLD, options->servers,
                          (uint32_t)options->nics, &f.cluster, why) == FS_OK &&
         claim(&f, why)) {
-        /* Of the columns: neighbours of a row are often on one server. */
-        osu_algorithm_init(f.transposes[1].comm, &algorithm);
         row.valid = run_steps(&f);
-        osu_algorithm_last(&algorithm, row.algorithm);
-        osu_algorithm_fini(&algorithm);
         if (f.rank == 0) {
             summarize(&f, &row);
             (options->json ? print_json : print_row)(&f, &row);

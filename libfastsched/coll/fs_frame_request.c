@@ -148,12 +148,19 @@ static bool is_frame(const fs_request_t *request)
     return (const void *)request == request->comm->frame;
 }
 
+static bool is_on_host(const fs_call_t *call)
+{
+    return call->device.send_mem.kind == FS_MEM_HOST &&
+           call->device.recv_mem.kind == FS_MEM_HOST;
+}
+
 /* Could it be in a frame with others? */
 static bool is_mergeable(const fs_request_t *request)
 {
     return request->comm->params.frames > 1 &&
            fs_request_is_nonblocking(request) && request->plan == NULL &&
-           request->number > request->comm->alone_until;
+           request->number > request->comm->alone_until &&
+           is_on_host(request->call);
 }
 
 /* The frame of a communicator. NULL: out of memory. */

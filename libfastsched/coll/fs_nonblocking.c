@@ -12,7 +12,7 @@ bool fs_comm_serves_nonblocking(const fs_comm_t *comm)
 {
     return comm->topo->n_servers > 1 &&
            comm->params.algorithm != FS_ALGORITHM_OFF &&
-           comm->params.nonblocking && !comm->has_accels && !comm->waits_only &&
+           comm->params.nonblocking && !comm->waits_only &&
            comm->own_net == NULL; /* nor that */
 }
 

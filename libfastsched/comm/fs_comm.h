@@ -66,7 +66,6 @@ struct fs_comm {
     fs_trace_t         *trace; /* NULL: off */
     uint32_t            rank;
     uint32_t            world_rank; /* fs_member_t, for a trace */
-    bool                has_accels; /* some rank */
     bool                is_awaited; /* fs_request_wait_all() */
     bool                waits_only; /* nobody progresses it between calls */
     bool                dead;

@@ -151,7 +151,6 @@ static fs_status_t exchange_records(fs_creation_t *c)
     uint32_t             n    = c->member->n_ranks;
     fs_creation_record_t mine = {MAGIC,
                                  c->member->server_label,
-                                 c->member->has_accel,
                                  fs_params_digest(&comm->params),
                                  {0, 0}};
     fs_status_t          status;
@@ -171,7 +170,6 @@ static fs_status_t exchange_records(fs_creation_t *c)
             return name_difference(c, r);
         }
         c->labels[r] = c->records[r].server_label;
-        comm->has_accels |= c->records[r].has_accel != 0;
     }
     comm->id = c->records[0].shm_id[0];
     return fs_creation_agree(

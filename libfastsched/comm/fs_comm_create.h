@@ -11,7 +11,6 @@
 typedef struct fs_creation_record {
     uint32_t magic;
     uint32_t server_label;
-    uint64_t has_accel;
     uint64_t params;
     uint64_t shm_id[2]; /* of the segment it would make as a leader */
 } fs_creation_record_t;

@@ -3,6 +3,7 @@
  * Nonblocking and persistent calls of an MPI: described and posted in a call, ended
  * by whoever progresses the network.
  */
+#include "accel/fs_accel.h"
 #include "base/fs_strbuf.h"
 #include "coll/fs_persistent.h"
 #include "wrapper/fs_buffers.h"
@@ -88,39 +89,58 @@ static bool packs_whole(const fs_wrapper_t *wrapper)
 /* False: its arguments make no sense. */
 static bool describe(fs_operation_t *op, const fs_comm_t *comm)
 {
-    fs_buffers_t *b = &op->buffers;
+    fs_counts_begin(&op->buffers.counts, fs_comm_topo(comm));
+    return op->calls->describe(op->ctx, &op->buffers);
+}
 
-    fs_counts_begin(&b->counts, fs_comm_topo(comm));
-    if (!op->calls->describe(op->ctx, b)) {
-        return false;
+/* Sides that the MPI alone can pack where they are are packed by it, and memory of
+ * the host for us: the call cannot be left to it. */
+static void let_pack(fs_buffers_t *b, fs_call_device_t *device)
+{
+    b->send_contiguous &= !fs_mem_is_device(b->send_mem);
+    b->recv_contiguous &= !fs_mem_is_device(b->recv_mem);
+    *device = (fs_call_device_t){.staged = false};
+}
+
+/* Where the buffers are. What cannot be used there is said, and makes the call fail. */
+static fs_call_device_t find_device(fs_operation_t *op)
+{
+    fs_buffers_t    *b       = &op->buffers;
+    fs_wrapper_t    *wrapper = op->comm->wrapper;
+    fs_call_device_t device  = {.staged = false};
+    char             why[256];
+
+    if (fs_wrapper_has_accel(wrapper) && fs_buffers_find(b, wrapper)) {
+        if (fs_buffers_for_call(b, wrapper, op->comm->ours, &device, why,
+                                sizeof(why)) != FS_OK) {
+            fs_report_failure(op->comm, op->calls, why);
+        }
+        if (device.consent == FS_CONSENT_NATIVE) {
+            let_pack(b, &device);
+        }
     }
+    return device;
+}
+
+/* A described call becomes one of ours. */
+static void begin(fs_operation_t *op)
+{
+    fs_buffers_t    *b      = &op->buffers;
+    fs_call_device_t device = find_device(op);
+
     if (packs_whole(op->comm->wrapper)) {
         b->send_whole = !b->send_contiguous;
         b->recv_whole = !b->recv_contiguous;
     }
-    return true;
-}
-
-static bool is_on_device(fs_operation_t *op)
-{
-    return fs_wrapper_has_accel(op->comm->wrapper) &&
-           fs_buffers_find(&op->buffers, op->comm->wrapper);
+    fs_buffers_begin(b, op->calls, op->ctx, device);
 }
 
 /* Before it is posted. What fails here the others hear in their calls. */
 static void get_ready(fs_operation_t *op)
 {
-    fs_call_device_t device = {.staged = false};
-    fs_status_t      status = FS_OK;
+    fs_status_t status = FS_OK;
 
-    if (is_on_device(op)) {
-        fs_report_failure(
-            op->comm, op->calls,
-            "a buffer is on a device, and the communicator was set up "
-            "before there was one");
-        device.consent = FS_CONSENT_NO;
-    }
-    fs_buffers_begin(&op->buffers, op->calls, op->ctx, device);
+    begin(op);
     if (packs_whole(op->comm->wrapper)) {
         status = fs_buffers_prepare(&op->buffers);
     }
@@ -183,11 +203,8 @@ fs_status_t fs_wrapper_init_persistent(fs_wrapper_comm_t        *comm,
 
     *operation_p = NULL;
     if (status == FS_OK) {
-        status = describe(op, comm->ours) && !is_on_device(op)
-                     ? FS_OK
-                     : FS_ERR_UNSUPPORTED;
-        fs_buffers_begin(&op->buffers, calls, ctx,
-                         (fs_call_device_t){.staged = false});
+        status = describe(op, comm->ours) ? FS_OK : FS_ERR_UNSUPPORTED;
+        begin(op);
     }
     status = fs_persistent_init(&persistent, comm->ours, status,
                                 calls->collective,

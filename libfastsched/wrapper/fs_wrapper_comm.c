@@ -140,7 +140,6 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
                                 .rank    = member->rank};
     fs_wrapper_find_accel(wrapper);
     completed.mem_kinds = wrapper->mem_kinds;
-    mine.has_accel      = fs_wrapper_has_accel(wrapper);
     completed.name      = fs_remember_mpi_name(wrapper);
     if (mine.status == FS_OK) {
         mine.status =

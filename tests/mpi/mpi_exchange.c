@@ -353,14 +353,17 @@ static void finish(const exchange_t *x)
 }
 
 /* Calls that are the MPI's in any case go without, and so do addresses in types:
- * who has to ask an MPI for the layout takes that for gaps. */
+ * who has to ask an MPI for the layout takes that for gaps. Blocking calls on one server
+ * are the MPI's with copies of ours, those of other forms without. */
 static int may_be_device(const exchange_t *x, const struct exchange_state *s)
 {
+    int other_form = test.nonblocking || test.persistent;
     int inter;
 
     MPI_Comm_test_inter(x->comm, &inter);
-    return is_blocking(x) && !inter && s->n_peers > 1 && !x->send_bottom &&
-           !x->recv_bottom;
+    return is_blocking(x) && !inter &&
+           (!other_form || x->comm == MPI_COMM_WORLD) && s->n_peers > 1 &&
+           !x->send_bottom && !x->recv_bottom;
 }
 
 static void buffers_init(const exchange_t *x, struct exchange_state *s)

@@ -99,6 +99,7 @@ helper='--mca coll_fast_progress_thread on'
     each_as nonblocking 4 2x2 staged $helper
     each_as nonblocking 8 @1,0,0,2,1,2,0,1 bundles $helper
     each_as nonblocking 5 2+2+1 staged $helper -- --alltoallw
+    each_as nonblocking 4 2x2 staged $helper $device -- --device
     several 4 2x2 staged $helper
     several 8 @1,0,0,2,1,2,0,1 bundles $helper
     several 5 2+2+1 pipe2d $helper $tight

@@ -36,6 +36,14 @@ for form in nonblocking persistent; do
     each_as $form 8 1+3+4 pipe2d $tight
 done
 each_as nonblocking 5 2+2+1 staged -- --alltoallw
+# shellcheck disable=SC2154,SC2086 # device, direct: in any_mpi_cases.sh
+{
+    each_as nonblocking 4 2x2 staged $device -- --device
+    each_as nonblocking 8 1+3+4 pipe2d $direct -- --device
+    each_as nonblocking 4 2x2 bundles $device -- --device
+    each_as persistent 4 2x2 staged $device -- --device
+    each_as persistent 8 1+3+4 pipe2d $direct -- --device
+}
 # shellcheck disable=SC2154,SC2086 # each: in any_mpi_cases.sh
 report 'persistent MPI_Alltoallw' job 5 2+2+1 any --mca coll fast \
     --mca coll_fast_algorithm staged -- --alltoallw --persistent $each
@@ -82,6 +90,7 @@ helper='--mca coll_fast_progress_thread on'
 # shellcheck disable=SC2086
 {
     each_as nonblocking 4 2x2 staged $helper
+    each_as nonblocking 4 2x2 staged $helper $device -- --device
     each_as persistent 4 2x2 staged $helper
     several 4 2x2 staged $helper
     several 5 2+2+1 bundles $helper
