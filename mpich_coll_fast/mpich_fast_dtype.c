@@ -5,8 +5,8 @@
  * A datatype engine packs whole elements (those inside of MPICH stop short of a
  * part of a basic type). What a range begins or ends in the middle of goes
  * through memory of one element. But an element may be as large as a matrix:
- * blocks of such are packed as a whole before the exchange, and unpacked after
- * it.
+ * blocks of such are packed as a whole, before their first byte is sent, and unpacked
+ * when the last one is there.
  */
 #include "mpich_fast.h"
 

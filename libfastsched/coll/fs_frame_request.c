@@ -33,6 +33,9 @@ static fs_status_t read_piece(const fs_call_t *call, uint32_t block,
     if (call->send_block == NULL || call->send_late) {
         return call->pack(call->ctx, block, offset, len, dst);
     }
+    if (call->fetch != NULL) {
+        call->fetch(call->owner, block);
+    }
     memcpy(dst, (const char *)call->send_block[block] + offset, len);
     return FS_OK;
 }
@@ -44,6 +47,9 @@ static fs_status_t write_piece(const fs_call_t *call, uint32_t block,
         return call->unpack(call->ctx, block, offset, len, src);
     }
     memcpy((char *)call->recv_block[block] + offset, src, len);
+    if (call->landed != NULL) {
+        call->landed(call->owner, block, len);
+    }
     return FS_OK;
 }
 

@@ -390,6 +390,19 @@ static void finish_op(fs_exec_t *exec, uint32_t id)
     }
 }
 
+/* Bytes for the program, which may have to be unpacked. */
+static void report_landing(fs_exec_t *exec, uint32_t id)
+{
+    const fs_op_t   *op   = &exec->plan->ops[id];
+    const fs_call_t *call = exec->call;
+
+    if (exec->state == FS_EXEC_RUN && call->landed != NULL &&
+        (op->kind == FS_OP_RECV || op->kind == FS_OP_COPY) &&
+        op->dst.buffer == FS_BUF_RECV) {
+        call->landed(call->owner, op->dst.block, op->len_bytes);
+    }
+}
+
 static void post_after(fs_exec_t *exec, uint32_t id)
 {
     const fs_op_t *op = &exec->plan->ops[id];
@@ -420,6 +433,7 @@ fs_status_t fs_exec_progress(fs_exec_t *exec)
     push_sends(exec);
     for (; exec->n_reaped < n; ++exec->n_reaped) {
         post_after(exec, exec->ended[exec->n_reaped]);
+        report_landing(exec, exec->ended[exec->n_reaped]);
     }
     fs_staging_begin_copies(&exec->staging, copy_ended, exec);
     if (exec->state == FS_EXEC_RUN) {

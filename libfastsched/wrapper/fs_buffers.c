@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Addresses of blocks one behind the other. */
+static void line_up(char *at, uint32_t n, const uint64_t *len, void **block)
+{
+    for (uint32_t r = 0; r < n; ++r) {
+        block[r] = at;
+        at += len[r];
+    }
+}
+
 /* ---- a copy of what is sent ---- */
 
 static void free_copy(fs_buffers_t *b)
@@ -78,7 +87,6 @@ static fs_status_t copy_sends(fs_buffers_t *b)
 {
     fs_call_device_t *device = &b->call.device;
     fs_status_t       status;
-    char             *at;
 
     if (!fs_mem_is_device(device->send_mem)) {
         device->send_mem = (fs_mem_t){.kind = FS_MEM_HOST}; /* not managed */
@@ -89,47 +97,102 @@ static fs_status_t copy_sends(fs_buffers_t *b)
     }
     status = fs_mem_is_device(device->send_mem) ? copy_on_device(b)
                                                 : copy_on_host(b);
-    at     = b->copy;
-    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
-        b->send_block[r] = at;
-        at += b->counts.send_bytes[r];
-    }
+    line_up(b->copy, b->counts.n_ranks, b->counts.send_bytes,
+            (void **)b->send_block);
     return status;
 }
 
-/* ---- what is received and unpacked as a whole ---- */
+/* ---- blocks that are packed and unpacked as a whole ---- */
 
-static fs_status_t make_landing(fs_buffers_t *b)
+/* Packed when it is needed: the first blocks leave before the last are packed. */
+static void fetch(void *buffers, uint32_t r)
 {
-    uint64_t total = 0;
-    char    *at;
+    fs_buffers_t    *b    = buffers;
+    const fs_call_t *call = &b->call;
+    uint64_t         len  = b->counts.send_bytes[r];
 
-    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
-        total += b->counts.recv_bytes[r];
+    if (!b->packed[r] && len > 0) {
+        fs_status_t status = call->pack(call->ctx, r, 0, len,
+                                        (void *)(uintptr_t)b->send_block[r]);
+
+        b->status    = b->status == FS_OK ? status : b->status;
+        b->packed[r] = true;
     }
-    at = b->landing = malloc(fs_u64_max(total, 1));
-    if (at == NULL) {
+}
+
+static void unpack_block(fs_buffers_t *b, uint32_t r)
+{
+    const fs_call_t *call = &b->call;
+    fs_status_t status = call->unpack(call->ctx, r, 0, b->counts.recv_bytes[r],
+                                      b->recv_block[r]);
+
+    b->status     = b->status == FS_OK ? status : b->status;
+    b->missing[r] = 0;
+}
+
+static void landed(void *buffers, uint32_t r, uint64_t len)
+{
+    fs_buffers_t *b = buffers;
+
+    if (b->missing[r] > len) {
+        b->missing[r] -= len;
+    } else if (b->missing[r] > 0) {
+        unpack_block(b, r);
+    }
+}
+
+static fs_status_t make_copy(fs_buffers_t *b)
+{
+    uint32_t n = b->counts.n_ranks;
+
+    b->call.device.send_mem = (fs_mem_t){.kind = FS_MEM_HOST};
+    b->packed               = calloc(n, sizeof(*b->packed));
+    if (b->packed == NULL || !alloc_copy(b, b->call.device.send_mem,
+                                         fs_u64_max(b->counts.sent_bytes, 1))) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
-        b->recv_block[r] = at;
-        at += b->counts.recv_bytes[r];
-    }
+    line_up(b->copy, n, b->counts.send_bytes, (void **)b->send_block);
+    b->call.fetch = fetch;
     return FS_OK;
 }
 
-static fs_status_t unpack_landing(const fs_buffers_t *b)
+static fs_status_t make_landing(fs_buffers_t *b)
 {
-    const fs_call_t *call   = &b->call;
-    fs_status_t      status = FS_OK;
+    uint32_t n     = b->counts.n_ranks;
+    uint64_t total = 0;
 
-    for (uint32_t r = 0; r < b->counts.n_ranks && status == FS_OK; ++r) {
-        uint64_t len = b->counts.recv_bytes[r];
-
-        status = len > 0 ? call->unpack(call->ctx, r, 0, len, b->recv_block[r])
-                         : FS_OK;
+    b->missing = calloc(n, sizeof(*b->missing));
+    for (uint32_t r = 0; r < n; ++r) {
+        total += b->counts.recv_bytes[r];
     }
-    return status;
+    b->landing = malloc(fs_u64_max(total, 1));
+    if (b->missing == NULL || b->landing == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    memcpy(b->missing, b->counts.recv_bytes, n * sizeof(*b->missing));
+    line_up(b->landing, n, b->counts.recv_bytes, b->recv_block);
+    b->call.landed = landed;
+    return FS_OK;
+}
+
+/* Small blocks have landed unseen. */
+static void unpack_rest(fs_buffers_t *b)
+{
+    for (uint32_t r = 0; r < b->counts.n_ranks && b->missing != NULL; ++r) {
+        if (b->missing[r] > 0) {
+            unpack_block(b, r);
+        }
+    }
+}
+
+static void free_whole(fs_buffers_t *b)
+{
+    free(b->landing);
+    free(b->packed);
+    free(b->missing);
+    b->landing = NULL;
+    b->packed  = NULL;
+    b->missing = NULL;
 }
 
 /* ---- a call ---- */
@@ -140,8 +203,10 @@ static fs_status_t prepare(void *buffers)
     fs_buffers_t *b      = buffers;
     fs_status_t   status = FS_OK;
 
-    if (b->in_place || b->send_whole) {
+    if (b->in_place) {
         status = copy_sends(b);
+    } else if (b->send_whole) {
+        status = make_copy(b);
     }
     if (status == FS_OK && b->recv_whole) {
         status = make_landing(b);
@@ -155,21 +220,22 @@ void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
 {
     bool prepares = b->in_place || b->send_whole || b->recv_whole;
 
-    b->call = (fs_call_t){
-        .counts     = &b->counts,
-        .send_block = b->send_contiguous || b->in_place || b->send_whole
-                          ? b->send_block
-                          : NULL,
-        .recv_block = b->recv_contiguous || b->recv_whole ? b->recv_block
-                                                          : NULL,
-        .device     = device,
-        .send_late  = !b->send_contiguous,
-        .recv_late  = !b->recv_contiguous,
-        .ctx        = ctx,
-        .pack       = calls->pack,
-        .unpack     = calls->unpack,
-        .prepare    = prepares ? prepare : NULL,
-        .owner      = b,
+    b->status = FS_OK;
+    b->call   = (fs_call_t){
+          .counts     = &b->counts,
+          .send_block = b->send_contiguous || b->in_place || b->send_whole
+                            ? b->send_block
+                            : NULL,
+          .recv_block = b->recv_contiguous || b->recv_whole ? b->recv_block
+                                                            : NULL,
+          .device     = device,
+          .send_late  = !b->send_contiguous,
+          .recv_late  = !b->recv_contiguous,
+          .ctx        = ctx,
+          .pack       = calls->pack,
+          .unpack     = calls->unpack,
+          .prepare    = prepares ? prepare : NULL,
+          .owner      = b,
     };
 }
 
@@ -177,28 +243,35 @@ fs_status_t fs_buffers_prepare(fs_buffers_t *b)
 {
     fs_status_t status = b->call.prepare != NULL ? prepare(b) : FS_OK;
 
+    for (uint32_t r = 0;
+         r < b->counts.n_ranks && status == FS_OK && b->call.fetch != NULL;
+         ++r) {
+        fetch(b, r);
+        status = b->status;
+    }
     b->call.prepare = NULL;
+    b->call.fetch   = NULL;
+    b->call.landed  = NULL;
     return status;
 }
 
 fs_status_t fs_buffers_end(fs_buffers_t *b, bool ran, bool all_done)
 {
-    fs_status_t status = FS_OK;
-
-    if (!all_done) {
+    if (!all_done) { /* left alone for good */
         b->copy    = NULL;
         b->landing = NULL;
+        b->packed  = NULL;
+        b->missing = NULL;
         return FS_OK;
     }
-    if (ran && b->landing != NULL) {
-        status = unpack_landing(b);
+    if (ran) {
+        unpack_rest(b);
     }
-    free(b->landing);
-    b->landing = NULL;
+    free_whole(b);
     if (!fs_mem_is_device(b->copy_mem)) {
         free_copy(b);
     }
-    return status;
+    return ran ? b->status : FS_OK;
 }
 
 /* ---- arrays ---- */
