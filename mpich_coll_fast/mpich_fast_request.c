@@ -5,7 +5,9 @@
  * Our network has to be progressed while the MPI waits for something else. So they are
  * ours only where MPICH does that, from 4.3 on, or where the thread of parameter
  * progress_thread does, on every rank; and where an earlier call has set the
- * communicator up. All else is left to the MPI.
+ * communicator up: that takes messages, and all that the MPI has to set a context for
+ * them up without waiting is MPI_Comm_idup, which calls the program's attribute
+ * functions. All else is left to the MPI.
  *
  * Whoever asks next after a call has ended unpacks what has come and completes the
  * request.

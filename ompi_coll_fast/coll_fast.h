@@ -17,7 +17,7 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/output.h"
 
-#include "wrapper/fs_setup.h"
+#include "wrapper/fs_setup_gather.h"
 #include "wrapper/fs_wrapper.h"
 
 /* The one block that knows the versions of the coll interface. */
@@ -96,15 +96,6 @@ typedef struct fast_native {
     FAST_NATIVE(FAST_NATIVE_FIELD)
 } fast_native_t;
 
-/* A question of a set-up, on its way: coll_fast_setup.c */
-typedef struct fast_gather {
-    bool is_begun;
-    uint32_t distance;
-    fs_status_t said, heard; /* the lowest so far, and that of the other rank */
-    ompi_request_t *requests[2];
-    fs_status_t status;
-} fast_gather_t;
-
 typedef struct mca_coll_fast_request mca_coll_fast_request_t;
 
 /* One per communicator, which owns it. */
@@ -122,7 +113,7 @@ typedef struct mca_coll_fast_module_t {
     fs_status_t setup_status;
     int setup_tag;
     fs_setup_t setup;
-    fast_gather_t gather;
+    fs_setup_gather_t gather;
     struct mca_coll_fast_module_t *next_in_setup;
     mca_coll_fast_request_t *early; /* calls that wait for it */
 } mca_coll_fast_module_t;

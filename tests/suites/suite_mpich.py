@@ -92,7 +92,7 @@ def configure(mpi, source):
         path = shutil.which(f"{tool}.{mpi.suffix}")
         if path:
             (prefix / tool).symlink_to(path)
-    flags = ["--disable-cxx", "--disable-spawn"]
+    flags = ["--disable-cxx", "--disable-spawn", "--without-cuda", "--without-hip", "--without-ze"]
     if mpi.name == "ompi":
         names = OMPI_NAMES + "".join(f"#define MPI_{n}_init MPIX_{n}_init\n" for n in PERSISTENT)
         (built / "names.h").write_text(names)
