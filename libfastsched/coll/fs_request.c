@@ -293,7 +293,7 @@ static fs_step_t begin_early(fs_request_t *request)
     fs_vote_t   none = {0};
     fs_status_t status;
 
-    enter(request, FS_TRACE_SUMMARY);
+    enter(request, FS_TRACE_EARLY);
     request->is_early = true;
     ++comm->stats.early;
     fs_early_begin(comm->early, request->call, request->number,
@@ -580,6 +580,7 @@ static fs_step_t drain(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
     fs_status_t status = progress_early(request);
+    uint64_t    bytes;
 
     if (status != FS_OK) {
         return lose(request, status);
@@ -588,7 +589,11 @@ static fs_step_t drain(fs_request_t *request)
     if (!fs_early_is_over(comm->early) || comm->transport->n_grants_out > 0) {
         return FS_STEP_DRAIN;
     }
-    comm->stats.early_bytes += fs_early_take_bytes(comm->early);
+    bytes = fs_early_take_bytes(comm->early);
+    comm->stats.early_bytes += bytes;
+    if (comm->trace != NULL) {
+        fs_trace_early(comm->trace, bytes);
+    }
     return FS_STEP_DONE;
 }
 

@@ -236,6 +236,15 @@ void fs_trace_decision(fs_trace_t *trace, const fs_choice_t *choice,
     pthread_mutex_unlock(&trace->lock);
 }
 
+void fs_trace_early(fs_trace_t *trace, uint64_t bytes)
+{
+    pthread_mutex_lock(&trace->lock);
+    if (trace->in_call) {
+        current(trace)->early_bytes = bytes;
+    }
+    pthread_mutex_unlock(&trace->lock);
+}
+
 static void add_planned(fs_trace_t *trace, const fs_transfer_t *t)
 {
     const fs_trace_origin_t *origin = &trace->book.origin;

@@ -22,6 +22,7 @@ typedef struct fs_trace fs_trace_t;
  * in the file. */
 #define FS_TRACE_PHASE_MAP(X)    \
     X(FS_TRACE_CHECK, check)     \
+    X(FS_TRACE_EARLY, early)     \
     X(FS_TRACE_SUMMARY, summary) \
     X(FS_TRACE_PLAN, plan)       \
     X(FS_TRACE_AGREE, agree)     \
@@ -67,6 +68,9 @@ void fs_trace_enter(fs_trace_t *trace, fs_trace_phase_t phase);
 /* What was decided, copied; bytes between servers, and fs_traffic_lower_bound(). */
 void fs_trace_decision(fs_trace_t *trace, const fs_choice_t *choice,
                        uint64_t inter_bytes, uint64_t lower_bound);
+
+/* What this rank has sent before all had entered. */
+void fs_trace_early(fs_trace_t *trace, uint64_t bytes);
 
 /* What this rank's lane is to do: see fs_plan_request_t. */
 void fs_trace_planned(fs_trace_t *trace, const fs_schedule_t *lane);

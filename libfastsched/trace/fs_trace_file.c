@@ -247,6 +247,9 @@ static void print_call(printer_t *p, const fs_traced_call_t *call)
     }
     fs_json_u64(json, "bytes", call->inter_bytes);
     fs_json_u64(json, "bound", call->lower_bound);
+    if (call->early_bytes > 0) {
+        fs_json_u64(json, "early", call->early_bytes);
+    }
     fs_json_text(json, "status", fs_strerror(call->status));
     if (call->run > 0) {
         fs_json_milli(json, "run", call->run);

@@ -49,6 +49,7 @@ typedef struct fs_traced_call {
     uint32_t       n_stages;
     uint64_t       inter_bytes;
     uint64_t       lower_bound; /* bytes per lane */
+    uint64_t       early_bytes;
     uint64_t       total_per_lane;
     fs_status_t    status;
 } fs_traced_call_t;

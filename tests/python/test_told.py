@@ -53,6 +53,7 @@ class Told(TestCase):
         call, ops = Call(trace, number), trace.ops_of(number)
         self.assertTrue(call.ran)
         self.assertEqual((call.messages, call.unmatched, call.bytes, call.bound), (2, 0, 200, 100))
+        self.assertEqual(call.early, 2 * 77)
         self.assertEqual((call.algorithm, call.decompose, call.status), ("staged", "compact", "success"))
         (step,) = steps.find(trace, number, ops)
         self.assertEqual((step.bytes, step.sent, step.pairs), (100, 200, "0>1 1>0 "))
@@ -69,7 +70,7 @@ class Told(TestCase):
         self.assertEqual(sum(len(grants.counts) for grants in trace.grants.values()), 8)
         self.assertEqual([len(planned) for planned in trace.planned.values()], [4, 4])
         names = [phase.name for phase in trace.phases[2] if phase.rank == 1]
-        self.assertEqual(names, ["summary", "plan", "run"])
+        self.assertEqual(names, ["early", "summary", "plan", "run"])
         for number in trace.calls():
             self.check_ops(trace, number)
             self.check_grant(trace, number)

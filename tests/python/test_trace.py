@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traces that are written by hand: clocks are aligned, processes told apart, and the critical path is the one
 that a hand finds."""
+import io
 import json
 import unittest
 
@@ -9,6 +10,8 @@ from traces import ByHand, TestCase, read
 
 from fastsched.trace import path, steps
 from fastsched.trace.call import Call
+from fastsched.trace.report import Report
+from fastsched.trace.text import write as write_text
 
 
 def find_path(trace):
@@ -43,6 +46,21 @@ class Paths(TestCase):
         self.assertEqual([(hop.what, hop.rank, (hop.end - hop.begin) / 1000) for hop in found.hops], by_hand)
         self.assertEqual(found.share_ns["wire"], 50000)
         self.assertEqual(found.share_ns["grant"], 14000)
+
+    def test_work_while_waiting(self):
+        """Rank 1 is 10 us late; 5 us after it all know that all are here."""
+        zero, one = ByHand(0), ByHand(1)
+        zero.call(100, 120, 210, (115, 700))
+        one.call(110, 122, 202, (115, 40))
+        zero.write(self)
+        one.write(self)
+        trace = read(self.dir)[0]
+        shares = find_path(trace).share_ns
+        self.assertEqual((shares["entry"], shares["early"], shares["summary"]), (10000, 5000, 7000))
+        self.assertEqual(Call(trace, 1).early, 740)
+        out = io.StringIO()
+        write_text(out, Report([trace], trace, 1, 0))
+        self.assertIn("sent early       740 bytes, before rank 1 had entered\n", out.getvalue())
 
     def test_one_message_at_a_time(self):
         """Three messages: the second is on the NIC when the first has arrived, the third is sent 10 us after

@@ -54,12 +54,17 @@ class ByHand:
              "args": {"call": 1, **args}}
         )
 
-    def call(self, begin, run, end):
+    def call(self, begin, run, end, early=None):
+        """early: until when it sent early, and bytes."""
+        more = {} if early is None else {"early": early[1]}
+        here = begin if early is None else early[0]
         self.span(
             "call", "call 1", begin, end,
-            algorithm="staged", bytes=1, bound=1, status="success", run=run + self.offset,
+            algorithm="staged", bytes=1, bound=1, status="success", run=run + self.offset, **more,
         )
-        self.span("phase", "summary", begin, run)
+        if early is not None:
+            self.span("phase", "early", begin, here)
+        self.span("phase", "summary", here, run)
         self.span("phase", "run", run, end)
 
     def message(self, sends, op, ready, post, end):

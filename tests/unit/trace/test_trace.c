@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WHY = 1500 };
+enum { WHY = 1500, EARLY_BYTES = 77 };
 
 static char dir[256];
 
@@ -111,6 +111,8 @@ static void call(pair_t *pair, uint64_t number, uint64_t granted)
         fs_trace_t *t = pair->trace[r];
 
         fs_trace_begin(t, number);
+        fs_trace_enter(t, FS_TRACE_EARLY);
+        fs_trace_early(t, EARLY_BYTES);
         fs_trace_enter(t, FS_TRACE_SUMMARY);
         fs_trace_enter(t, FS_TRACE_PLAN);
         decide(t);

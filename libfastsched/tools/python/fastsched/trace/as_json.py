@@ -16,6 +16,7 @@ def _call(report, call):
         "stages": call.stages,
         "bytes": call.bytes,
         "lower_bound": call.bound,
+        "early_bytes": call.early,
         "planned": call.planned,
         "messages": call.messages,
         "unmatched": call.unmatched,

@@ -16,6 +16,7 @@ class Call:
         self.algorithm = first.algorithm if self.ran else "native"
         self.decompose, self.status = first.decompose, first.status
         self.bytes, self.bound = first.bytes, first.bound
+        self.early = sum(part.early for part in parts)  # bytes that were sent before all had entered
         self.planned, self.stages = first.planned, first.stages
         self.first_entry = min(part.begin for part in parts)
         self.last_entry, self.last_in = last_in.begin, last_in.rank

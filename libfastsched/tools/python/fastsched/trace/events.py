@@ -130,6 +130,7 @@ class Events:
         part.run = time_or(args, "run", 0)
         part.bytes = number(args, "bytes", U64)
         part.bound = number(args, "bound", U64)
+        part.early = number_or(args, "early", 0)
         part.planned = number_or(args, "planned", 0)
         part.stages = number_or(args, "stages", 0)
         part.algorithm = text(args, "algorithm")

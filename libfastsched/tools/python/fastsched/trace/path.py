@@ -6,6 +6,7 @@ from .walk import Walk
 KINDS = {
     "entry": "for the last rank to enter",
     "check": "comparing counts",
+    "early": "until all knew that all were here, and what had been sent before",
     "summary": "summary exchange",
     "plan": "decision and planning",
     "agree": "agreement on the plan",
@@ -64,6 +65,7 @@ def _walk_entry(walk):
     if summary is not None:
         walk.hop("plan", None, summary.end, 0, "this rank")
     _walk_together(walk, "summary")
+    _walk_together(walk, "early")
     _walk_together(walk, "check")
     walk.idle(walk.call.last_entry, "this rank")
     walk.rank = walk.call.last_in

@@ -60,6 +60,8 @@ def _head(report):
     yield f"Call {call.number} of {shown(report.trace.comm)}"
     yield f"algorithm        {', '.join(shown(word) for word in (call.algorithm, call.decompose) if word)}"
     yield f"between servers  {call.bytes} bytes, {call.messages} messages"
+    if call.early:
+        yield f"sent early       {call.early} bytes, before rank {call.last_in} had entered"
     yield f"lower bound      {call.bound} bytes per lane{bound}"
     yield f"time             {_ms(call.slowest_ns):.3f} ms, slowest rank {call.slowest}{times}"
     if call.unmatched:
