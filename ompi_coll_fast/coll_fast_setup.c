@@ -18,8 +18,8 @@
 
 /* ---- messages ---- */
 
-static fs_status_t isend(void *ctx, const void *buf, uint64_t len_bytes, uint32_t peer, uint32_t tag,
-                         void **request_p)
+static fs_status_t isend(void *ctx, const void *buf, uint64_t len_bytes, uint32_t peer,
+                         uint32_t tag, void **request_p)
 {
     mca_coll_fast_module_t *module = ctx;
     int rc = MCA_PML_CALL(isend(buf, len_bytes, MPI_BYTE, (int) peer, (int) tag,
@@ -30,7 +30,7 @@ static fs_status_t isend(void *ctx, const void *buf, uint64_t len_bytes, uint32_
 }
 
 static fs_status_t irecv(void *ctx, void *buf, uint64_t len_bytes, uint32_t peer, uint32_t tag,
-                           void **request_p)
+                         void **request_p)
 {
     mca_coll_fast_module_t *module = ctx;
     int rc = MCA_PML_CALL(irecv(buf, len_bytes, MPI_BYTE, (int) peer, (int) tag, module->comm,

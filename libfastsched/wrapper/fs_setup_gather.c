@@ -32,10 +32,11 @@ static void post_step(const turn_t *t)
     size_t      len = all == NULL ? sizeof(g->said) : n_blocks * q->len;
 
     g->requests[0] = g->requests[1] = NULL;
-    keep_worst(g, t->p2p->irecv(t->ctx, in, len, from, t->tag, &g->requests[0]));
+    keep_worst(g,
+               t->p2p->irecv(t->ctx, in, len, from, t->tag, &g->requests[0]));
     if (g->status == FS_OK) {
-        keep_worst(g,
-                   t->p2p->isend(t->ctx, out, len, to, t->tag, &g->requests[1]));
+        keep_worst(
+            g, t->p2p->isend(t->ctx, out, len, to, t->tag, &g->requests[1]));
     }
 }
 
@@ -43,8 +44,8 @@ static void begin(const turn_t *t)
 {
     const fs_setup_question_t *q = &t->setup->question;
 
-    *t->gather = (fs_setup_gather_t){
-        .is_begun = true, .distance = 1, .said = q->status};
+    *t->gather =
+        (fs_setup_gather_t){.is_begun = true, .distance = 1, .said = q->status};
     if (q->out != NULL) {
         memcpy(q->out, q->in, q->len);
     }

@@ -92,9 +92,9 @@ static void destroy(pair_t *pair)
 
 static void decide(fs_trace_t *trace)
 {
-    const fs_choice_t   choice   = {FS_ALG_STAGED, true, "test"};
-    fs_transfer_t       both[2]  = {{0, 1, 100, 0}, {1, 0, 100, 0}};
-    const fs_schedule_t lane     = {.n_transfers = 2, .transfers = both};
+    const fs_choice_t   choice  = {FS_ALG_STAGED, true, "test"};
+    fs_transfer_t       both[2] = {{0, 1, 100, 0}, {1, 0, 100, 0}};
+    const fs_schedule_t lane    = {.n_transfers = 2, .transfers = both};
 
     fs_trace_decision(trace, &choice, 200, 100);
     fs_trace_planned(trace, &lane);
