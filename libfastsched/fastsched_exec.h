@@ -396,11 +396,12 @@ typedef struct fs_call {
      *  (out of memory) on any rank, all ranks use the native algorithm. */
     fs_status_t (*prepare)(void *owner);
     /** Called before bytes of a send block are read, any number of times: it may
-     *  be filled only then. NULL: it is there. */
-    void (*fetch)(void *owner, uint32_t block);
+     *  be filled only then. An error ends the call. NULL: it is there. */
+    fs_status_t (*fetch)(void *owner, uint32_t block);
     /** Called when so many bytes more of a receive block are there, but not for
-     *  small blocks that came with the summary. NULL: nobody asks. */
-    void (*landed)(void *owner, uint32_t block, uint64_t len_bytes);
+     *  small blocks that came with the summary. An error ends the call. NULL:
+     *  nobody asks. */
+    fs_status_t (*landed)(void *owner, uint32_t block, uint64_t len_bytes);
     void *owner;
 } fs_call_t;
 

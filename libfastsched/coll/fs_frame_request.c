@@ -30,14 +30,18 @@ enum { MOST_DOUBLINGS = 10 };
 static fs_status_t read_piece(const fs_call_t *call, uint32_t block,
                               uint64_t offset, uint64_t len, void *dst)
 {
+    fs_status_t status = FS_OK;
+
     if (call->send_block == NULL || call->send_late) {
         return call->pack(call->ctx, block, offset, len, dst);
     }
     if (call->fetch != NULL) {
-        call->fetch(call->owner, block);
+        status = call->fetch(call->owner, block);
     }
-    memcpy(dst, (const char *)call->send_block[block] + offset, len);
-    return FS_OK;
+    if (status == FS_OK) {
+        memcpy(dst, (const char *)call->send_block[block] + offset, len);
+    }
+    return status;
 }
 
 static fs_status_t write_piece(const fs_call_t *call, uint32_t block,
@@ -47,10 +51,7 @@ static fs_status_t write_piece(const fs_call_t *call, uint32_t block,
         return call->unpack(call->ctx, block, offset, len, src);
     }
     memcpy((char *)call->recv_block[block] + offset, src, len);
-    if (call->landed != NULL) {
-        call->landed(call->owner, block, len);
-    }
-    return FS_OK;
+    return call->landed != NULL ? call->landed(call->owner, block, len) : FS_OK;
 }
 
 static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset,

@@ -134,6 +134,17 @@ static void copy_ended(void *arg, uint32_t id, fs_status_t status)
     op_ended(&exec->ops[id].xfer, status, exec->plan->ops[id].len_bytes);
 }
 
+/* A block of the program may have to be packed first. */
+static fs_status_t fetch(const fs_exec_t *exec, const fs_op_t *op)
+{
+    const fs_call_t *call = exec->call;
+
+    return call->fetch != NULL && op->kind != FS_OP_RECV &&
+                   op->src.buffer == FS_BUF_SEND
+               ? call->fetch(call->owner, op->src.block)
+               : FS_OK;
+}
+
 static bool post(fs_exec_t *exec, uint32_t id)
 {
     const fs_op_t  *op      = &exec->plan->ops[id];
@@ -141,7 +152,7 @@ static bool post(fs_exec_t *exec, uint32_t id)
     fs_transport_t *t       = exec->transport;
     fs_xfer_t      *xfer    = &exec->ops[id].xfer;
     uint32_t        key     = fs_key(op->channel, exec->call_seq, op->seq);
-    fs_status_t     status  = FS_OK;
+    fs_status_t     status  = fetch(exec, op);
 
     if (exec->trace != NULL) {
         fs_trace_post(exec->trace, id, number_of(exec, op));
@@ -150,16 +161,21 @@ static bool post(fs_exec_t *exec, uint32_t id)
     ++exec->n_in_flight;
     switch ((fs_op_kind_t)op->kind) {
     case FS_OP_COPY:
-        local_begun(exec, id, fs_staging_copy(staging, op, id));
+        local_begun(exec, id,
+                    status == FS_OK ? fs_staging_copy(staging, op, id)
+                                    : status);
+        status = FS_OK; /* it has ended */
         break;
     case FS_OP_REDUCE:
         local_begun(exec, id, fs_staging_reduce(staging, op));
         break;
     case FS_OP_SEND:
         xfer->mem = fs_staging_kind(staging, &op->src);
-        status    = t->ops->send(t, op->peer, key,
-                                 fs_staging_address(staging, &op->src),
-                                 op->len_bytes, xfer);
+        status    = status == FS_OK
+                        ? t->ops->send(t, op->peer, key,
+                                       fs_staging_address(staging, &op->src),
+                                       op->len_bytes, xfer)
+                        : status;
         break;
     case FS_OP_RECV:
         xfer->mem = fs_staging_kind(staging, &op->dst);
@@ -395,11 +411,16 @@ static void report_landing(fs_exec_t *exec, uint32_t id)
 {
     const fs_op_t   *op   = &exec->plan->ops[id];
     const fs_call_t *call = exec->call;
+    fs_status_t      status;
 
     if (exec->state == FS_EXEC_RUN && call->landed != NULL &&
         (op->kind == FS_OP_RECV || op->kind == FS_OP_COPY) &&
         op->dst.buffer == FS_BUF_RECV) {
-        call->landed(call->owner, op->dst.block, op->len_bytes);
+        status = call->landed(call->owner, op->dst.block, op->len_bytes);
+        if (status != FS_OK) {
+            blame(exec, id);
+            fail(exec, status);
+        }
     }
 }
 

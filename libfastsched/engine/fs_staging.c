@@ -226,9 +226,6 @@ char *fs_staging_address(const fs_staging_t *staging, const fs_place_t *place)
 
     switch ((fs_buffer_t)place->buffer) {
     case FS_BUF_SEND:
-        if (call->fetch != NULL) {
-            call->fetch(call->owner, place->block);
-        }
         /* Only ever read: sends and copies from it. */
         return call->send_block == NULL
                    ? NULL

@@ -105,40 +105,39 @@ static fs_status_t copy_sends(fs_buffers_t *b)
 /* ---- blocks that are packed and unpacked as a whole ---- */
 
 /* Packed when it is needed: the first blocks leave before the last are packed. */
-static void fetch(void *buffers, uint32_t r)
+static fs_status_t fetch(void *buffers, uint32_t r)
 {
-    fs_buffers_t    *b    = buffers;
-    const fs_call_t *call = &b->call;
-    uint64_t         len  = b->counts.send_bytes[r];
+    fs_buffers_t    *b      = buffers;
+    const fs_call_t *call   = &b->call;
+    uint64_t         len    = b->counts.send_bytes[r];
+    fs_status_t      status = FS_OK;
 
     if (!b->packed[r] && len > 0) {
-        fs_status_t status = call->pack(call->ctx, r, 0, len,
-                                        (void *)(uintptr_t)b->send_block[r]);
-
-        b->status    = b->status == FS_OK ? status : b->status;
+        status       = call->pack(call->ctx, r, 0, len,
+                                  (void *)(uintptr_t)b->send_block[r]);
         b->packed[r] = true;
     }
+    return status;
 }
 
-static void unpack_block(fs_buffers_t *b, uint32_t r)
+static fs_status_t unpack_block(fs_buffers_t *b, uint32_t r)
 {
     const fs_call_t *call = &b->call;
-    fs_status_t status = call->unpack(call->ctx, r, 0, b->counts.recv_bytes[r],
-                                      b->recv_block[r]);
 
-    b->status     = b->status == FS_OK ? status : b->status;
     b->missing[r] = 0;
+    return call->unpack(call->ctx, r, 0, b->counts.recv_bytes[r],
+                        b->recv_block[r]);
 }
 
-static void landed(void *buffers, uint32_t r, uint64_t len)
+static fs_status_t landed(void *buffers, uint32_t r, uint64_t len)
 {
     fs_buffers_t *b = buffers;
 
     if (b->missing[r] > len) {
         b->missing[r] -= len;
-    } else if (b->missing[r] > 0) {
-        unpack_block(b, r);
+        return FS_OK;
     }
+    return b->missing[r] > 0 ? unpack_block(b, r) : FS_OK;
 }
 
 static fs_status_t make_copy(fs_buffers_t *b)
@@ -176,13 +175,15 @@ static fs_status_t make_landing(fs_buffers_t *b)
 }
 
 /* Small blocks have landed unseen. */
-static void unpack_rest(fs_buffers_t *b)
+static fs_status_t unpack_rest(fs_buffers_t *b)
 {
-    for (uint32_t r = 0; r < b->counts.n_ranks && b->missing != NULL; ++r) {
-        if (b->missing[r] > 0) {
-            unpack_block(b, r);
-        }
+    uint32_t    n      = b->missing != NULL ? b->counts.n_ranks : 0;
+    fs_status_t status = FS_OK;
+
+    for (uint32_t r = 0; r < n && status == FS_OK; ++r) {
+        status = b->missing[r] > 0 ? unpack_block(b, r) : FS_OK;
     }
+    return status;
 }
 
 static void free_whole(fs_buffers_t *b)
@@ -220,22 +221,21 @@ void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
 {
     bool prepares = b->in_place || b->send_whole || b->recv_whole;
 
-    b->status = FS_OK;
-    b->call   = (fs_call_t){
-          .counts     = &b->counts,
-          .send_block = b->send_contiguous || b->in_place || b->send_whole
-                            ? b->send_block
-                            : NULL,
-          .recv_block = b->recv_contiguous || b->recv_whole ? b->recv_block
-                                                            : NULL,
-          .device     = device,
-          .send_late  = !b->send_contiguous,
-          .recv_late  = !b->recv_contiguous,
-          .ctx        = ctx,
-          .pack       = calls->pack,
-          .unpack     = calls->unpack,
-          .prepare    = prepares ? prepare : NULL,
-          .owner      = b,
+    b->call = (fs_call_t){
+        .counts     = &b->counts,
+        .send_block = b->send_contiguous || b->in_place || b->send_whole
+                          ? b->send_block
+                          : NULL,
+        .recv_block = b->recv_contiguous || b->recv_whole ? b->recv_block
+                                                          : NULL,
+        .device     = device,
+        .send_late  = !b->send_contiguous,
+        .recv_late  = !b->recv_contiguous,
+        .ctx        = ctx,
+        .pack       = calls->pack,
+        .unpack     = calls->unpack,
+        .prepare    = prepares ? prepare : NULL,
+        .owner      = b,
     };
 }
 
@@ -246,8 +246,7 @@ fs_status_t fs_buffers_prepare(fs_buffers_t *b)
     for (uint32_t r = 0;
          r < b->counts.n_ranks && status == FS_OK && b->call.fetch != NULL;
          ++r) {
-        fetch(b, r);
-        status = b->status;
+        status = fetch(b, r);
     }
     b->call.prepare = NULL;
     b->call.fetch   = NULL;
@@ -257,6 +256,8 @@ fs_status_t fs_buffers_prepare(fs_buffers_t *b)
 
 fs_status_t fs_buffers_end(fs_buffers_t *b, bool ran, bool all_done)
 {
+    fs_status_t status;
+
     if (!all_done) { /* left alone for good */
         b->copy    = NULL;
         b->landing = NULL;
@@ -264,14 +265,12 @@ fs_status_t fs_buffers_end(fs_buffers_t *b, bool ran, bool all_done)
         b->missing = NULL;
         return FS_OK;
     }
-    if (ran) {
-        unpack_rest(b);
-    }
+    status = ran ? unpack_rest(b) : FS_OK;
     free_whole(b);
     if (!fs_mem_is_device(b->copy_mem)) {
         free_copy(b);
     }
-    return ran ? b->status : FS_OK;
+    return status;
 }
 
 /* ---- arrays ---- */

@@ -165,10 +165,9 @@ typedef struct fs_buffers {
     fs_accel_t *accel;   /**< of copy_mem */
     char       *landing; /**< of receive blocks that are unpacked as a whole */
     bool       *packed;  /**< [n_ranks] blocks that are in the copy */
-    uint64_t *missing;  /**< [n_ranks] bytes of blocks of the landing; 0: it has
+    uint64_t *missing; /**< [n_ranks] bytes of blocks of the landing; 0: it has
                               been unpacked */
-    fs_status_t status; /**< of packing and unpacking them */
-    fs_call_t   call;
+    fs_call_t call;
 } fs_buffers_t;
 
 /* ---- a communicator ---- */

@@ -99,7 +99,8 @@ def configure(mpi, source):
         path = shutil.which(f"{tool}.{mpi.suffix}")
         if path:
             (prefix / tool).symlink_to(path)
-    flags = ["--disable-cxx", "--disable-spawn", "--enable-fortran=all", "--without-cuda", "--without-hip", "--without-ze"]
+    flags = ["--disable-cxx", "--disable-spawn", "--enable-fortran=all"]
+    flags += ["--without-cuda", "--without-hip", "--without-ze"]
     if mpi.name == "ompi":
         names = OMPI_NAMES + "".join(f"#define MPI_{n}_init MPIX_{n}_init\n" for n in PERSISTENT)
         (built / "names.h").write_text(names)

@@ -335,7 +335,9 @@ START_TEST(who_cannot_pack_says_so)
 
     describe(&buffers, 4);
     buffers.send_whole = true;
-    ck_assert_int_eq(prepare(&buffers), FS_ERR_NATIVE);
+    ck_assert_int_eq(prepare(&buffers), FS_OK);
+    ck_assert_int_eq(buffers.call.fetch(buffers.call.owner, 2), FS_ERR_NATIVE);
+    ck_assert_int_eq(fs_buffers_end(&buffers, false, true), FS_OK);
     fs_buffers_fini(&buffers);
 }
 END_TEST

@@ -43,7 +43,8 @@ class Part:
     """A call on one rank."""
 
     __slots__ = (
-        "rank", "begin", "end", "run", "bytes", "bound", "early", "planned", "stages", "algorithm", "decompose", "status",
+        "rank", "begin", "end", "run", "bytes", "bound", "early", "planned", "stages", "algorithm", "decompose",
+        "status",
     )
 
 
