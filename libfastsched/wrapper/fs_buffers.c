@@ -258,14 +258,11 @@ fs_status_t fs_buffers_end(fs_buffers_t *b, bool ran, bool all_done)
 {
     fs_status_t status;
 
-    if (!all_done) { /* left alone for good */
+    if (!all_done) { /* the network may still use them: left alone for good */
         b->copy    = NULL;
         b->landing = NULL;
-        b->packed  = NULL;
-        b->missing = NULL;
-        return FS_OK;
     }
-    status = ran ? unpack_rest(b) : FS_OK;
+    status = ran && all_done ? unpack_rest(b) : FS_OK;
     free_whole(b);
     if (!fs_mem_is_device(b->copy_mem)) {
         free_copy(b);
