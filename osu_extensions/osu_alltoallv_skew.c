@@ -23,7 +23,6 @@
  *
  * Limits: counts and displacements are int, so one rank sends and receives less
  * than 2 GiB in a call. Memory is claimed once, for the largest size. */
-#include "osu_arrival.h"
 #include "osu_skew_data.h"
 #include "osu_skew_output.h"
 #include "osu_work.h"
@@ -144,30 +143,30 @@ static void draw_entries(bench_t *b, uint64_t iteration, bool is_timed)
     const osu_options_t *o     = b->options;
     const uint64_t      *total = osu_skew_total(b);
     osu_bound_t          bound = osu_bound(&b->cluster, total, b->sums);
+    uint64_t             bound_ns;
 
-    osu_arrival_draw(&o->arrival, o->seed, iteration, b->n,
-                     osu_skew_bound_s(b, bound.bytes_per_nic), b->delays);
+    bound_ns = (uint64_t)(osu_skew_bound_s(b, bound.bytes_per_nic) * 1e9);
+    fs_arrival_draw(&o->arrival, o->seed, iteration, b->n, bound_ns,
+                    b->entry_ns);
     if (is_timed && b->rank == 0) {
-        b->spreads[iteration] = osu_arrival_spread(b->delays, b->n);
+        b->spreads[iteration] = (double)fs_arrival_last(b->entry_ns, b->n) *
+                                1e-9;
         b->entry_bounds[iteration] =
-            osu_arrival_bound_s(&b->cluster, total, b->delays, o->rate);
+            fs_arrival_bound(b->cluster.topo, total, b->entry_ns,
+                             (uint64_t)o->rate, &bound_ns) == FS_OK
+                ? (double)bound_ns * 1e-9
+                : NAN;
     }
 }
 
 /* Not a moment of this is the MPI's: so programs compute. */
 static void come_late(const bench_t *b)
 {
-    double          first = b->delays[0];
-    struct timespec time;
-    double          delay;
+    uint64_t        ns   = b->entry_ns[b->rank];
+    struct timespec time = {.tv_sec  = (time_t)(ns / 1000000000),
+                            .tv_nsec = (long)(ns % 1000000000)};
 
-    for (uint32_t r = 1; r < b->n; ++r) {
-        first = fmin(first, b->delays[r]);
-    }
-    delay        = b->delays[b->rank] - first;
-    time.tv_sec  = (time_t)delay;
-    time.tv_nsec = (long)((delay - (double)time.tv_sec) * 1e9);
-    if (delay > 0) {
+    if (ns > 0) {
         nanosleep(&time, NULL);
     }
 }

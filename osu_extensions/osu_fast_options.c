@@ -3,7 +3,6 @@
  * arguments: same verdict, no messages. */
 #include "osu_fast_options.h"
 
-#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,40 +232,13 @@ static osu_verdict_t parse_pattern(const char *text, osu_options_t *options,
     return OSU_BAD;
 }
 
-/* uniform:F, late:RANK:F or exp:F */
 static osu_verdict_t parse_arrival(const char *text, osu_options_t *options,
                                    char *why)
 {
-    static const struct {
-        const char        *word;
-        osu_arrival_kind_t kind;
-    } kinds[] = {
-        {"uniform:", OSU_UNIFORM}, {"late:", OSU_LATE}, {"exp:", OSU_EXP}};
-    osu_arrival_t *arrival = &options->arrival;
-    const char    *at      = text;
-    char          *end     = NULL;
-
-    arrival->kind         = OSU_TOGETHER;
     options->arrival_text = text;
-    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); ++k) {
-        if (strncmp(text, kinds[k].word, strlen(kinds[k].word)) == 0) {
-            arrival->kind = kinds[k].kind;
-            at += strlen(kinds[k].word);
-        }
-    }
-    if (arrival->kind == OSU_LATE) {
-        at = osu_read_number(at, &arrival->rank, &at) && *at == ':' ? at + 1
-                                                                    : "";
-    }
-    if (isdigit((unsigned char)*at)) {
-        arrival->share = strtod(at, &end);
-    }
-    return arrival->kind != OSU_TOGETHER && end != NULL && *end == '\0' &&
-                   arrival->share <= 100
+    return fs_arrival_parse(text, &options->arrival) == FS_OK
                ? OSU_RUN
-               : osu_bad(why,
-                         "--arrival \"%s\": allowed: uniform:F, late:RANK:F or "
-                         "exp:F, with F from 0 to 100 as in 0.3",
+               : osu_bad(why, "--arrival \"%s\": allowed: " FS_ARRIVAL_ALLOWED,
                          text);
 }
 

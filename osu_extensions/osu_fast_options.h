@@ -4,6 +4,7 @@
 #define OSU_FAST_OPTIONS_H
 
 #include "osu_parse.h"
+#include "sched/model/fs_arrival.h"
 #include "sched/model/fs_pattern.h"
 
 #include <stdbool.h>
@@ -36,22 +37,6 @@ typedef enum osu_collective {
     OSU_COLLECTIVE_MAP(FS_LIST_VALUE) OSU_N_COLLECTIVES
 } osu_collective_t;
 
-/* When ranks enter a call: at once, spread evenly, one after all others, or spread
- * exponentially. */
-typedef enum osu_arrival_kind {
-    OSU_TOGETHER,
-    OSU_UNIFORM,
-    OSU_LATE,
-    OSU_EXP
-} osu_arrival_kind_t;
-
-typedef struct osu_arrival {
-    osu_arrival_kind_t kind;
-    uint64_t           rank; /* of OSU_LATE */
-    double share;            /* of the lower bound: the width, the delay, or the
-                                 mean */
-} osu_arrival_t;
-
 /* The form of the calls, by program. */
 #if defined(OSU_NONBLOCKING)
 enum { OSU_IS_NONBLOCKING = 1, OSU_IS_PERSISTENT = 0 };
@@ -82,21 +67,21 @@ typedef struct osu_options {
     fs_pattern_t     pattern;
     osu_memory_t     memory;
     const char      *pattern_text; /* as given */
-    const char   *path;  /* of the file whose matrix takes the place of pattern,
+    const char  *path;  /* of the file whose matrix takes the place of pattern,
                            NULL: none */
-    bool          as_is; /* that matrix is not scaled: -m was not given */
-    const char   *servers; /* NULL: the real hosts */
-    const char   *impl;    /* NULL: named after the MPI in use */
-    bool          validate, full, json, times, dynamic, ceiling;
-    osu_arrival_t arrival;
-    const char   *arrival_text; /* as given; NULL: together */
-    uint64_t      burst;        /* calls at once; more than 1: nonblocking */
-    uint64_t      test_us; /* nonblocking: MPI_Test so often while computing, 0:
+    bool         as_is; /* that matrix is not scaled: -m was not given */
+    const char  *servers; /* NULL: the real hosts */
+    const char  *impl;    /* NULL: named after the MPI in use */
+    bool         validate, full, json, times, dynamic, ceiling;
+    fs_arrival_t arrival;
+    const char  *arrival_text; /* as given; NULL: together */
+    uint64_t     burst;        /* calls at once; more than 1: nonblocking */
+    uint64_t     test_us; /* nonblocking: MPI_Test so often while computing, 0:
                             never */
-    const char   *counted_nics; /* --nic-counters: shell patterns with commas
+    const char  *counted_nics; /* --nic-counters: shell patterns with commas
                                   between; NULL: nothing is counted */
-    unsigned      n_tails;
-    unsigned      tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */
+    unsigned     n_tails;
+    unsigned     tails[OSU_MAX_TAILS]; /* percentiles asked for with -z */
 } osu_options_t;
 
 #define OSU_LARGE_SIZE 8192 /* bytes; larger messages run fewer iterations */

@@ -359,7 +359,7 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->mtms         = malloc(o->iterations[0] * sizeof(*b->mtms));
     b->nics         = malloc(o->iterations[0] * sizeof(*b->nics));
     b->sorted       = malloc(o->iterations[0] * sizeof(*b->sorted));
-    b->delays       = malloc(n * sizeof(*b->delays));
+    b->entry_ns     = malloc(n * sizeof(*b->entry_ns));
     b->spreads      = malloc(o->iterations[0] * sizeof(*b->spreads));
     b->entry_bounds = malloc(o->iterations[0] * sizeof(*b->entry_bounds));
     b->send_counts  = b->ints;
@@ -368,7 +368,7 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->recv_displs  = b->ints + 3 * o->burst * n;
     ready = claim_buffers(b) && b->times != NULL && b->computed != NULL &&
             b->overall != NULL && b->types != NULL && b->mtms != NULL &&
-            b->nics != NULL && b->sorted != NULL && b->delays != NULL &&
+            b->nics != NULL && b->sorted != NULL && b->entry_ns != NULL &&
             b->spreads != NULL && b->entry_bounds != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, b->comm);
     if (!ready) {
@@ -409,7 +409,7 @@ void osu_skew_release(bench_t *b)
     free(b->mtms);
     free(b->nics);
     free(b->sorted);
-    free(b->delays);
+    free(b->entry_ns);
     free(b->spreads);
     free(b->entry_bounds);
 }

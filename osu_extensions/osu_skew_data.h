@@ -40,9 +40,9 @@ typedef struct bench {
     double        *mtms;         /* [iterations] osu_bound() of each, or */
     double        *nics;         /* [1] if they are all the same */
     double        *sorted;       /* [iterations] scratch */
-    double        *delays;       /* [n] seconds, of the ranks' entries */
+    uint64_t      *entry_ns;     /* [n] fs_arrival_draw() */
     double        *spreads;      /* [iterations] seconds, last minus first */
-    double        *entry_bounds; /* [iterations] osu_arrival_bound_s() */
+    double        *entry_bounds; /* [iterations] fs_arrival_bound(), seconds */
     uint64_t       n_calls;      /* so far; makes each call's bytes unique */
     bool           wrong;        /* this rank got a wrong byte */
     double         ceiling_mbit; /* 0: not measured */
