@@ -97,7 +97,8 @@ layer sched/decompose "$pure" sched/model
 layer sched/plan "$pure" sched/model sched/balance sched/decompose
 layer sched/allreduce "$pure" sched/model sched/plan
 layer sched/papers "$pure" sched/model sched/balance sched/decompose
-layer sim "$pure" sched/model sched/balance sched/plan
+# It runs the early exchange itself.
+layer sim "$pure|\"(engine/fs_early|net/fs_transport).h\"" sched/model sched/balance sched/plan
 allow 'a public header' "$pure|$public" "$lib"/fastsched*.h
 layer accel "$pure|<(dlfcn|pthread).h>|\"base/fs_library.h\"|\"fastsched_accel.h\""
 layer net "$anything|\"base/fs_library.h\"|$public|\"fastsched_ucx.h\"" sched/model accel
@@ -126,7 +127,7 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h | grep -E '(col
 $crossing"
 
 # What is not installed and whose header is a contract.
-contracts='sched/[a-z]*/fs_(balance|pattern|plan|plan_check|replan|straggler|hierarchy)|sim/fs_sim(_loggp)?|net/fs_hwloc|policy/fs_tun(er|ing)'
+contracts='sched/[a-z]*/fs_(arrival|balance|pattern|plan|plan_check|replan|straggler|hierarchy)|sim/fs_sim(_early|_loggp)?|net/fs_hwloc|policy/fs_tun(er|ing)'
 crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE " \"(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?|$contracts)\.h\"$")
 [ -z "$crossing" ] || complain "the command may not know of the library:
 $crossing"

@@ -32,17 +32,14 @@
 enum {
     /* Chunks of a stage: with fewer a receiver sees too late that it ends, and the
      * next one does not follow at once. */
-    FEWEST       = 6,
-    FINEST       = 4096, /* a chunk: in a shorter one start-up counts */
-    COARSE       = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
-    ALIGN        = 64,
-    EARLY_CHUNKS = 256, /* of a call's bound, and the shortest: what has been
-                           offered when the last rank comes keeps all waiting */
-    EARLY_LEAST  = 16384,
-    EARLY_CALLS  = 4,  /* that begin early when ranks have come apart: */
-    APART        = 4,  /* by more than this part of the call's time, */
-    LONG         = 32, /* which is that of so many rounds */
-    TINY = 4096,       /* bytes of a pair that goes in a bundle while others are
+    FEWEST      = 6,
+    FINEST      = 4096, /* a chunk: in a shorter one start-up counts */
+    COARSE      = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
+    ALIGN       = 64,
+    EARLY_CALLS = 4,  /* that begin early when ranks have come apart: */
+    APART       = 4,  /* by more than this part of the call's time, */
+    LONG        = 32, /* which is that of so many rounds */
+    TINY = 4096,      /* bytes of a pair that goes in a bundle while others are
                      staged */
     MOST_TRIED =
         64 /* servers, for which a persistent call compares all schedules:
@@ -445,12 +442,11 @@ static void expect(fs_comm_t *comm, const fs_vote_t *vote)
 /* For the next call that begins early. */
 static void choose_early_chunk(const fs_request_t *request)
 {
-    fs_comm_t *comm  = request->comm;
-    uint64_t   chunk = request->outcome.bound / EARLY_CHUNKS / ALIGN * ALIGN;
+    fs_comm_t *comm = request->comm;
 
     if (request->outcome.bound > 0 && !request->is_early) {
         comm->early_chunk =
-            fs_u64_min(fs_u64_max(chunk, EARLY_LEAST), comm->params.chunk);
+            fs_early_chunk(request->outcome.bound, comm->params.chunk);
     }
 }
 

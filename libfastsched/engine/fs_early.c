@@ -11,6 +11,10 @@ enum {
     MOST_PEERS = 64,   /* connections cost memory and set-up */
     AHEAD      = 3,    /* chunks under way from the peer in turn, or to it */
     OFFERS     = 48,   /* chunks that a peer may be offered to send */
+    CHUNKS     = 256, /* of a call, most often: what is offered in the end keeps
+                         all waiting */
+    LEAST      = 16384,
+    ALIGN      = 64,
     CHANNEL    = FS_CH_LAST + 1,
     AS_ASKED   = 5, /* its digest's share */
     /* A word: the call's number, and the last bits of five counts of one rank about
@@ -97,6 +101,11 @@ bool fs_early_talk(const fs_topo_t *topo, uint32_t a, uint32_t b)
     return topo->server[a] != topo->server[b] &&
            ((lane_a + n - lane_b) % n * 2 < near ||
             (lane_b + n - lane_a) % n * 2 < near);
+}
+
+uint64_t fs_early_chunk(uint64_t bound, uint64_t most)
+{
+    return fs_u64_min(fs_u64_max(bound / CHUNKS / ALIGN * ALIGN, LEAST), most);
 }
 
 static void noted(void *arg, uint32_t rank, uint64_t word)

@@ -37,6 +37,9 @@ bool fs_early_can(const fs_topo_t *topo);
  * those of its lane. */
 bool fs_early_talk(const fs_topo_t *topo, uint32_t a, uint32_t b);
 
+/* Bytes of a chunk in calls with this lower bound, bytes per lane; most at most. */
+uint64_t fs_early_chunk(uint64_t bound, uint64_t most);
+
 /* reach: [n_ranks] fs_reach_t; others than these borrowed for life. FS_OK,
  * FS_ERR_NOMEM. */
 fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,

@@ -61,11 +61,31 @@ static fs_status_t more_flows(fs_sim_net_t *net)
     return FS_OK;
 }
 
+static bool time_ok(double seconds)
+{
+    return seconds >= 0 && seconds < 1e18;
+}
+
+static bool rate_ok(double rate)
+{
+    return rate > 0 && rate < 1e30;
+}
+
+static bool params_ok(const fs_sim_params_t *p)
+{
+    return rate_ok(p->rate_out) && rate_ok(p->rate_up) &&
+           (p->rate_copy == 0 || rate_ok(p->rate_copy)) &&
+           time_ok(p->alpha_out) && time_ok(p->alpha_up) &&
+           time_ok(p->incast) && (uint32_t)p->fabric < FS_SIM_N_FABRICS;
+}
+
 fs_status_t fs_sim_net_init(fs_sim_net_t *net, const fs_topo_t *topo,
                             const fs_sim_params_t *params)
 {
     *net        = (fs_sim_net_t){.params = params};
-    net->status = fs_sim_wiring_init(&net->wiring, topo, params);
+    net->status = params_ok(params)
+                      ? fs_sim_wiring_init(&net->wiring, topo, params)
+                      : FS_ERR_INVAL;
     if (net->status != FS_OK) {
         return net->status;
     }
@@ -373,37 +393,65 @@ static double alpha(const fs_sim_net_t *net, const fs_sim_flow_t *f)
                      (net->params->fabric == FS_SIM_SWITCH ? 1 : f->n_path);
 }
 
-void fs_sim_net_begin(fs_sim_net_t *net, uint32_t src, uint32_t dst,
-                      uint64_t bytes, uint64_t tag)
+/* NONE: no memory. */
+static uint32_t new_flow(fs_sim_net_t *net, uint32_t src, uint32_t dst,
+                         uint64_t bytes, uint64_t tag)
 {
-    fs_sim_flow_t *f;
-    uint32_t       id;
-    double         wait;
+    uint32_t id;
 
     if (net->status == FS_OK && net->n_free == 0) {
         net->status = more_flows(net);
     }
     if (net->status != FS_OK) {
+        return NONE;
+    }
+    id             = net->free[--net->n_free];
+    net->flows[id] = (fs_sim_flow_t){.tag    = tag,
+                                     .bytes  = bytes,
+                                     .left   = (double)bytes,
+                                     .order  = net->n_begun++,
+                                     .src    = src,
+                                     .dst    = dst,
+                                     .behind = NONE,
+                                     .last   = id};
+    return id;
+}
+
+/* Until then it flows, through no port. */
+static void flow_until(fs_sim_net_t *net, uint32_t id, double time)
+{
+    net->flows[id].flowing = true;
+    net->flows[id].began   = net->now;
+    schedule(net, id, time);
+}
+
+void fs_sim_net_wait(fs_sim_net_t *net, double time, uint64_t tag)
+{
+    uint32_t id = new_flow(net, 0, 0, 0, tag);
+
+    if (id != NONE) {
+        flow_until(net, id, time);
+    }
+}
+
+void fs_sim_net_begin(fs_sim_net_t *net, uint32_t src, uint32_t dst,
+                      uint64_t bytes, uint64_t tag)
+{
+    uint32_t       id = new_flow(net, src, dst, bytes, tag);
+    fs_sim_flow_t *f;
+    double         wait;
+
+    if (id == NONE) {
         return;
     }
-    id        = net->free[--net->n_free];
+    if (src == dst && net->params->rate_copy == 0) {
+        flow_until(net, id, net->now);
+        return;
+    }
     f         = &net->flows[id];
-    *f        = (fs_sim_flow_t){.tag    = tag,
-                                .bytes  = bytes,
-                                .left   = (double)bytes,
-                                .order  = net->n_begun++,
-                                .src    = src,
-                                .dst    = dst,
-                                .behind = NONE,
-                                .last   = id};
     f->n_path = (uint8_t)fs_sim_path(&net->wiring, src, dst, f->path);
     wait      = alpha(net, f);
-    if (src == dst && net->params->rate_copy == 0) {
-        f->flowing = true;
-        f->began   = net->now;
-        f->n_path  = 0;
-        schedule(net, id, net->now);
-    } else if (wait > 0) {
+    if (wait > 0) {
         schedule(net, id, net->now + wait);
     } else {
         flow(net, id);

@@ -73,6 +73,9 @@ void        fs_sim_net_fini(fs_sim_net_t *net);
 void fs_sim_net_begin(fs_sim_net_t *net, uint32_t src, uint32_t dst,
                       uint64_t bytes, uint64_t tag);
 
+/* A message that takes until this time, not in the past, and no port. */
+void fs_sim_net_wait(fs_sim_net_t *net, double time, uint64_t tag);
+
 /* Go on to the next moment at which something happens. What ends then is in
  * ended[], in the order in which it was begun; ids and flows are valid until
  * fs_sim_net_forget(). False: nothing is under way, or status is not FS_OK. */
