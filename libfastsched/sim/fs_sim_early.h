@@ -19,11 +19,10 @@
 /** A call. */
 typedef struct fs_sim_early {
     const fs_topo_t *topo;
-    const uint64_t
-        *rank_bytes;           /**< [n_ranks x n_ranks] row-major, [src][dst] */
-    const uint64_t *entry_ns;  /**< [n_ranks] from the first */
-    uint64_t        max_chunk; /**< bytes; above 0 */
-    double          agreement; /**< seconds */
+    const uint64_t  *rank_bytes; /**< [n_ranks x n_ranks] as for fs_bounds() */
+    const uint64_t  *entry_ns;   /**< [n_ranks] from the first */
+    uint64_t         max_chunk;  /**< bytes; above 0 */
+    double           agreement;  /**< seconds */
 } fs_sim_early_t;
 
 /** What came out. Times are in seconds from the first entry. */
@@ -39,8 +38,8 @@ typedef struct fs_sim_early_result {
 } fs_sim_early_result_t;
 
 /**
- * @param[in]  params    fabric and what concerns the inside of servers is not read;
- *                       span is not called.
+ * @param[in]  params    As for fs_sim_create(); the inside of servers does not
+ *                       matter, and span is not called.
  * @param[out] rest      [n_ranks x n_ranks] bytes that have not gone early; undefined
  *                       unless FS_OK.
  * @param[out] result_p  Set on FS_OK only.
@@ -48,8 +47,8 @@ typedef struct fs_sim_early_result {
  *         fs_early_can()); FS_ERR_INVAL (params); FS_ERR_OVERFLOW (the sum of all
  *         bytes passes 2^62); FS_ERR_NOMEM
  *
- * Memory: 0.7 kB for each two ranks. Time: some microseconds and n_ranks nanoseconds
- * for each chunk and word.
+ * Memory: 0.7 kB for each pair of ranks. Time: a rank looks at all others for each
+ * word and each chunk; with 1,024 ranks that takes 30 us.
  */
 fs_status_t fs_sim_early_run(const fs_sim_early_t  *call,
                              const fs_sim_params_t *params, uint64_t *rest,

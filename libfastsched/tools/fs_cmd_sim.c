@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fastsched sim: how long an exchange would take on a given cluster. */
 #include "tools/fs_tool.h"
+#include "tools/fs_tool_arrival.h"
 #include "tools/fs_tool_loggp.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"
@@ -18,6 +19,7 @@ typedef struct args {
     fs_tool_traffic_args_t traffic;
     fs_tool_params_args_t  params;
     fs_tool_loggp_args_t   loggp;
+    fs_tool_arrival_args_t arrival;
     uint32_t               algorithm;
     uint64_t               scale_out; /* bits per second */
     uint64_t               scale_up;
@@ -155,6 +157,7 @@ static void read_args(int argc, char **argv, args_t *args)
     fs_tool_traffic_options(&args->traffic, &options);
     add_plan_rows(args, &options);
     add_own_rows(args, &options);
+    fs_tool_arrival_options(&args->arrival, &options);
     fs_tool_loggp_options(&args->loggp, &options);
     fs_tool_read_options(argc, argv, &options);
 }
@@ -195,6 +198,25 @@ static void make_setup(args_t *args, fs_tool_sim_setup_t *setup)
     setup->plan = fs_tool_params(&args->params);
 }
 
+/* Entries are of the staged algorithm: auto becomes that. */
+static void check_arrival(args_t *args)
+{
+    fs_tool_arrival_read(&args->arrival);
+    if (args->arrival.text == NULL) {
+        return;
+    }
+    if (args->algorithm == 0) {
+        args->algorithm = FS_ALG_STAGED;
+    }
+    if (args->algorithm != FS_ALG_STAGED) {
+        fs_tool_bad("--arrival supports only --algorithm staged, not %s",
+                    fs_tool_sim_algorithm(args->algorithm));
+    }
+    if (args->svg != NULL) {
+        fs_tool_bad("--arrival knows no --svg");
+    }
+}
+
 /* Only what the user gave both of can be wrong. */
 static void check(const args_t *args)
 {
@@ -203,7 +225,8 @@ static void check(const args_t *args)
     if (args->algorithm == FS_TOOL_SIM_BUNDLES) {
         fs_tool_bad("--algorithm bundles needs --level loggp");
     }
-    if (args->runs > 1 && args->traffic.matrix != NULL) {
+    if (args->runs > 1 && args->traffic.matrix != NULL &&
+        args->arrival.text == NULL) {
         fs_tool_bad("--repeat draws a pattern again and again; a --matrix is "
                     "always the same");
     }
@@ -217,16 +240,39 @@ static void check(const args_t *args)
 
 /* ---- runs ---- */
 
+typedef struct outcome {
+    fs_tool_sim_outcome_t     sim;
+    fs_tool_arrival_outcome_t arrival; /* with --arrival */
+} outcome_t;
+
 static void run_once(const args_t *args, const fs_tool_sim_setup_t *setup,
-                     uint32_t k, fs_tool_sim_outcome_t *outcome)
+                     uint32_t k, outcome_t *outcome)
 {
     fs_tool_traffic_args_t from = args->traffic;
     fs_tool_traffic_t      traffic;
 
     from.seed += k;
     fs_tool_traffic_make(&from, &traffic);
-    fs_tool_sim_run(setup, &traffic, k == 0 ? args->svg : NULL, outcome);
+    fs_tool_arrival_check(&args->arrival, traffic.n_ranks);
+    fs_tool_sim_run(setup, &traffic, k == 0 ? args->svg : NULL, &outcome->sim);
+    if (args->arrival.text != NULL) {
+        fs_tool_arrival_run(&args->arrival, from.seed, setup, &outcome->sim,
+                            &traffic, &outcome->arrival);
+    }
     fs_tool_traffic_fini(&traffic);
+}
+
+static void run_all(const args_t *args, const fs_tool_sim_setup_t *setup,
+                    outcome_t *mean)
+{
+    outcome_t one = {0};
+
+    run_once(args, setup, 0, mean);
+    for (uint32_t k = 1; k < args->runs; ++k) {
+        run_once(args, setup, k, &one);
+        fs_tool_sim_mean(&mean->sim, &one.sim);
+        fs_tool_arrival_mean(&mean->arrival, &one.arrival, mean->sim.n_runs);
+    }
 }
 
 /* ---- small calls ---- */
@@ -266,6 +312,9 @@ static void run_loggp(const args_t *args)
     };
     fs_sim_loggp_t *p = &setup.params;
 
+    if (args->arrival.text != NULL) {
+        fs_tool_bad("--level loggp knows no --arrival");
+    }
     if (args->svg != NULL || args->count_scheduling || args->runs > 1) {
         fs_tool_bad("--level loggp knows no --svg, --count-scheduling or "
                     "--repeat");
@@ -279,21 +328,19 @@ static void run_loggp(const args_t *args)
 
 void fs_cmd_sim(int argc, char **argv)
 {
-    args_t                args;
-    fs_tool_sim_setup_t   setup;
-    fs_tool_sim_outcome_t mean, one;
+    args_t              args;
+    fs_tool_sim_setup_t setup;
+    outcome_t           mean = {0};
 
     read_args(argc, argv, &args);
     if (is_loggp(&args)) {
         run_loggp(&args);
         return;
     }
+    check_arrival(&args);
     check(&args);
     make_setup(&args, &setup);
-    run_once(&args, &setup, 0, &mean);
-    for (uint32_t k = 1; k < args.runs; ++k) {
-        run_once(&args, &setup, k, &one);
-        fs_tool_sim_mean(&mean, &one);
-    }
-    (args.json ? fs_tool_sim_json : fs_tool_sim_text)(&setup, &mean);
+    run_all(&args, &setup, &mean);
+    (args.json ? fs_tool_sim_json : fs_tool_sim_text)(
+        &setup, &mean.sim, args.arrival.text == NULL ? NULL : &mean.arrival);
 }

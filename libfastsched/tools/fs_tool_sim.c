@@ -280,7 +280,7 @@ void fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
 
 /* ---- several ---- */
 
-static void mean_real(double *mean, double one, double n)
+void fs_tool_sim_mean_real(double *mean, double one, double n)
 {
     *mean += (one - *mean) / n;
 }
@@ -289,7 +289,7 @@ static void mean_bytes(uint64_t *mean, uint64_t one, double n)
 {
     double m = (double)*mean;
 
-    mean_real(&m, (double)one, n);
+    fs_tool_sim_mean_real(&m, (double)one, n);
     *mean = (uint64_t)(m + 0.5);
 }
 
@@ -300,15 +300,15 @@ void fs_tool_sim_mean(fs_tool_sim_outcome_t       *mean,
     const fs_sim_result_t *o = &one->result;
     double                 n = ++mean->n_runs;
 
-    mean_real(&mean->n_stages, one->n_stages, n);
-    mean_real(&mean->schedule, one->schedule, n);
-    mean_real(&mean->planning, one->planning, n);
-    mean_real(&mean->time, one->time, n);
-    mean_real(&m->time, o->time, n);
-    mean_real(&m->optimal, o->optimal, n);
-    mean_real(&m->optimal_rank, o->optimal_rank, n);
-    mean_real(&m->first_wire, o->first_wire, n);
-    mean_real(&m->last_wire, o->last_wire, n);
+    fs_tool_sim_mean_real(&mean->n_stages, one->n_stages, n);
+    fs_tool_sim_mean_real(&mean->schedule, one->schedule, n);
+    fs_tool_sim_mean_real(&mean->planning, one->planning, n);
+    fs_tool_sim_mean_real(&mean->time, one->time, n);
+    fs_tool_sim_mean_real(&m->time, o->time, n);
+    fs_tool_sim_mean_real(&m->optimal, o->optimal, n);
+    fs_tool_sim_mean_real(&m->optimal_rank, o->optimal_rank, n);
+    fs_tool_sim_mean_real(&m->first_wire, o->first_wire, n);
+    fs_tool_sim_mean_real(&m->last_wire, o->last_wire, n);
     mean_bytes(&m->total_bytes, o->total_bytes, n);
     mean_bytes(&m->wire_bytes, o->wire_bytes, n);
     mean_bytes(&m->up_bytes, o->up_bytes, n);

@@ -23,6 +23,8 @@ enum {
 /* Up to so many ranks auto simulates them all. */
 enum { FS_TOOL_SIM_MANY = 1024 };
 
+struct fs_tool_arrival_outcome;
+
 /* What is asked. 0 in chunk or staging_limit: chosen by the traffic. */
 typedef struct fs_tool_sim_setup {
     fs_plan_params_t plan;
@@ -61,10 +63,16 @@ void fs_tool_sim_run(const fs_tool_sim_setup_t *setup,
 void fs_tool_sim_mean(fs_tool_sim_outcome_t       *mean,
                       const fs_tool_sim_outcome_t *one);
 
-void fs_tool_sim_json(const fs_tool_sim_setup_t   *setup,
-                      const fs_tool_sim_outcome_t *outcome);
-void fs_tool_sim_text(const fs_tool_sim_setup_t   *setup,
-                      const fs_tool_sim_outcome_t *outcome);
+/* Likewise of one number. */
+void fs_tool_sim_mean_real(double *mean, double one, double n);
+
+/* arrival: NULL: all enter together. */
+void fs_tool_sim_json(const fs_tool_sim_setup_t            *setup,
+                      const fs_tool_sim_outcome_t          *outcome,
+                      const struct fs_tool_arrival_outcome *arrival);
+void fs_tool_sim_text(const fs_tool_sim_setup_t            *setup,
+                      const fs_tool_sim_outcome_t          *outcome,
+                      const struct fs_tool_arrival_outcome *arrival);
 
 /* k-th word of --topology, NULL after the last. */
 const char *fs_tool_sim_fabric(uint32_t k);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A simulation as JSON, whose keys fastsched(1) explains, and as text. */
 #include "base/fs_json.h"
+#include "tools/fs_tool_arrival.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"
 
@@ -93,8 +94,9 @@ static void json_amounts(fs_json_t *json, const fs_tool_sim_outcome_t *o)
     fs_json_u64(json, "max_senders", r->max_senders);
 }
 
-void fs_tool_sim_json(const fs_tool_sim_setup_t   *setup,
-                      const fs_tool_sim_outcome_t *outcome)
+void fs_tool_sim_json(const fs_tool_sim_setup_t       *setup,
+                      const fs_tool_sim_outcome_t     *outcome,
+                      const fs_tool_arrival_outcome_t *arrival)
 {
     fs_json_t json;
 
@@ -103,6 +105,9 @@ void fs_tool_sim_json(const fs_tool_sim_setup_t   *setup,
     json_setup(&json, setup, outcome);
     json_times(&json, outcome);
     json_amounts(&json, outcome);
+    if (arrival != NULL) {
+        fs_tool_arrival_json(&json, arrival);
+    }
     fs_json_close(&json);
 }
 
@@ -149,8 +154,9 @@ static void print_cluster(const fs_tool_sim_setup_t   *setup,
     }
 }
 
-void fs_tool_sim_text(const fs_tool_sim_setup_t   *setup,
-                      const fs_tool_sim_outcome_t *o)
+void fs_tool_sim_text(const fs_tool_sim_setup_t       *setup,
+                      const fs_tool_sim_outcome_t     *o,
+                      const fs_tool_arrival_outcome_t *arrival)
 {
     const fs_sim_result_t *r = &o->result;
 
@@ -179,4 +185,7 @@ void fs_tool_sim_text(const fs_tool_sim_setup_t   *setup,
     printf("%-16s %14" PRIu64 ", %" PRIu64 " messages\n", "operations",
            r->n_ops, r->n_messages);
     printf("%-16s %14u at most to one NIC\n", "senders", r->max_senders);
+    if (arrival != NULL) {
+        fs_tool_arrival_text(arrival);
+    }
 }

@@ -364,6 +364,15 @@ void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
     make_topo(args, 0, max_ranks, traffic);
 }
 
+void fs_tool_traffic_replace(fs_tool_traffic_t *traffic, uint64_t *pairs)
+{
+    free(traffic->pairs);
+    free(traffic->summary.bytes);
+    traffic->pairs   = pairs;
+    traffic->summary = (fs_traffic_t){0};
+    sum_up(traffic);
+}
+
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic)
 {
     fs_topo_destroy(traffic->topo);

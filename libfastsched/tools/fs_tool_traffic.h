@@ -41,6 +41,8 @@ void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
 /* Only the servers and who sits where: no pairs, no summary. */
 void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
                              uint32_t max_ranks, fs_tool_traffic_t *traffic);
+/* Others of the same ranks; pairs, from fs_tool_calloc(), is taken over. */
+void fs_tool_traffic_replace(fs_tool_traffic_t *traffic, uint64_t *pairs);
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic);
 
 /* What the ranks of a server know, for fs_plan_create(). Both matrices are in

@@ -194,6 +194,20 @@ refuses '--batch "0": allowed: 1 to 1024' sim --algorithm direct --level loggp -
 refuses '--level loggp knows only --algorithm bundles, direct and spreadout' sim --level loggp --algorithm staged --servers 2
 refuses '--algorithm bundles needs --level loggp' sim --algorithm bundles --level ranks --pattern random --servers 2
 refuses '--level loggp knows no --svg, --count-scheduling or --repeat' sim --algorithm bundles --servers 2 --repeat 2
+for when in '' sometimes:1 uniform uniform:x uniform:101 uniform:0.1234 late:1 late:x:1 exp:-1; do
+    refuses "--arrival \"$when\": allowed: uniform:F, late:RANK:F or exp:F, with F from 0 to 100" \
+        sim --pattern random --servers 4x4 --arrival "$when"
+done
+refuses '--arrival "late:16:0.5": there is no rank 16; allowed: 0 to 15' \
+    sim --pattern random --servers 4x4 --arrival late:16:0.5
+refuses '--arrival supports only --algorithm staged, not pipe2d' \
+    sim --pattern random --servers 4x4 --algorithm pipe2d --arrival exp:1
+refuses '--arrival knows no --svg' sim --pattern random --servers 4x4 --arrival exp:1 --svg a.svg
+refuses '--level loggp knows no --arrival' sim --servers 4x4 --level loggp --arrival exp:1
+refuses '--agreement needs --arrival' sim --pattern random --servers 4x4 --agreement 5
+refuses '--early-chunk needs --arrival' sim --pattern random --servers 4x4 --early-chunk 64k
+refuses '--early-chunk "1": allowed: 64 to' sim --pattern random --servers 4x4 --arrival exp:1 --early-chunk 1
+refuses '--agreement "x": allowed: 0.000 to' sim --pattern random --servers 4x4 --arrival exp:1 --agreement x
 refuses '--ranks "0": allowed' stragglar --ranks 0
 refuses '--straggler "8": allowed with --ranks 8: 0 to 7' stragglar --ranks 8 --straggler 8
 refuses '--algorithm "best": allowed: stragglar, ring' stragglar --algorithm best
@@ -231,6 +245,41 @@ verdict 'small: radix, headers'
 run sim --algorithm bundles --servers 1024x64 --lanes 8 --mean 8
 { ends 0 && silent err && said out '1024 servers, 65536 ranks' && said out 'bundles, radix'; } >why
 verdict 'small: 65,536 ranks'
+
+# KEY OPTIONS: a number of a simulated call of ranks that enter apart.
+apart() {
+    key=$1
+    shift
+    "$tool" sim --mean 64m --servers 4x4 "$@" --format json | sed -n 's/^ *"'"$key"'": \([0-9.]*\).*/\1/p'
+}
+
+# LEAST MOST KEY OPTIONS: is it between these?
+between() {
+    least=$1 most=$2
+    shift 2
+    is=$(apart "$@")
+    awk "BEGIN { exit !(\"$is\" != \"\" && $least <= \"$is\" + 0 && \"$is\" + 0 <= $most) }" || echo "$*: $is"
+}
+late='--pattern balanced --arrival late:5:0.5'
+# shellcheck disable=SC2086
+{
+    between 1 1.001 entry_bound_over_optimal $late
+    between 1.5 1.51 early_off_over_optimal $late
+    between 1 1.01 early_off_from_last_over_optimal $late
+    between 1.1 1.25 early_on_over_optimal $late
+    between 40 40 agreement_us $late --alpha 20
+    between 7 7 agreement_us $late --agreement 7
+    between 0 0 last_entry_us $late --arrival late:5:0
+    between 70000 70000 early_chunk $late --early-chunk 70000
+    between 1.02 1.2 entry_bound_over_optimal --pattern zipf:0.8 --arrival uniform:0.4 --repeat 3
+} >why
+verdict 'entries apart: bounds and times'
+run sim --pattern random --mean 1k --servers 1025 --level lanes --arrival uniform:0.3
+{ ends 0 && silent err && said out 'early off ' && said out 'early on         does not apply'; } >why
+verdict 'entries apart: early does not apply to 1,025 ranks'
+run sim --pattern zipf:0.8 --servers 4x4 --arrival exp:0.2
+{ ends 0 && silent err && said out 'entries          exp:0.2; agreements take 20 us' && said out 'early on '; } >why
+verdict 'entries apart: text'
 
 # INPUT: one matrix, written in another way.
 run_with '0 10\n20 0\n' plan --matrix - --format json --decompose spreadout
@@ -434,6 +483,12 @@ if [ -n "$python" ]; then
     for algorithm in staged pipe2d direct all-at-once relay; do
         json sim --pattern zipf:0.8 --servers 3 --lanes 2 --algorithm $algorithm --format json
     done
+    for servers in 1x4 3x2 4+4+2+1; do
+        json sim --pattern zipf:0.8 --servers $servers --arrival uniform:0.5 --format json
+        json sim --pattern zipf:0.8 --servers $servers --arrival late:1:50 --format json
+    done
+    json sim --pattern random --mean 1k --servers 1025 --level lanes --arrival uniform:0.3 --format json
+    json sim --pattern random --servers 3x2 --lanes 1 --arrival uniform:0.3 --format json
     for algorithm in bundles direct spreadout; do
         json sim --level loggp --servers 3 --lanes 2 --mean 8 --algorithm $algorithm --format json
         json sim --level loggp --servers 4+4+2+1 --pattern zipf:0.8 --mean 64 --algorithm $algorithm --format json
