@@ -10,6 +10,40 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- allocators that fail on demand: the linker puts them in the library's place ---- */
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t elem_bytes);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t elem_bytes);
+void *__wrap_realloc(void *p, size_t n);
+
+static uint32_t fail_at; /* the allocation that will fail; 0: none */
+static uint32_t n_allocs;
+
+static bool fails(void)
+{
+    return fail_at != 0 && ++n_allocs == fail_at;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t elem_bytes)
+{
+    return fails() ? NULL : __real_calloc(n, elem_bytes);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return fails() ? NULL : __real_realloc(p, n);
+}
+
+/* ---- a cluster and a call ---- */
+
 #define RATE      1e9  /* bytes per second */
 #define ALPHA     1e-6 /* seconds */
 #define AGREEMENT 5e-6
@@ -72,6 +106,8 @@ static void same_time(double a, double b)
     ck_assert_msg(fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)), "%.9g, not %.9g",
                   a, b);
 }
+
+/* ---- tests ---- */
 
 /* Rank 0 has something for rank 1, and rank 2 is late. A word says that it is here,
  * another asks for it, then it comes at the full rate: three chunks ahead are enough. */
@@ -190,6 +226,30 @@ START_TEST(any_entries)
 }
 END_TEST
 
+/* Each allocation fails once. */
+START_TEST(no_memory)
+{
+    fs_sim_early_result_t r      = {0};
+    fs_status_t           status = FS_ERR_NOMEM;
+
+    begin(3, 2);
+    for (uint32_t k = 0; k < scene.n * scene.n; ++k) {
+        scene.bytes[k] = 30 * CHUNK;
+    }
+    scene.entry_ns[5] = LATE_NS;
+    for (uint32_t n = 1; status == FS_ERR_NOMEM; ++n) {
+        ck_assert_uint_eq(r.n_words, 0);
+        n_allocs = 0;
+        fail_at  = n;
+        status   = run(&r);
+        fail_at  = 0;
+    }
+    ck_assert_int_eq(status, FS_OK);
+    ck_assert_uint_gt(n_allocs, 20);
+    end();
+}
+END_TEST
+
 START_TEST(it_cannot)
 {
     static const uint32_t proxy[] = {0};
@@ -219,6 +279,7 @@ int main(void)
     tcase_add_test(tcase, who_is_not_there);
     tcase_add_test(tcase, only_their_lane);
     tcase_add_loop_test(tcase, any_entries, 0, 40);
+    tcase_add_test(tcase, no_memory);
     tcase_add_test(tcase, it_cannot);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
