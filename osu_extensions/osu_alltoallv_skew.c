@@ -40,35 +40,35 @@ static unsigned size_class(uint64_t size)
 /* ---- measurement ---- */
 
 #if defined(OSU_NONBLOCKING)
-#define ALLTOALL(...)  MPI_Ialltoall(__VA_ARGS__, b->comm, request)
-#define ALLTOALLV(...) MPI_Ialltoallv(__VA_ARGS__, b->comm, request)
-#define ALLTOALLW(...) MPI_Ialltoallw(__VA_ARGS__, b->comm, request)
+#define ALLTOALL(...)  MPI_Ialltoall(__VA_ARGS__, b->peers_comm, request)
+#define ALLTOALLV(...) MPI_Ialltoallv(__VA_ARGS__, b->peers_comm, request)
+#define ALLTOALLW(...) MPI_Ialltoallw(__VA_ARGS__, b->peers_comm, request)
 #elif defined(OSU_PERSISTENT)
 #if MPI_VERSION >= 4
 #define INIT(_name, ...) \
-    MPI_##_name##_init(__VA_ARGS__, b->comm, MPI_INFO_NULL, request)
+    MPI_##_name##_init(__VA_ARGS__, b->peers_comm, MPI_INFO_NULL, request)
 #else /* Open MPI 4.1 */
 #include <mpi-ext.h>
 #define INIT(_name, ...) \
-    MPIX_##_name##_init(__VA_ARGS__, b->comm, MPI_INFO_NULL, request)
+    MPIX_##_name##_init(__VA_ARGS__, b->peers_comm, MPI_INFO_NULL, request)
 #endif
 #define ALLTOALL(...)  INIT(Alltoall, __VA_ARGS__)
 #define ALLTOALLV(...) INIT(Alltoallv, __VA_ARGS__)
 #define ALLTOALLW(...) INIT(Alltoallw, __VA_ARGS__)
 #else
-#define ALLTOALL(...)  MPI_Alltoall(__VA_ARGS__, b->comm)
-#define ALLTOALLV(...) MPI_Alltoallv(__VA_ARGS__, b->comm)
-#define ALLTOALLW(...) MPI_Alltoallw(__VA_ARGS__, b->comm)
+#define ALLTOALL(...)  MPI_Alltoall(__VA_ARGS__, b->peers_comm)
+#define ALLTOALLV(...) MPI_Alltoallv(__VA_ARGS__, b->peers_comm)
+#define ALLTOALLW(...) MPI_Alltoallw(__VA_ARGS__, b->peers_comm)
 #endif
 
 /* Make call k of a burst; a persistent one is not started by that. */
 static void call(bench_t *b, uint64_t k)
 {
     MPI_Request *request     = &b->requests[k];
-    const int   *send_counts = b->send_counts + k * b->n;
-    const int   *send_displs = b->send_displs + k * b->n;
-    const int   *recv_counts = b->recv_counts + k * b->n;
-    const int   *recv_displs = b->recv_displs + k * b->n;
+    const int   *send_counts = b->send_counts + k * b->n_peers;
+    const int   *send_displs = b->send_displs + k * b->n_peers;
+    const int   *recv_counts = b->recv_counts + k * b->n_peers;
+    const int   *recv_displs = b->recv_displs + k * b->n_peers;
 
     *request = MPI_REQUEST_NULL;
     switch (b->options->collective) {
@@ -339,7 +339,7 @@ static osu_row_t summarize(bench_t *b, uint64_t size)
         row.tails[i] = osu_percentile(times, n, o->tails[i]);
     }
     row.mtm    = osu_percentile(sort(b, b->mtms, n_matrices), n_matrices, 50);
-    row.alg_bw = (double)size * b->n / row.p50 / 1e6;
+    row.alg_bw = (double)size * b->n_peers / row.p50 / 1e6;
     row.bound  = osu_skew_bound_s(
          b, osu_percentile(sort(b, b->nics, n_matrices), n_matrices, 50));
     row.efficiency = row.bound > 0 ? row.bound / row.p50 : NAN;
@@ -367,9 +367,9 @@ static osu_row_t summarize(bench_t *b, uint64_t size)
  * first one, and cannot in a nonblocking call. */
 static void prime(bench_t *b)
 {
-    memset(b->ints, 0, 4 * b->options->burst * b->n * sizeof(*b->ints));
+    memset(b->ints, 0, 4 * b->options->burst * b->n_peers * sizeof(*b->ints));
     MPI_Alltoallv(b->send, b->send_counts, b->send_displs, MPI_CHAR, b->recv,
-                  b->recv_counts, b->recv_displs, MPI_CHAR, b->comm);
+                  b->recv_counts, b->recv_displs, MPI_CHAR, b->peers_comm);
 }
 
 /* All sizes, or those up to the first wrong byte. True: every rank is content,
@@ -409,7 +409,10 @@ static bool read_file(bench_t *b, osu_options_t *options, char *why)
 /* Exit status of every rank: 0; 1: wrong bytes; 2: cannot run like this. */
 static int run(osu_options_t *options, osu_device_t *device, char *why)
 {
-    bench_t b = {.options = options, .device = device, .comm = MPI_COMM_WORLD};
+    bench_t b = {.options    = options,
+                 .device     = device,
+                 .comm       = MPI_COMM_WORLD,
+                 .peers_comm = MPI_COMM_NULL};
     int     rank, n, status = 2;
 
     MPI_Comm_rank(b.comm, &rank);
@@ -419,8 +422,9 @@ static int run(osu_options_t *options, osu_device_t *device, char *why)
     if (osu_device_ready(b.comm, device, why) &&
         osu_cluster_init(b.comm, options->servers, (uint32_t)options->nics,
                          &b.cluster, why) == FS_OK &&
-        read_file(&b, options, why) && osu_skew_claim(&b, why)) {
-        osu_algorithm_init(b.comm, &b.algorithm);
+        osu_skew_join(&b, why) && read_file(&b, options, why) &&
+        osu_skew_claim(&b, why)) {
+        osu_algorithm_init(b.peers_comm, &b.algorithm);
         if (OSU_IS_NONBLOCKING) {
             b.work_per_s = osu_work_per_second();
             prime(&b);

@@ -20,6 +20,7 @@ enum {
     OPT_COLLECTIVE,
     OPT_NIC_COUNTERS,
     OPT_ARRIVAL,
+    OPT_SIBLINGS,
     OPT_TEST,
     OPT_BURST
 };
@@ -49,6 +50,7 @@ static const struct option long_options[] = {
     {"collective", required_argument, NULL, OPT_COLLECTIVE},
     {"nic-counters", optional_argument, NULL, OPT_NIC_COUNTERS},
     {"arrival", required_argument, NULL, OPT_ARRIVAL},
+    {"siblings", no_argument, NULL, OPT_SIBLINGS},
 #ifdef OSU_NONBLOCKING
     {"test-interval", required_argument, NULL, OPT_TEST},
     {"burst", required_argument, NULL, OPT_BURST},
@@ -95,6 +97,9 @@ void osu_usage(FILE *out, const char *program)
         "      --arrival WHEN   when ranks enter a call, in shares F of the lower\n"
         "                       bound: uniform:F, late:RANK:F, exp:F (mean F);\n"
         "                       times are from the first entry; needs --rate\n"
+        "      --siblings       a communicator of the first ranks of all servers,\n"
+        "                       one of the second, and so on, that call at once,\n"
+        "                       each with a matrix of its own\n"
         "      --json           one JSON object per size, and nothing else\n"
         "      --times          add the time of every iteration to the JSON\n"
         "      --impl NAME      label in the JSON (the MPI in use)\n"
@@ -316,6 +321,12 @@ static osu_verdict_t settle(osu_options_t *options, bool has_dynamic,
             "same to every rank; allowed: balanced",
             options->pattern_text);
     }
+    if (options->siblings && options->path != NULL) {
+        return osu_bad(why,
+                       "-p \"%s\": with --siblings each communicator has a "
+                       "matrix of its own; allowed: a pattern",
+                       options->pattern_text);
+    }
     if (options->arrival_text != NULL && options->rate == 0) {
         return osu_bad(why,
                        "--arrival \"%s\" needs --rate: its shares are of the "
@@ -377,6 +388,9 @@ osu_verdict_t osu_options_parse(int argc, char **argv, osu_options_t *options,
             break;
         case OPT_CEILING:
             options->ceiling = true;
+            break;
+        case OPT_SIBLINGS:
+            options->siblings = true;
             break;
         case OPT_DYNAMIC:
             has_dynamic = true;

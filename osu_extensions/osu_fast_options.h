@@ -73,6 +73,7 @@ typedef struct osu_options {
     const char  *servers; /* NULL: the real hosts */
     const char  *impl;    /* NULL: named after the MPI in use */
     bool         validate, full, json, times, dynamic, ceiling;
+    bool         siblings; /* a communicator for each place on a server */
     fs_arrival_t arrival;
     const char  *arrival_text; /* as given; NULL: together */
     uint64_t     burst;        /* calls at once; more than 1: nonblocking */

@@ -27,14 +27,77 @@ static uint64_t first_slot(const bench_t *b)
     return b->options->validate ? CANARY_BYTES : 0;
 }
 
+/* The matrix of the communicator of the k-th ranks of all servers. */
+static fs_status_t draw_sibling(bench_t *b, uint64_t size, uint64_t seed,
+                                uint32_t k)
+{
+    const fs_topo_t *topo = b->cluster.topo;
+    uint32_t         n = 0, *server = b->scratch;
+    uint32_t        *rank = b->scratch + b->n;
+    fs_status_t      status;
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(topo); ++u) {
+        if (k < fs_topo_n_local(topo, u)) {
+            server[n] = u;
+            rank[n++] = fs_topo_rank(topo, u, k);
+        }
+    }
+    if (n == 0) {
+        return FS_OK;
+    }
+    status = fs_pattern_fill(&b->options->pattern, n, server, size, seed + k,
+                             b->total);
+    for (uint32_t i = 0; i < n * n && status == FS_OK; ++i) {
+        b->matrix[(size_t)rank[i / n] * b->n + rank[i % n]] = b->total[i];
+    }
+    return status;
+}
+
 fs_status_t osu_skew_draw(bench_t *b, uint64_t size, uint64_t iteration)
 {
-    if (b->file == NULL) {
-        return fs_pattern_fill(&b->options->pattern, b->n, b->cluster.server_of,
-                               size, b->options->seed + iteration, b->matrix);
+    uint64_t    seed   = b->options->seed + iteration;
+    size_t      len    = (size_t)b->n * b->n * sizeof(*b->matrix);
+    fs_status_t status = FS_OK;
+
+    if (b->file != NULL) {
+        memcpy(b->matrix, b->file, len);
+        return b->options->as_is ? FS_OK
+                                 : fs_pattern_scale(b->n, size, b->matrix);
     }
-    memcpy(b->matrix, b->file, (size_t)b->n * b->n * sizeof(*b->matrix));
-    return b->options->as_is ? FS_OK : fs_pattern_scale(b->n, size, b->matrix);
+    if (!b->options->siblings) {
+        return fs_pattern_fill(&b->options->pattern, b->n, b->cluster.server_of,
+                               size, seed, b->matrix);
+    }
+    memset(b->matrix, 0, len);
+    for (uint32_t k = 0; k < b->n && status == FS_OK; ++k) {
+        status = draw_sibling(b, size, seed, k);
+    }
+    return status;
+}
+
+bool osu_skew_join(bench_t *b, char *why)
+{
+    const fs_topo_t *topo = b->cluster.topo;
+    int              n, ready;
+
+    b->peers_comm = b->comm;
+    if (b->options->siblings) {
+        MPI_Comm_split(b->comm, (int)fs_topo_local(topo, b->rank), (int)b->rank,
+                       &b->peers_comm);
+    }
+    MPI_Comm_size(b->peers_comm, &n);
+    b->n_peers = (uint32_t)n;
+    b->peers   = malloc((size_t)n * sizeof(*b->peers));
+    b->scratch = malloc(2 * (size_t)b->n * sizeof(*b->scratch));
+    ready      = b->peers != NULL && b->scratch != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, b->comm);
+    if (!ready) {
+        snprintf(why, OSU_WHY_LEN, "out of memory");
+        return false;
+    }
+    MPI_Allgather(&b->rank, 1, MPI_UINT32_T, b->peers, 1, MPI_UINT32_T,
+                  b->peers_comm);
+    return true;
 }
 
 /* What one rank sends to another in call k of a burst: as in the first call those
@@ -71,9 +134,10 @@ void osu_skew_lay_out(bench_t *b)
     size_t   at = 0;
 
     for (uint64_t k = 0; k < b->options->burst; ++k) {
-        for (uint32_t peer = 0; peer < b->n; ++peer, ++at) {
-            uint64_t out = bytes_of(b, k, b->rank, peer);
-            uint64_t in  = bytes_of(b, k, peer, b->rank);
+        for (uint32_t i = 0; i < b->n_peers; ++i, ++at) {
+            uint32_t peer = b->peers[i];
+            uint64_t out  = bytes_of(b, k, b->rank, peer);
+            uint64_t in   = bytes_of(b, k, peer, b->rank);
 
             b->send_counts[at] = (int)out;
             b->send_displs[at] = (int)send_at;
@@ -149,10 +213,10 @@ static unsigned char poison(const bench_t *b)
 
 void osu_skew_fill(bench_t *b)
 {
-    for (size_t at = 0; at < b->options->burst * b->n; ++at) {
-        fill_block(b->send_host + b->send_displs[at],
-                   (size_t)b->send_counts[at],
-                   block_key(b, at / b->n, b->rank, (uint32_t)(at % b->n)));
+    for (size_t at = 0; at < b->options->burst * b->n_peers; ++at) {
+        fill_block(
+            b->send_host + b->send_displs[at], (size_t)b->send_counts[at],
+            block_key(b, at / b->n_peers, b->rank, b->peers[at % b->n_peers]));
     }
     if (b->send_host != b->send) {
         osu_device_copy(b->device, b->send, b->send_host, b->send_used);
@@ -166,15 +230,15 @@ static void report(bench_t *b, size_t at, const char *where, int64_t offset,
                    unsigned got, unsigned expected)
 {
     if (!b->wrong) {
-        fprintf(
-            stderr,
-            OSU_SKEW_PROGRAM
-            ": wrong byte %s: source %u, destination %u, offset "
-            "%lld of %d, call %llu: got 0x%02x, expected 0x%02x\n",
-            where, (unsigned)(at % b->n), b->rank, (long long)offset,
-            b->recv_counts[at],
-            (unsigned long long)(b->n_calls * b->options->burst + at / b->n),
-            got, expected);
+        fprintf(stderr,
+                OSU_SKEW_PROGRAM
+                ": wrong byte %s: source %u, destination %u, offset "
+                "%lld of %d, call %llu: got 0x%02x, expected 0x%02x\n",
+                where, b->peers[at % b->n_peers], b->rank, (long long)offset,
+                b->recv_counts[at],
+                (unsigned long long)(b->n_calls * b->options->burst +
+                                     at / b->n_peers),
+                got, expected);
     }
     b->wrong = true;
 }
@@ -193,7 +257,7 @@ static void check_canaries(bench_t *b, size_t block, uint64_t from, uint64_t to,
 
 void osu_skew_check(bench_t *b)
 {
-    size_t n_blocks = b->options->burst * b->n;
+    size_t n_blocks = b->options->burst * b->n_peers;
 
     if (b->recv_host != b->recv) {
         osu_device_copy(b->device, b->recv_host, b->recv, b->recv_used);
@@ -204,8 +268,9 @@ void osu_skew_check(bench_t *b)
         size_t               len      = (size_t)b->recv_counts[k];
         uint64_t             start    = (uint64_t)b->recv_displs[k];
         unsigned char        expected = 0;
-        uint64_t key = block_key(b, k / b->n, (uint32_t)(k % b->n), b->rank);
-        size_t   at  = check_block(block, len, key, &expected);
+        uint64_t             key =
+            block_key(b, k / b->n_peers, b->peers[k % b->n_peers], b->rank);
+        size_t at = check_block(block, len, key, &expected);
 
         if (at < len) {
             report(b, k, "in the block", (int64_t)at, block[at], expected);
@@ -291,13 +356,18 @@ static bool claim_buffers(bench_t *b)
            (!needs_copies(b) || (b->send_host != NULL && b->recv_host != NULL));
 }
 
+static bool needs_total(const osu_options_t *o)
+{
+    return o->burst > 1 || o->siblings;
+}
+
 /* Allocate what all sizes need; says why not, the same on every rank. */
 bool osu_skew_claim(bench_t *b, char *why)
 {
     const osu_options_t *o      = b->options;
     uint32_t             n      = b->n;
     uint64_t             tables = (uint64_t)n * n * sizeof(*b->matrix) *
-                      (1 + (b->file != NULL) + (o->burst > 1));
+                      (1 + (b->file != NULL) + needs_total(o));
     uint64_t slack = 2 * (uint64_t)CANARY_BYTES * n * o->burst; /* rounding */
     uint64_t most_total = tables;
     int      ready;
@@ -309,10 +379,10 @@ bool osu_skew_claim(bench_t *b, char *why)
                  n, (unsigned long long)o->mem_limit);
         return false;
     }
-    b->matrix   = malloc((size_t)n * n * sizeof(*b->matrix));
-    b->total    = malloc(o->burst > 1 ? (size_t)n * n * sizeof(*b->total) : 1);
-    b->sums     = malloc(4 * (size_t)n * sizeof(*b->sums));
-    b->ints     = malloc(4 * o->burst * n * sizeof(*b->ints));
+    b->matrix = malloc((size_t)n * n * sizeof(*b->matrix));
+    b->total  = malloc(needs_total(o) ? (size_t)n * n * sizeof(*b->total) : 1);
+    b->sums   = malloc(4 * (size_t)n * sizeof(*b->sums));
+    b->ints   = malloc(4 * o->burst * b->n_peers * sizeof(*b->ints));
     b->requests = malloc(o->burst * sizeof(*b->requests));
     b->statuses = malloc(o->burst * sizeof(*b->statuses));
     ready       = b->matrix != NULL && b->total != NULL && b->sums != NULL &&
@@ -355,7 +425,7 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->times        = malloc(o->iterations[0] * sizeof(*b->times));
     b->computed     = malloc(o->iterations[0] * sizeof(*b->computed));
     b->overall      = malloc(o->iterations[0] * sizeof(*b->overall));
-    b->types        = malloc(n * sizeof(*b->types));
+    b->types        = malloc(b->n_peers * sizeof(*b->types));
     b->mtms         = malloc(o->iterations[0] * sizeof(*b->mtms));
     b->nics         = malloc(o->iterations[0] * sizeof(*b->nics));
     b->sorted       = malloc(o->iterations[0] * sizeof(*b->sorted));
@@ -363,9 +433,9 @@ bool osu_skew_claim(bench_t *b, char *why)
     b->spreads      = malloc(o->iterations[0] * sizeof(*b->spreads));
     b->entry_bounds = malloc(o->iterations[0] * sizeof(*b->entry_bounds));
     b->send_counts  = b->ints;
-    b->send_displs  = b->ints + o->burst * n;
-    b->recv_counts  = b->ints + 2 * o->burst * n;
-    b->recv_displs  = b->ints + 3 * o->burst * n;
+    b->send_displs  = b->ints + o->burst * b->n_peers;
+    b->recv_counts  = b->ints + 2 * o->burst * b->n_peers;
+    b->recv_displs  = b->ints + 3 * o->burst * b->n_peers;
     ready = claim_buffers(b) && b->times != NULL && b->computed != NULL &&
             b->overall != NULL && b->types != NULL && b->mtms != NULL &&
             b->nics != NULL && b->sorted != NULL && b->entry_ns != NULL &&
@@ -375,7 +445,7 @@ bool osu_skew_claim(bench_t *b, char *why)
         snprintf(why, OSU_WHY_LEN, "out of memory");
         return false;
     }
-    for (uint32_t r = 0; r < n; ++r) {
+    for (uint32_t r = 0; r < b->n_peers; ++r) {
         b->types[r] = MPI_CHAR;
     }
     for (uint64_t k = 0; k < o->burst; ++k) {
@@ -389,6 +459,11 @@ bool osu_skew_claim(bench_t *b, char *why)
 
 void osu_skew_release(bench_t *b)
 {
+    if (b->options->siblings && b->peers_comm != MPI_COMM_NULL) {
+        MPI_Comm_free(&b->peers_comm);
+    }
+    free(b->peers);
+    free(b->scratch);
     free(b->file);
     free(b->matrix);
     free(b->total);

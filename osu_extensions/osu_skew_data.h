@@ -17,22 +17,28 @@ typedef struct bench {
     osu_cluster_t        cluster;
     osu_algorithm_t      algorithm;
     MPI_Comm             comm;
+    MPI_Comm             peers_comm; /* of the calls; comm, or with --siblings
+                                           a part of it */
+    uint32_t             n_peers;
+    uint32_t            *peers;   /* [n_peers] their ranks in comm */
+    uint32_t            *scratch; /* [2 x n] */
     MPI_Request   *requests; /* [burst] of the calls that are not blocking */
     MPI_Status    *statuses; /* [burst], which nobody reads */
     uint32_t       rank, n;
     uint64_t      *file;   /* [n x n] of -p file:PATH, as it stands */
     uint64_t      *matrix; /* [n x n] bytes of the current call, of a burst
                                     the first */
-    uint64_t      *total;  /* [n x n] of a burst: the sum over its calls */
+    uint64_t      *total;  /* [n x n] of a burst: the sum over its calls; with
+                                    --siblings scratch */
     uint64_t      *sums;   /* [4 x n] scratch */
-    int           *ints;   /* [4 x burst x n] the four below */
+    int           *ints;   /* [4 x burst x n_peers] the four below */
     int           *send_counts, *send_displs, *recv_counts, *recv_displs;
     unsigned char *send, *recv; /* where -d says, for MPI */
     unsigned char *send_host;   /* what the CPU writes and reads: the */
     unsigned char *recv_host;   /* same, or with -c copies; or NULL */
     uint64_t       send_size, recv_size; /* bytes allocated */
     uint64_t       send_used, recv_used; /* of these, by the layout */
-    MPI_Datatype  *types;                /* [n] of alltoallw, all MPI_CHAR */
+    MPI_Datatype  *types;        /* [n_peers] of alltoallw, all MPI_CHAR */
     double        *times;        /* [iterations] seconds, slowest rank */
     double        *computed;     /* likewise: the computation alone, */
     double        *overall;      /* and both at once */
@@ -57,6 +63,10 @@ bool osu_skew_read_file(bench_t *b, char *why);
 
 /* Bytes per pair of b->file on average, rounded up. */
 uint64_t osu_skew_mean(const bench_t *b);
+
+/* Collective. Who takes part in this rank's calls: b->peers. False, and why, on
+ * every rank; osu_skew_release() frees it. */
+bool osu_skew_join(bench_t *b, char *why);
 
 /* Draw the matrix of an iteration at an average size, bytes per pair; if it is
  * taken as it is, there is but one. FS_OK or what fs_pattern_fill() and

@@ -64,6 +64,9 @@ void osu_skew_print_header(const bench_t *b)
         printf("# Plain stream per NIC: not measured, there is only one "
                "server.\n");
     }
+    if (o->siblings) {
+        printf("# A communicator for each place on a server, all at once.\n");
+    }
     if (o->arrival_text != NULL) {
         printf(
             "# Entries: %s of the lower bound. Times: from the first entry.\n",
@@ -212,6 +215,9 @@ void osu_skew_print_json(const bench_t *b, const osu_row_t *row)
     json_number("time_max_s", row->max);
     json_number("lower_bound_s", row->bound);
     json_number("efficiency", row->efficiency);
+    if (o->siblings) {
+        printf(", \"siblings\": true");
+    }
     if (o->arrival_text != NULL) {
         printf(", \"arrival\": \"%s\"", o->arrival_text);
         json_number("from_last_s", row->from_last);

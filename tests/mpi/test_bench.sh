@@ -166,6 +166,27 @@ late() {
 
 case_of '--arrival late, and who it was' late
 
+# ---- sibling communicators ----
+
+# Two of two ranks, and one of a rank alone.
+siblings() {
+    mpi_run -np 5 --mca coll fast --mca coll_fast_algorithm staged \
+        --mca coll_fast_servers 2+3 "$bench" --servers 2+3 -i 3 -x 1 \
+        -m 1000:4000 -p zipf:0.8 --siblings -c --json >"$scratch/out" 2>&1
+    status=$?
+    ends_well && said 3 '"siblings": true' && said 3 '"valid": true' &&
+        said 3 '"algorithm": "staged"'
+}
+
+siblings_file() {
+    bench_plain --siblings -p file:none
+    ends_badly &&
+        said 1 'with --siblings each communicator has a matrix of its own'
+}
+
+case_of '--siblings' siblings
+case_of '--siblings with a file is refused' siblings_file
+
 # ---- osu_fft_step ----
 
 # OPTION...: steps on 4 ranks of 2 servers, with fast, every call staged.
