@@ -13,7 +13,8 @@
 #include "sched/decompose/fs_schedule.h"
 
 enum {
-    FEW    = 24, /* servers, below which stages go first */
+    FOUR   = 4,  /* servers, up to which exact stages are few */
+    FEW    = 24, /* and below which stages go first */
     MANY   = 64, /* servers, from which on stages take long to find */
     CLOSE  = 40, /* 1/40 above the least cost is close, */
     ALMOST = 20, /* 1/20 where a second try would not bring much */
@@ -25,6 +26,9 @@ typedef struct choice {
     const fs_decompose_method_t *method;
 } choice_t;
 
+/* Exact stages mix the pairs more than others do: lanes that share their NIC with other
+ * communicators finish together. */
+static const choice_t exact  = {FS_DECOMPOSE_BIRKHOFF, &fs_decompose_birkhoff};
 static const choice_t stages = {FS_DECOMPOSE_COMPACT, &fs_decompose_compact};
 static const choice_t shop   = {FS_DECOMPOSE_OPENSHOP, &fs_decompose_openshop};
 
@@ -59,9 +63,10 @@ static fs_u128_t cost(const fs_draft_t *draft, uint64_t alpha)
 static fs_status_t build(const fs_demand_t *demand, fs_arena_t *arena,
                          fs_draft_t *draft)
 {
+    bool            few    = demand->n <= FOUR;
     bool            staged = demand->n < FEW && !is_skewed(demand);
-    const choice_t *first  = staged ? &stages : &shop;
-    const choice_t *second = staged ? &shop : &stages;
+    const choice_t *first  = few ? &exact : staged ? &stages : &shop;
+    const choice_t *second = staged && !few ? &shop : &stages;
     uint64_t        alpha  = demand->stage_cost;
     fs_u128_t least = demand->bound + (fs_u128_t)alpha * most_receivers(demand);
     fs_draft_t  other  = {.only_server = draft->only_server};

@@ -168,6 +168,7 @@ static fs_params_t make_params(uint32_t algorithm, uint64_t min_bytes)
     params.algorithm = algorithm;
     params.min_bytes = min_bytes;
     params.chunk     = 1000;
+    params.calibrate = 0; /* it would drop plans, by time */
     return params;
 }
 
