@@ -11,6 +11,8 @@ static const struct {
     const char *summary;
     void (*run)(int argc, char **argv);
 } commands[] = {
+    {"compare", "would fast help? An exchange by what MPIs do, and by fast",
+     fs_cmd_compare},
     {"plan", "the schedule between servers, and its distance from the bound",
      fs_cmd_plan},
     {"program", "the operations of a rank, as JSON", fs_cmd_program},

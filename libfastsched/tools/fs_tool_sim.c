@@ -9,6 +9,7 @@
  */
 #include "tools/fs_tool_sim.h"
 
+#include "tools/fs_tool_cluster.h"
 #include "tools/fs_tool_drawing.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_program.h"

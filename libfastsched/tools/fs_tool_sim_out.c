@@ -2,20 +2,12 @@
 /* A simulation as JSON, whose keys fastsched(1) explains, and as text. */
 #include "base/fs_json.h"
 #include "tools/fs_tool_arrival.h"
+#include "tools/fs_tool_cluster.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-const char *fs_tool_sim_fabric(uint32_t k)
-{
-#define X(_fabric, _word) _word,
-    static const char *const words[] = {FS_SIM_FABRIC_MAP(X) NULL};
-#undef X
-
-    return words[k];
-}
 
 /* Bytes per second and rank. */
 static double bandwidth(const fs_tool_sim_outcome_t *o, double seconds)

@@ -169,7 +169,7 @@ refuses 'unexpected argument "good.csv"' plan good.csv
 refuses 'unexpected argument "good.csv"' plan --pattern random --servers 2 -- good.csv
 refuses '--matrix needs a value: FILE' plan --matrix
 refuses '--verify takes no value' program --verify=yes
-refuses 'unknown command "plam"; allowed: plan, program' plam
+refuses 'unknown command "plam"; allowed: compare, plan, program' plam
 refuses 'program needs --rank R or --rank all' program --matrix good.csv
 refuses '--rank "2": allowed: 0 to 1, or all' program --matrix good.csv --rank 2
 refuses '--rank "x": allowed: 0 to 1, or all' program --matrix good.csv --rank x

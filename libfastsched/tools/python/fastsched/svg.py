@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Gantt chart as SVG 1.1: valid XML, no scripts, no fonts to fetch."""
-from .failure import failed
+from . import output
+from .output import escaped
 
 WIDTH = 1000  # of the time axis
 LEFT = 190  # of the names
@@ -21,12 +22,6 @@ STYLE = (
 )
 
 
-def _escaped(text):
-    for plain, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(plain, entity)
-    return text
-
-
 def _place(chart, time):
     return LEFT + WIDTH * (time / (chart.end or 1))
 
@@ -38,7 +33,7 @@ def _head(chart, bottom):
         f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}">\n<style>{STYLE}</style>\n'
         '<rect width="100%" height="100%" fill="#fff"/>\n'
-        f'<text x="{LEFT}" y="24" style="font-size:15px">{_escaped(chart.title)}</text>\n'
+        f'<text x="{LEFT}" y="24" style="font-size:15px">{escaped(chart.title)}</text>\n'
     )
 
 
@@ -47,7 +42,7 @@ def _rows(chart):
         y = TOP + k * ROW
         yield (
             f'<rect x="{LEFT}" y="{y}" width="{WIDTH}" height="{BAR}" class="row"/>\n'
-            f'<text x="{LEFT - 8}" y="{y + BAR - 3}" text-anchor="end">{_escaped(row.name)}</text>\n'
+            f'<text x="{LEFT - 8}" y="{y + BAR - 3}" text-anchor="end">{escaped(row.name)}</text>\n'
         )
 
 
@@ -56,7 +51,7 @@ def _bars(chart):
         x, row = _place(chart, bar.start), chart.rows[bar.row]
         yield (
             f'<rect x="{x:.2f}" y="{TOP + bar.row * ROW}" width="{_place(chart, bar.end) - x:.2f}" '
-            f'height="{BAR}" fill="{COLOURS[bar.who % len(COLOURS)]}"><title>{_escaped(row.name)}, '
+            f'height="{BAR}" fill="{COLOURS[bar.who % len(COLOURS)]}"><title>{escaped(row.name)}, '
             f"{row.partner} {bar.who}: {bar.bytes} bytes</title></rect>\n"
         )
 
@@ -79,7 +74,7 @@ def _axis(chart, bottom):
         )
     yield (
         f'<text x="{LEFT + WIDTH // 2}" y="{bottom + 38}" text-anchor="middle">'
-        f"{_escaped(chart.unit)}</text>\n"
+        f"{escaped(chart.unit)}</text>\n"
     )
 
 
@@ -88,7 +83,7 @@ def _mark(chart, bottom):
     yield (
         f'<line x1="{x:.2f}" y1="{TOP - 14}" x2="{x:.2f}" y2="{bottom}" class="mark"/>\n'
         f'<text x="{x - 4:.2f}" y="{TOP - 6}" text-anchor="end" class="mark">'
-        f"{_escaped(chart.mark_name)}</text>\n"
+        f"{escaped(chart.mark_name)}</text>\n"
     )
 
 
@@ -105,8 +100,4 @@ def _drawn(chart):
 
 def write(path, chart):
     """Write the chart into a file."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(_drawn(chart))
-    except OSError as error:
-        raise failed(f"{path}: {error.strerror}") from None
+    output.write(path, _drawn(chart))
