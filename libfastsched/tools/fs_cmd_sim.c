@@ -5,6 +5,7 @@
 #include "tools/fs_tool_cluster.h"
 #include "tools/fs_tool_loggp.h"
 #include "tools/fs_tool_params.h"
+#include "tools/fs_tool_python.h"
 #include "tools/fs_tool_sim.h"
 
 #include <string.h>
@@ -95,7 +96,8 @@ static void add_own_rows(args_t *args, fs_tool_options_t *options)
         FS_TOOL_FORMAT(&args->json),
         {FS_TOOL_TEXT, "svg", "FILE",
          "a Gantt chart of NICs and scale-up ports,\n"
-         "of the first run",
+         "of the first run; - is standard output, and then\n"
+         "nothing else is",
          .value = &args->svg},
     };
 
@@ -275,6 +277,9 @@ void fs_cmd_sim(int argc, char **argv)
     check(&args);
     make_setup(&args, &setup);
     run_all(&args, &setup, &mean);
-    (args.json ? fs_tool_sim_json : fs_tool_sim_text)(
-        &setup, &mean.sim, args.arrival.text == NULL ? NULL : &mean.arrival);
+    if (!fs_tool_is_stdout(args.svg)) {
+        (args.json ? fs_tool_sim_json : fs_tool_sim_text)(
+            &setup, &mean.sim,
+            args.arrival.text == NULL ? NULL : &mean.arrival);
+    }
 }

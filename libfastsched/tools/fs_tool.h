@@ -114,6 +114,13 @@ const char *fs_tool_format_word(uint32_t k);
 void fs_tool_read_options(int argc, char **argv,
                           const fs_tool_options_t *options);
 
+/* For completion: from now on fs_tool_read_options() prints, a line each, what the
+ * last of its arguments may become. If there is nothing, it is a file. */
+void fs_tool_complete(void);
+
+/* One line if the word begins so. */
+void fs_tool_offer(const char *begin, const char *dashes, const char *word);
+
 /* ---- the end ---- */
 
 /* With FS_TOOL_OK, unless what is on stdout cannot be written. */

@@ -53,7 +53,8 @@ typedef struct fs_tool_compare {
                                            else ways and fast are zero */
     fs_tool_way_t            ways[FS_TOOL_N_WAYS];
     fs_tool_sim_outcome_t    fast;
-    uint32_t                 best; /* of the ways: the fastest */
+    uint32_t                 fast_way; /* in the report */
+    uint32_t                 best;     /* of the ways: the fastest */
     /* The busiest server: the larger of what it sends and receives, per NIC. */
     bool             receives;
     uint64_t         busiest_bytes;
@@ -83,8 +84,8 @@ void fs_tool_compare_json(const fs_tool_compare_t *compare);
 void fs_tool_compare_members(fs_json_t *json, const fs_tool_compare_t *compare);
 
 /* The report, a page for browsers: tools/python/fastsched/report.py makes it.
- * What is simulated between begin and end is told by way, FS_TOOL_N_WAYS is
- * fast. */
+ * What is simulated between begin and end is told by way; those from
+ * FS_TOOL_N_WAYS on are of fast. */
 typedef struct fs_tool_report {
     fs_json_t        json;
     const fs_topo_t *topo;

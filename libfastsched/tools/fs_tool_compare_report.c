@@ -14,7 +14,6 @@ void fs_tool_report_begin(fs_tool_report_t        *report,
     fs_json_init(json, fs_tool_python_start("--html", args), 0);
     fs_json_open(json, NULL, '{');
     fs_json_u64(json, "expected_ns", (uint64_t)(compare->bound * 1e9));
-    fs_json_u64(json, "n_ways", FS_TOOL_N_WAYS + 1);
     fs_json_open(json, "spans", '[');
 }
 
@@ -53,6 +52,7 @@ void fs_tool_report_end(fs_tool_report_t        *report,
     fs_json_t *json = &report->json;
 
     fs_json_close(json);
+    fs_json_u64(json, "fast_way", compare->fast_way);
     tell_matrix(json, &compare->traffic->summary);
     fs_tool_compare_members(json, compare);
     fs_json_close(json);

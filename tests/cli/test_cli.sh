@@ -212,6 +212,10 @@ refuses '--ranks "0": allowed' stragglar --ranks 0
 refuses '--straggler "8": allowed with --ranks 8: 0 to 7' stragglar --ranks 8 --straggler 8
 refuses '--algorithm "best": allowed: stragglar, ring' stragglar --algorithm best
 
+refuses 'unexpected argument "sim"; allowed: help COMMAND' help plan sim
+refuses 'unknown command "nope"; allowed: compare' help nope
+refuses '--mean "1Kb": allowed: 0 to 4611686018427387904, with an optional suffix' plan --pattern random --servers 2 --mean 1Kb
+
 run
 { ends 2 && silent out && said err 'Usage: fastsched'; } >why
 verdict 'no command: how to use it, on stderr'
@@ -331,6 +335,13 @@ for how in --help -h; do
         { ends 0 && silent err && said out 'Usage: fastsched'; } >why
         verdict "$command $how"
     done
+done
+for command in $commands; do
+    run "$command" --help
+    mv out expected.help
+    run help "$command"
+    { ends 0 && silent err && diff expected.help out; } >why
+    verdict "help $command"
 done
 run program --help
 { ends 0 && said out 'messages that a rank requests from one sender (8)'; } >why
@@ -518,6 +529,17 @@ if [ -n "$python" ]; then
 fi
 
 if [ -n "$python" ]; then
+    for command in plan sim; do
+        run $command --pattern moe --servers 2x2 --svg -
+        { ends 0 && silent err && [ "$(head -c 5 out)" = '<?xml' ] && [ "$(tail -n 1 out)" = '</svg>' ]; } >why ||
+            echo 'not an SVG alone' >>why
+        verdict "$command: an SVG on standard output"
+    done
+    [ ! -e ./- ] || fail 'a file called -'
+    run sim --pattern moe --servers 40x4 --algorithm spreadout --svg chart.svg
+    { ends 0 && said chart.svg 'The busiest 32 of 40 servers'; } >why
+    [ "$(wc -c <chart.svg)" -lt 500000 ] || echo "$(wc -c <chart.svg) bytes" >>why
+    verdict 'an SVG of many ranks is one of servers, and small'
     run plan --matrix good.csv --svg no/such/directory.svg
     { ends 1 && silent out && said err 'no/such/directory.svg: No such file'; } >why
     verdict 'an SVG that cannot be written'

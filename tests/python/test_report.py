@@ -20,14 +20,14 @@ class Loads(TestCase):
         self.assertLess(rows.width * load.BINS, 4 * 200001)
 
     def test_at_an_even_rate(self):
-        rows = load.Load(load.BINS // 2 * 10)  # bins of 10
+        rows = load.Load(load.BINS * 8)  # bins of 10
         rows.add("row", 4, 15, 35, 40)
         self.assertEqual(rows.width, 10)
         self.assertEqual(rows.rows["row"][4][:5], [0, 10, 20, 10, 0])
 
     def test_shares(self):
         """Of what fits in; the largest first."""
-        rows = load.Load(load.BINS // 2 * 10)
+        rows = load.Load(load.BINS * 8)
         rows.add("row", 4, 0, 10, 5)
         rows.add("row", 2, 0, 10, 15)
         self.assertEqual(rows.shares("row", 2)[:2], [[(2, 0.75), (4, 0.25)], []])
@@ -43,9 +43,9 @@ class Strips(TestCase):
         self.assertEqual(paths([[(3, 1.0)], [(3, 1.0)], [], [(3, 0.5)]]), {3: "M0 0h4v20h-4zM6 10h2v10h-2z"})
 
     def test_partners_are_stacked(self):
-        """The lower number below; what is less than a quarter is drawn together."""
-        drawn = paths([[(5, 0.5), (2, 0.3), (7, 0.1), (8, 0.1)]])
-        self.assertEqual(drawn, {2: "M0 14h2v6h-2z", 5: "M0 4h2v10h-2z", strips.SEVERAL: "M0 0h2v4h-2z"})
+        """The lower number below; what is less than a third is drawn together."""
+        drawn = paths([[(5, 0.5), (2, 0.35), (7, 0.1), (8, 0.05)]])
+        self.assertEqual(drawn, {2: "M0 13h2v7h-2z", 5: "M0 3h2v10h-2z", strips.SEVERAL: "M0 0h2v3h-2z"})
 
     def test_no_more_than_all(self):
         self.assertEqual(paths([[(1, 1.2)]]), {1: "M0 0h2v20h-2z"})

@@ -12,7 +12,7 @@ class Load:
     """Of several rows, which share their bins."""
 
     def __init__(self, expected_ns):
-        self.width = max(1, expected_ns * 2 // BINS)  # nanoseconds
+        self.width = max(1, expected_ns * 5 // (4 * BINS))  # nanoseconds
         self.rows = {}  # by name: by partner: bytes of each bin
 
     def _fold(self):

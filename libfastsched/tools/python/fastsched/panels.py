@@ -201,9 +201,9 @@ class _Timeline:
         self.servers = _busiest(about)
         self.partners = set()
         ways = about["ways"]
-        fast = len(ways)
-        self.ways = [(w, ways[w]["name"], float(ways[w]["time_us"]) * 1e3) for w in sorted(loads) if w != fast]
-        self.ways.append((fast, "fast", float(about["fast"]["time_us"]) * 1e3))
+        shown = sorted(way for way in loads if way < len(ways))
+        self.ways = [(way, ways[way]["name"], float(ways[way]["time_us"]) * 1e3) for way in shown]
+        self.ways.append((about["fast_way"], "fast", float(about["fast"]["time_us"]) * 1e3))
         self.end = max(ns for _, _, ns in self.ways)
         self.scale = (WIDTH - LEFT - RIGHT) / self.end
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report of "fastsched compare": one page for browsers, see page.py.
 
-From stdin comes what fs_tool_compare_report.c writes: {"expected_ns", "n_ways", "spans": [[way, src, dst,
-start_ns, end_ns, bytes], ...], "matrix" (bytes between servers), ...} and all members of the JSON that the
-command prints, which fastsched(1) explains. Way n_ways - 1 is fast.
+From stdin comes what fs_tool_compare_report.c writes: {"expected_ns", "spans": [[way, src, dst,
+start_ns, end_ns, bytes], ...], "fast_way" (one of those behind the last of "ways"), "matrix" (bytes between
+servers), ...} and all members of the JSON that the command prints, which fastsched(1) explains.
 """
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The load of NICs over time, as SVG paths: the height is the part of their rate that is used, the colour is
-the partner. Partners with less than a quarter of what there is at a moment are drawn together, in grey.
+the partner. Partners with less than a third of what there is at a moment are drawn together, in grey.
 
 Heights are whole pixels, and what is equal to its neighbour is drawn with it: a strip stays small whatever
 the number of messages.
@@ -27,7 +27,7 @@ def colour_class(who):
 def _levels(shares, height):
     """Of one bin: {partner: (bottom, top)}, pixels from the foot."""
     total = sum(share for _, share in shares)
-    named = [(who, share) for who, share in shares if share * 4 >= total]
+    named = [(who, share) for who, share in shares if share * 3 >= total]
     rest = total - sum(share for _, share in named)
     at, levels = 0.0, {}
     for who, share in sorted(named) + ([(SEVERAL, rest)] if rest > 0 else []):
