@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fastsched compare: would fast help? */
+#include "sched/model/fs_pattern.h"
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_cluster.h"
 #include "tools/fs_tool_compare.h"
@@ -14,6 +15,7 @@ typedef struct args {
     fs_tool_cluster_args_t cluster;
     const char            *file; /* NULL: none */
     const char            *html; /* NULL: none */
+    const char            *svg;  /* likewise */
     uint32_t               json;
 } args_t;
 
@@ -33,6 +35,8 @@ static void read_args(int argc, char **argv, args_t *args)
          "a report for browsers: matrix, times, timeline;\n"
          "- is standard output, and then nothing else is",
          .value = &args->html},
+        {FS_TOOL_TEXT, "svg", "FILE", "its timeline alone",
+         .value = &args->svg},
     };
 
     *args = (args_t){0};
@@ -44,6 +48,9 @@ static void read_args(int argc, char **argv, args_t *args)
         fs_tool_bad("two matrices are given, \"%s\" and --matrix; allowed: one",
                     fs_tool_quote(args->file));
     }
+    if (args->html != NULL && args->svg != NULL) {
+        fs_tool_bad("--html and --svg are given; allowed: one of them");
+    }
     if (args->file != NULL) {
         args->traffic.matrix = args->file;
     }
@@ -52,8 +59,11 @@ static void read_args(int argc, char **argv, args_t *args)
 static void make_title(const fs_tool_traffic_args_t *args, char *title,
                        size_t len)
 {
-    if (args->matrix != NULL) {
-        snprintf(title, len, "%s", args->matrix);
+    const char *path = args->matrix != NULL ? args->matrix
+                                            : fs_pattern_path(args->pattern);
+
+    if (path != NULL) {
+        snprintf(title, len, "%s", path);
     } else {
         snprintf(title, len, "%s, seed %" PRIu64, args->pattern, args->seed);
     }
@@ -79,11 +89,11 @@ void fs_cmd_compare(int argc, char **argv)
     fs_tool_compare_t compare = {.traffic = &traffic, .title = title};
 
     read_args(argc, argv, &args);
-    make_title(&args.traffic, title, sizeof(title));
     make_setup(&args, &compare.setup);
     fs_tool_traffic_make(&args.traffic, &traffic);
-    fs_tool_compare_run(&compare, args.html);
-    if (!fs_tool_is_stdout(args.html)) {
+    make_title(&args.traffic, title, sizeof(title));
+    fs_tool_compare_run(&compare, args.html, args.svg);
+    if (!fs_tool_is_stdout(args.html) && !fs_tool_is_stdout(args.svg)) {
         (args.json ? fs_tool_compare_json : fs_tool_compare_text)(&compare);
     }
     fs_tool_traffic_fini(&traffic);

@@ -142,8 +142,10 @@ static void run_all(fs_tool_compare_t *compare, fs_tool_report_t *report)
     run_fast(compare, report);
 }
 
-void fs_tool_compare_run(fs_tool_compare_t *compare, const char *html)
+void fs_tool_compare_run(fs_tool_compare_t *compare, const char *html,
+                         const char *svg)
 {
+    bool             reports = html != NULL || svg != NULL;
     fs_tool_report_t report;
 
     if (compare->traffic->n_ranks > FS_TOOL_COMPARE_MAX) {
@@ -156,14 +158,14 @@ void fs_tool_compare_run(fs_tool_compare_t *compare, const char *html)
                                    &compare->traffic->summary,
                                    &compare->setup.plan)
                              .alg != FS_ALG_NATIVE;
-    if (html != NULL) {
-        fs_tool_report_begin(&report, compare, html);
+    if (reports) {
+        fs_tool_report_begin(&report, compare, html, svg);
     }
     if (compare->simulated) {
-        run_all(compare, html == NULL ? NULL : &report);
+        run_all(compare, reports ? &report : NULL);
     }
     fs_tool_compare_advise(compare);
-    if (html != NULL) {
+    if (reports) {
         fs_tool_report_end(&report, compare);
     }
 }

@@ -71,9 +71,11 @@ uint32_t    fs_tool_way_max_ranks(uint32_t way);
 /* How many times faster fast is; 1 if nothing takes time. */
 double fs_tool_compare_gain(const fs_tool_compare_t *compare, double time);
 
-/* Run all of them. html: a file for the report; NULL: none. traffic and title
- * are borrowed, of setup chunk and staging limit may be 0. */
-void fs_tool_compare_run(fs_tool_compare_t *compare, const char *html);
+/* Run all of them. Of html and svg, files for the report and for its timeline
+ * alone, one at most is not NULL. traffic and title are borrowed, of setup chunk
+ * and staging limit may be 0. */
+void fs_tool_compare_run(fs_tool_compare_t *compare, const char *html,
+                         const char *svg);
 
 /* What comes out: advice and text; once all else is known. */
 void fs_tool_compare_advise(fs_tool_compare_t *compare);
@@ -93,7 +95,8 @@ typedef struct fs_tool_report {
 } fs_tool_report_t;
 
 void fs_tool_report_begin(fs_tool_report_t        *report,
-                          const fs_tool_compare_t *compare, const char *path);
+                          const fs_tool_compare_t *compare, const char *html,
+                          const char *svg);
 /* For fs_sim_params_t.span; ctx is the report. */
 void fs_tool_report_span(void *ctx, const fs_sim_span_t *span);
 void fs_tool_report_end(fs_tool_report_t        *report,

@@ -5,13 +5,16 @@
 #include "tools/fs_tool_python.h"
 
 void fs_tool_report_begin(fs_tool_report_t        *report,
-                          const fs_tool_compare_t *compare, const char *path)
+                          const fs_tool_compare_t *compare, const char *html,
+                          const char *svg)
 {
-    const char *args[] = {"report", path, NULL};
-    fs_json_t  *json   = &report->json;
+    const char *args[] = {html != NULL ? "report" : "timeline",
+                          html != NULL ? html : svg, NULL};
+    fs_json_t *json = &report->json;
 
     report->topo = compare->traffic->topo;
-    fs_json_init(json, fs_tool_python_start("--html", args), 0);
+    fs_json_init(
+        json, fs_tool_python_start(html != NULL ? "--html" : "--svg", args), 0);
     fs_json_open(json, NULL, '{');
     fs_json_u64(json, "expected_ns", (uint64_t)(compare->bound * 1e9));
     fs_json_open(json, "spans", '[');

@@ -129,6 +129,15 @@ END
     { ends 0 && silent err && said out '2 x 2 servers'; } >why
     [ "$(head -n 1 out)" = '<!DOCTYPE html>' ] && [ "$(tail -n 1 out)" = '</html>' ] || echo 'more than the page' >>why
     verdict 'a report on standard output, and nothing else'
+    run --pattern moe --servers 4x4 --svg -
+    { ends 0 && silent err && said out 'lower bound' && said out '>fast</text>'; } >why
+    "$python" -c 'import sys, xml.dom.minidom as m; sys.exit(m.parse("out").documentElement.tagName != "svg")' 2>>why ||
+        echo 'not an SVG alone' >>why
+    verdict 'the timeline alone'
+    run --pattern random --servers 1x4 --svg none.svg
+    { ends 1 && silent out && said err '--svg: there is nothing to draw. You gain nothing: no bytes'; } >why
+    [ ! -e none.svg ] || echo 'a file of nothing' >>why
+    verdict 'no timeline of nothing'
     run --pattern random --servers 1x4 --html report.html
     { ends 0 && said report.html 'No bytes go from one server to another'; } >why
     ! grep -q 'over time' report.html || echo 'a timeline of nothing' >>why
@@ -152,6 +161,7 @@ refuses 'both kinds of traffic' hot.csv --pattern moe --servers 2x2
 refuses 'two matrices are given, "hot.csv" and --matrix; allowed: one' hot.csv --matrix hot.csv
 refuses '1032 ranks are too many to simulate each message; allowed: up to 1024' --pattern moe --servers 129x8
 refuses 'missing.csv: No such file or directory' missing.csv
+refuses '--html and --svg are given; allowed: one of them' hot.csv --html a --svg b
 refuses 'unexpected argument "b.csv"' hot.csv b.csv
 refuses '--scale-out "fast": allowed' hot.csv --scale-out fast
 

@@ -8,7 +8,7 @@ from . import report, spans
 from .failure import FAILED, Failure, failed
 from .trace import command
 
-_commands = {"trace": command.run, "draw": spans.run, "report": report.run}
+_commands = {"trace": command.run, "draw": spans.run, "report": report.run, "timeline": report.run_timeline}
 
 
 def _run(argv):

@@ -3,7 +3,7 @@
 from . import output, strips
 from .failure import shown
 from .output import escaped
-from .panels import bars, heat_map, timeline
+from .panels import bars, heat_map, timeline, timeline_alone
 from .units import bits_text, bytes_text, rate_text, time_text
 
 STYLE = """
@@ -128,6 +128,11 @@ def _drawn(about, loads):
     if loads:
         yield from _timelines(about, loads)
     yield from _foot(about)
+
+
+def write_timeline(path, about, loads):
+    """Write the last figure into a file of its own, an SVG."""
+    output.write(path, timeline_alone(about, loads, STYLE + strips.style()))
 
 
 def write(path, about, loads):

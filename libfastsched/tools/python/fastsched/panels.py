@@ -175,6 +175,7 @@ def heat_map(about):
 
 # ---- timeline ----
 
+FONTS = "system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,DejaVu Sans,sans-serif"
 STRIP, GAP, MOST_SERVERS = 20, 3, 4
 RIGHT = 20
 PANEL_TOP = 34
@@ -262,6 +263,28 @@ class _Timeline:
             yield self._entry(strips.colour_class(strips.SEVERAL), "several servers")
         yield "</ul>\n"
 
+    def legend_alone(self, y):
+        """The same inside of the drawing, in one line."""
+        shown = sorted(self.partners, key=lambda who: (who == strips.SEVERAL, who))
+        step = min(130, (WIDTH - LEFT) / max(1, len(shown)))
+        for k, who in enumerate(shown):
+            x = LEFT + k * step
+            yield _rect(x, y, 12, 12, strips.colour_class(who), ' rx="2"')
+            yield _text(x + 18, y + 10, "several servers" if who == strips.SEVERAL else f"server {who}", "t s")
+
+    def panels(self, top):
+        """All of them, the bound and the axis."""
+        step = self.height() + 14
+        for k, (way, name, ns) in enumerate(self.ways):
+            yield from self.panel(way, name, ns, top + k * step)
+        end = top + step * len(self.ways)
+        yield _text(self.x(float(self.about["lower_bound_us"]) * 1e3) + 5, end - 2, "lower bound", "bound s")
+        yield from self.axis(end + 4)
+
+    def total(self):
+        """Height of the panels and the axis."""
+        return (self.height() + 14) * len(self.ways) + 40
+
     def _entry(self, kind, text):
         return f'<li><svg viewBox="0 0 12 12"><rect width="12" height="12" rx="2" class="{kind}"/></svg>{text}</li>'
 
@@ -269,12 +292,20 @@ class _Timeline:
 def timeline(about, loads):
     """The busiest servers in each way that was told."""
     drawn = _Timeline(about, loads)
-    step = drawn.height() + 14
-    yield _svg(WIDTH, step * len(drawn.ways) + 40, "Load of the busiest servers' NICs over time")
-    for k, (way, name, ns) in enumerate(drawn.ways):
-        yield from drawn.panel(way, name, ns, k * step)
-    bound = drawn.x(float(about["lower_bound_us"]) * 1e3)
-    yield _text(bound + 5, step * len(drawn.ways) - 2, "lower bound", "bound s")
-    yield from drawn.axis(step * len(drawn.ways) + 4)
+    yield _svg(WIDTH, drawn.total(), "Load of the busiest servers' NICs over time")
+    yield from drawn.panels(0)
     yield "</svg>\n"
     yield from drawn.legend()
+
+
+def timeline_alone(about, loads, style):
+    """The same as a file: with a background, its style and a title."""
+    drawn = _Timeline(about, loads)
+    height = drawn.total() + 84
+    yield _svg(WIDTH + 40, height, "Load of the busiest servers' NICs over time", f' font-family="{FONTS}"')
+    yield f"<style>{style}</style>\n"
+    yield f'<rect width="{WIDTH + 40}" height="{height}" rx="12" fill="var(--card)"/>\n<g transform="translate(20 14)">'
+    yield _text(LEFT, 16, f'{about["traffic"]} on {about["servers"]} servers, {about["ranks"]} ranks', "t")
+    yield from drawn.panels(34)
+    yield from drawn.legend_alone(drawn.total() + 38)
+    yield "</g>\n</svg>\n"

@@ -33,5 +33,12 @@ def read(file):
 
 def run(argv):
     """FILE: write the report of what comes from stdin."""
+    page.write(argv[0], *read(sys.stdin))
+
+
+def run_timeline(argv):
+    """FILE: draw the timeline of what comes from stdin."""
     about, loads = read(sys.stdin)
-    page.write(argv[0], about, loads)
+    if not loads:
+        raise failed(f"--svg: there is nothing to draw. {about['advice']}")
+    page.write_timeline(argv[0], about, loads)
