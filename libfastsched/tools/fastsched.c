@@ -24,6 +24,7 @@ static const struct {
      fs_cmd_trace},
     {"tuning", "results of the tuner in the file of parameter tuning",
      fs_cmd_tuning},
+    {"matrix", "traffic as a file, for us, nccl-tests and UCC", fs_cmd_matrix},
     {"topo", "NICs, GPUs and lanes of this server", fs_cmd_topo},
 };
 

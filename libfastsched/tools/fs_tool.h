@@ -28,6 +28,7 @@ typedef enum fs_tool_exit {
 
 void fs_cmd_bench(int argc, char **argv);
 void fs_cmd_compare(int argc, char **argv);
+void fs_cmd_matrix(int argc, char **argv);
 void fs_cmd_plan(int argc, char **argv);
 void fs_cmd_program(int argc, char **argv);
 void fs_cmd_sim(int argc, char **argv);

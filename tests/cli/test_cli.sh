@@ -361,6 +361,43 @@ for command in $commands; do
     verdict "the manual knows the options of $command"
 done
 
+# ---- matrices ----
+
+run matrix --pattern moe --servers 4+2 --seed 7
+cp out moe.txt
+run plan --matrix moe.txt --servers 4+2 --format json
+grep -v plan_us out >expected
+run plan --pattern moe --servers 4+2 --seed 7 --format json
+{ ends 0 && grep -v plan_us out | diff expected -; } >why
+verdict 'a matrix is read as it was written'
+cat >golden.ucc <<'END'
+[format]
+version = 1.0
+description = UCC Collective Pattern File
+
+[collective]
+type = ALLTOALLV
+team_size = 2
+datatype = UINT8
+flags = COUNT_32BIT
+counts = {
+    1,2
+    3,4
+}
+END
+run matrix --matrix good.csv --format ucc
+{ ends 0 && silent err && diff golden.ucc out; } >why
+verdict 'a pattern file of UCC'
+run matrix --pattern random --servers 40x2 --format ucc
+{
+    ends 0 && silent err
+    awk '/^counts/ { on = 1; next } /^}/ { on = 0 } on { n += split($0, a, ","); if (length($0) >= 200) { print "too long: " $0 } }
+        END { if (n != 6400) { print n " counts" } }' out
+} >why
+verdict 'a pattern file of UCC has short lines'
+printf '0 4294967296\n0 0\n' >large.csv
+refuses 'rank 0 sends 4294967296 bytes to rank 1; allowed by --format ucc: up to 4294967295' matrix --matrix large.csv --format ucc
+
 # ---- golden text ----
 
 cat >four.csv <<'END'

@@ -28,6 +28,7 @@ commands=$("$tool" --help | sed -n '/^  fastsched /q; s/^  \([a-z]*\)  .*/\1/p')
 offers "$(echo "$commands" | tr '\n' ' ')help " ''
 offers "$(echo "$commands" | tr '\n' ' ')" help ''
 offers 'trace tuning topo ' t
+offers 'nccl ucc ' matrix --format ''
 for command in $commands; do
     options=$("$tool" help "$command" | grep -oE '^  --[a-z-]+' | grep -v -e --help | tr -d ' ' | tr '\n' ' ')
     offers "$options" "$command" -
