@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* UCC's reader takes lines of 200 characters: a row is broken where it must. */
+/* inih, which reads such files for UCC, may be built for lines of 200 characters. */
 enum { UCC_LINE = 160 };
 
 typedef struct args {

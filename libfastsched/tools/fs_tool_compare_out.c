@@ -68,7 +68,8 @@ static void print_bottleneck(const fs_tool_compare_t *compare)
            compare->bounds.busiest_server, direction(compare),
            fs_tool_bytes_text((double)compare->busiest_bytes).s,
            100 * compare->share, 100 * compare->share / compare->over_mean);
-    printf("            rank %u has the busiest NIC, %s\n",
+    printf("            rank %u is the busiest, with %s from or to other "
+           "servers\n",
            compare->bounds.busiest_rank,
            fs_tool_bytes_text((double)compare->bounds.rank).s);
 }
@@ -180,7 +181,7 @@ static void json_bottleneck(fs_json_t *json, const fs_tool_compare_t *compare)
     fs_json_real(json, "share", compare->share, 6);
     fs_json_real(json, "over_mean", compare->over_mean, 6);
     fs_json_close(json);
-    fs_json_open(json, "busiest_nic", '{');
+    fs_json_open(json, "busiest_rank", '{');
     fs_json_u64(json, "rank", compare->bounds.busiest_rank);
     fs_json_u64(json, "bytes", compare->bounds.rank);
     fs_json_close(json);

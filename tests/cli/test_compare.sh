@@ -49,7 +49,7 @@ traffic     hot.csv: 2.00 GB, 2.00 GB of it between servers
 cluster     2 servers, 4 ranks; a server has 2 NICs of 8.00 Gbit/s
             1.00 TB/s of a rank inside; a message starts in 0 ns, inside 0 ns
 bottleneck  server 0 sends 2.00 GB, 100% of what goes between servers (mean 50%)
-            rank 0 has the busiest NIC, 2.00 GB
+            rank 0 is the busiest, with 2.00 GB from or to other servers
 
 way                  time   over bound fast gains
 rotation           2.00 s         2.00      2.00x  to r + 1, r + 2, ... in turn (MPICH)
@@ -59,9 +59,9 @@ hierarchical       2.00 s         2.00      2.00x  gathered inside servers, then
 fast               1.00 s         1.00             staged, openshop
 lower bound        1.00 s         1.00             the bytes of the busiest server over its NICs
 
-You would gain 2.0x over the best of these, rotation: the NIC of rank 0 has 2.0
-times the bytes per NIC of the busiest server, and fast shares bytes among the
-NICs of a server.
+You would gain 2.0x over the best of these, rotation: one NIC has 2.0 times the
+bytes per NIC of the busiest server, and fast shares bytes among the NICs of a
+server.
 END
 # shellcheck disable=SC2086
 run hot.csv --servers 2x2 $cluster

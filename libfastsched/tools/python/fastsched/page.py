@@ -90,14 +90,14 @@ def _times(about):
 
 
 def _matrix(about):
-    busiest, nic = about["busiest_server"], about["busiest_nic"]
+    busiest, rank = about["busiest_server"], about["busiest_rank"]
     text = "No bytes go from one server to another."
     if busiest["bytes"]:
         text = (
             f'Server {busiest["server"]} {busiest["direction"]} {bytes_text(busiest["bytes"])}, '
             f'{100 * float(busiest["share"]):.0f} % of all that goes between servers and '
-            f'{float(busiest["over_mean"]):.1f} times the mean: it is the bottleneck. The busiest NIC, if each rank '
-            f'uses its own, is that of rank {nic["rank"]} with {bytes_text(nic["bytes"])}.'
+            f'{float(busiest["over_mean"]):.1f} times the mean: it is the bottleneck. The busiest rank is '
+            f'{rank["rank"]} with {bytes_text(rank["bytes"])} from or to other servers.'
         )
     return _section("Which server sends to which", text, heat_map(about))
 
