@@ -141,7 +141,7 @@ $twice"
 
 # ---- a unit test is in the folder of a layer; elsewhere it includes public headers only ----
 
-layers='base sched sim accel net trace engine policy comm coll wrapper'
+layers='base sched sim accel net trace engine policy comm coll wrapper tools'
 for folder in "$src"/tests/unit/*/; do
     folder=$(basename "$folder")
     echo " $layers support " | grep -qF " $folder " || complain "tests/unit/$folder is no layer of libfastsched"

@@ -28,6 +28,7 @@ bool fs_value_bytes(const char *text, uint64_t *value_p)
 {
     static const char letters[] = "kKmMgGtT";
     const char       *letter;
+    uint64_t          thousand = 1024, unit = 1;
 
     if (!read_digits(&text, value_p)) {
         return false;
@@ -35,10 +36,16 @@ bool fs_value_bytes(const char *text, uint64_t *value_p)
     if (*text == '\0') {
         return true;
     }
-    letter = strchr(letters, *text);
-    return letter != NULL && text[1] == '\0' &&
-           fs_u64_mul(*value_p, UINT64_C(1024) << (letter - letters) / 2 * 10,
-                      value_p);
+    letter = strchr(letters, *text++);
+    if (strcmp(text, "B") == 0) {
+        thousand = 1000;
+    } else if (letter == NULL || (*text != '\0' && strcmp(text, "iB") != 0)) {
+        return false;
+    }
+    for (ptrdiff_t k = 0; letter != NULL && k <= (letter - letters) / 2; ++k) {
+        unit *= thousand;
+    }
+    return letter != NULL && fs_u64_mul(*value_p, unit, value_p);
 }
 
 /* A whole number and what is behind its point, in thousandths. */

@@ -11,8 +11,8 @@
 /* Whole, in decimal. */
 bool fs_value_number(const char *text, uint64_t *value_p);
 
-/* A whole number and perhaps k, m, g or t, or these as capitals: powers of
- * 1024. */
+/* A whole number and perhaps k, m, g, t, also as capitals, or KiB, MiB, GiB,
+ * TiB: powers of 1024; or kB (KB), MB, GB, TB: powers of 1000. */
 bool fs_value_bytes(const char *text, uint64_t *value_p);
 
 /* Up to three decimals: 2.2 is 2200. */

@@ -157,12 +157,16 @@ fs_status_t fs_sim_run(fs_sim_t *sim, fs_sim_result_t *result_p, char *why,
  *    overlap (MSCCL's hierarchical one, FLASH §6.1; "SABRE w/o overlap", §8.3);
  *  - RELAY: each rank sends to its namesake on every server, which passes on
  *    what is not its own: aggregation at the receiver (DeepEP, FAST §5.1)
+ *  - ROTATION: rank r to r + 1, then r + 2, ...: a message starts when the last
+ *    but one of its sender has ended, whatever the receiver is doing (MPICH's
+ *    scattered; Open MPI's linear, up to where it begins)
  */
 #define FS_SIM_BASELINE_MAP(X)                        \
     X(FS_SIM_ALL_AT_ONCE, "all-at-once", all_at_once) \
     X(FS_SIM_SPREADOUT, "spreadout", spreadout)       \
     X(FS_SIM_TWO_PHASE, "hierarchical2d", two_phase)  \
-    X(FS_SIM_RELAY, "relay", relay)
+    X(FS_SIM_RELAY, "relay", relay)                   \
+    X(FS_SIM_ROTATION, "rotation", rotation)
 
 typedef enum fs_sim_baseline {
     FS_SIM_BASELINE_MAP(FS_LIST_VALUE)
@@ -175,8 +179,8 @@ const char *fs_sim_baseline_name(fs_sim_baseline_t which);
 
 /**
  * The program of one rank. It is for the simulator only: places say which
- * buffer, but not where in it, and ALL_AT_ONCE and SPREADOUT send between
- * servers without asking.
+ * buffer, but not where in it, and ALL_AT_ONCE, SPREADOUT and ROTATION
+ * send between servers without asking.
  *
  * @param[in]  rank_bytes  [n_ranks x n_ranks] row-major, [src][dst], bytes.
  * @param[in]  chunk       Bytes of a message on rails, at most; above 0.

@@ -80,41 +80,64 @@ static void exchange_inside(writer_t *wr)
 
 /* ---- rank to rank ---- */
 
-/* A step waits for the one before it if there are steps. */
-static void write_rotation(writer_t *wr, bool stepwise)
+typedef struct step {
+    uint32_t send;
+    uint32_t recv; /* operations; FS_NO_OP: none */
+} step_t;
+
+/* To the rank d behind this one, and from the rank d before it. */
+static step_t step(writer_t *wr, uint32_t d)
 {
-    uint32_t n = wr->topo->n_ranks, sent = FS_NO_OP, received = FS_NO_OP;
+    uint32_t n   = wr->topo->n_ranks;
+    uint32_t dst = (wr->rank + d) % n, src = (wr->rank + n - d) % n;
 
-    copy_own_block(wr);
-    for (uint32_t d = 1; d < n; ++d) {
-        uint32_t dst = (wr->rank + d) % n, src = (wr->rank + n - d) % n;
-        uint32_t s = send(wr, FS_CH_INTRA, dst, pair(wr, wr->rank, dst));
-        uint32_t r =
-            recv(wr, FS_CH_INTRA, src, FS_BUF_RECV, pair(wr, src, wr->rank));
-
-        if (!stepwise) {
-            continue;
-        }
-        fs_program_after(&wr->program, s, sent);
-        fs_program_after(&wr->program, s, received);
-        fs_program_after(&wr->program, r, sent);
-        fs_program_after(&wr->program, r, received);
-        /* Nothing to do in this step: the one before it still counts. */
-        if (s != FS_NO_OP || r != FS_NO_OP) {
-            sent     = s;
-            received = r;
-        }
-    }
+    return (step_t){
+        send(wr, FS_CH_INTRA, dst, pair(wr, wr->rank, dst)),
+        recv(wr, FS_CH_INTRA, src, FS_BUF_RECV, pair(wr, src, wr->rank))};
 }
 
 static void write_all_at_once(writer_t *wr)
 {
-    write_rotation(wr, false);
+    copy_own_block(wr);
+    for (uint32_t d = 1; d < wr->topo->n_ranks; ++d) {
+        step(wr, d);
+    }
 }
 
 static void write_spreadout(writer_t *wr)
 {
-    write_rotation(wr, true);
+    step_t last = {FS_NO_OP, FS_NO_OP};
+
+    copy_own_block(wr);
+    for (uint32_t d = 1; d < wr->topo->n_ranks; ++d) {
+        step_t now = step(wr, d);
+
+        fs_program_after(&wr->program, now.send, last.send);
+        fs_program_after(&wr->program, now.send, last.recv);
+        fs_program_after(&wr->program, now.recv, last.send);
+        fs_program_after(&wr->program, now.recv, last.recv);
+        /* Nothing to do in this step: the one before it still counts. */
+        if (now.send != FS_NO_OP || now.recv != FS_NO_OP) {
+            last = now;
+        }
+    }
+}
+
+/* Two sends at a time: the next one gets ready while one is under way. */
+static void write_rotation(writer_t *wr)
+{
+    uint32_t last = FS_NO_OP, last_but_one = FS_NO_OP;
+
+    copy_own_block(wr);
+    for (uint32_t d = 1; d < wr->topo->n_ranks; ++d) {
+        uint32_t now = step(wr, d).send;
+
+        if (now != FS_NO_OP) {
+            fs_program_after(&wr->program, now, last_but_one);
+            last_but_one = last;
+            last         = now;
+        }
+    }
 }
 
 /* ---- gather, then along the rails ---- */

@@ -11,6 +11,8 @@ static const struct {
     const char *summary;
     void (*run)(int argc, char **argv);
 } commands[] = {
+    {"compare", "would fast help? An exchange by what MPIs do, and by fast",
+     fs_cmd_compare},
     {"plan", "the schedule between servers, and its distance from the bound",
      fs_cmd_plan},
     {"program", "the operations of a rank, as JSON", fs_cmd_program},
@@ -22,6 +24,7 @@ static const struct {
      fs_cmd_trace},
     {"tuning", "results of the tuner in the file of parameter tuning",
      fs_cmd_tuning},
+    {"matrix", "traffic as a file, for us, nccl-tests and UCC", fs_cmd_matrix},
     {"topo", "NICs, GPUs and lanes of this server", fs_cmd_topo},
 };
 
@@ -34,7 +37,7 @@ static void usage(FILE *out)
     for (size_t k = 0; k < N_COMMANDS; ++k) {
         fprintf(out, "  %-10s %s\n", commands[k].name, commands[k].summary);
     }
-    fprintf(out, "\n  fastsched COMMAND --help   options of a command\n"
+    fprintf(out, "\n  fastsched help COMMAND     options of a command\n"
                  "  fastsched --version\n"
                  "  man fastsched\n");
 }
@@ -50,24 +53,75 @@ static void unknown(const char *name)
     exit(FS_TOOL_BAD);
 }
 
+static void run_command(int argc, char **argv)
+{
+    size_t k = 0;
+
+    while (k < N_COMMANDS && strcmp(commands[k].name, argv[0]) != 0) {
+        ++k;
+    }
+    if (k == N_COMMANDS) {
+        unknown(argv[0]);
+    }
+    commands[k].run(argc, argv);
+}
+
+/* complete WORD...: what the last word may become, for completion of shells.
+ * bash makes three words of --option=value. */
+static void complete(int argc, char **argv)
+{
+    const char *begin = argc > 1 ? argv[argc - 1] : "";
+    int         n     = 0;
+
+    for (int k = 1; k < argc; ++k) {
+        if (strcmp(argv[k], "=") != 0) {
+            argv[n++] = argv[k];
+        } else if (k == argc - 1) {
+            argv[n++] = (char *)"";
+        }
+    }
+    if (n >= 2 && strcmp(argv[0], "help") != 0) {
+        argv[n] = NULL;
+        fs_tool_complete();
+        run_command(n, argv);
+        return;
+    }
+    for (size_t k = 0; k < N_COMMANDS; ++k) {
+        fs_tool_offer(begin, "", commands[k].name);
+    }
+    if (n < 2) {
+        fs_tool_offer(begin, "", "help");
+    }
+}
+
+/* help COMMAND is COMMAND --help. */
+static void help(int argc, char **argv)
+{
+    char *of_command[] = {argv[1], (char *)"--help", NULL};
+
+    if (argc > 2) {
+        fs_tool_bad("unexpected argument \"%s\"; allowed: help COMMAND",
+                    fs_tool_quote(argv[2]));
+    }
+    if (argc == 1 || strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+    } else {
+        run_command(2, of_command);
+    }
+}
+
 static void run(int argc, char **argv)
 {
-    const char *name = argv[1];
-    size_t      k    = 0;
-
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
-        strcmp(name, "help") == 0) {
+    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0) {
         usage(stdout);
-    } else if (strcmp(name, "--version") == 0) {
+    } else if (strcmp(argv[0], "help") == 0) {
+        help(argc, argv);
+    } else if (strcmp(argv[0], "--version") == 0) {
         printf("fastsched %s\n", FS_VERSION);
+    } else if (strcmp(argv[0], "complete") == 0) {
+        complete(argc, argv);
     } else {
-        while (k < N_COMMANDS && strcmp(commands[k].name, name) != 0) {
-            ++k;
-        }
-        if (k == N_COMMANDS) {
-            unknown(name);
-        }
-        commands[k].run(argc - 1, argv + 1);
+        run_command(argc, argv);
     }
 }
 
@@ -77,6 +131,6 @@ int main(int argc, char **argv)
         usage(stderr);
         return FS_TOOL_BAD;
     }
-    run(argc, argv);
+    run(argc - 1, argv + 1);
     fs_tool_finish();
 }

@@ -4,13 +4,12 @@
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_plan.h"
 #include "tools/fs_tool_program.h"
+#include "tools/fs_tool_python.h"
 #include "tools/fs_tool_sim.h"
 
 #include <string.h>
 
 #define GBIT UINT64_C(1000000000)
-
-enum { MANY_RANKS = 64 }; /* more are drawn by server */
 
 typedef struct args {
     fs_tool_traffic_args_t traffic;
@@ -31,7 +30,9 @@ static void read_args(int argc, char **argv, args_t *args)
         {FS_TOOL_TITLE, .name = "Output"},
         FS_TOOL_FORMAT(&args->json),
         {FS_TOOL_TEXT, "svg", "FILE",
-         "a Gantt chart of NICs and scale-up ports", .value = &args->svg},
+         "a Gantt chart of NICs and scale-up ports; - is\n"
+         "standard output, and then nothing else is",
+         .value = &args->svg},
         {FS_TOOL_RATE, "scale-out", "RATE",
          "rate of a NIC in that chart (400gbit)", .value = &args->scale_out, 1,
          1000000 * GBIT},
@@ -51,9 +52,7 @@ static void read_args(int argc, char **argv, args_t *args)
  * programs are simulated. */
 static void draw(const args_t *args, const fs_tool_plan_t *plan)
 {
-    fs_alg_t alg       = fs_tool_program_alg(plan->traffic, &plan->params);
-    bool     by_server = plan->traffic->n_ranks > MANY_RANKS &&
-                     alg == FS_ALG_STAGED;
+    fs_alg_t            alg = fs_tool_program_alg(plan->traffic, &plan->params);
     double              rate = (double)args->scale_out / 8;
     char                title[128];
     fs_tool_sim_setup_t setup = {
@@ -62,7 +61,7 @@ static void draw(const args_t *args, const fs_tool_plan_t *plan)
                    .rate_up   = (double)args->scale_up / 8,
                    .alpha_out = (double)plan->params.stage_cost / rate,
                    .fabric    = FS_SIM_SWITCH},
-        .level  = by_server ? FS_TOOL_SIM_LANES : FS_TOOL_SIM_RANKS,
+        .level  = FS_TOOL_SIM_AUTO,
         .title  = title,
     };
     fs_tool_sim_outcome_t outcome;
@@ -86,7 +85,9 @@ void fs_cmd_plan(int argc, char **argv)
     if (args.svg != NULL) {
         draw(&args, &plan);
     }
-    (args.json ? fs_tool_plan_json : fs_tool_plan_text)(&plan);
+    if (!fs_tool_is_stdout(args.svg)) {
+        (args.json ? fs_tool_plan_json : fs_tool_plan_text)(&plan);
+    }
     fs_tool_plan_fini(&plan);
     fs_tool_traffic_fini(&traffic);
 }

@@ -2,33 +2,25 @@
 /* fastsched sim: how long an exchange would take on a given cluster. */
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_arrival.h"
+#include "tools/fs_tool_cluster.h"
 #include "tools/fs_tool_loggp.h"
 #include "tools/fs_tool_params.h"
+#include "tools/fs_tool_python.h"
 #include "tools/fs_tool_sim.h"
 
 #include <string.h>
 
 enum { MAX_RUNS = 1000, MIN_CHUNK = 64 };
 
-#define GBIT    UINT64_C(1000000000)
-#define GIB     (UINT64_C(1) << 30)
 #define UNGIVEN UINT64_MAX
-#define UNSET   UINT32_MAX
 
 typedef struct args {
     fs_tool_traffic_args_t traffic;
     fs_tool_params_args_t  params;
     fs_tool_loggp_args_t   loggp;
     fs_tool_arrival_args_t arrival;
+    fs_tool_cluster_args_t cluster;
     uint32_t               algorithm;
-    uint64_t               scale_out; /* bits per second */
-    uint64_t               scale_up;
-    uint64_t               copy;        /* 0: not given */
-    uint32_t               alpha_milli; /* thousandths of microseconds; UNSET */
-    uint32_t               alpha_up_milli;
-    uint32_t               incast_milli;
-    uint64_t               incast_bytes;
-    uint32_t               fabric;
     bool                   count_scheduling;
     uint32_t               level;
     uint32_t               runs;
@@ -86,38 +78,6 @@ static void add_plan_rows(args_t *args, fs_tool_options_t *options)
 static void add_own_rows(args_t *args, fs_tool_options_t *options)
 {
     const fs_tool_option_t rows[] = {
-        {FS_TOOL_TITLE, .name = "Cluster"},
-        {FS_TOOL_RATE, "scale-out", "RATE",
-         "rate of a NIC, each way (400gbit): kbit, mbit,\n"
-         "gbit, tbit or kBps, MBps, GBps, TBps, powers\n"
-         "of 1000",
-         .value = &args->scale_out, 1, UINT64_MAX},
-        {FS_TOOL_RATE, "scale-up", "RATE",
-         "rate of a rank inside its server, each way,\n"
-         "all its links together (450GBps)",
-         .value = &args->scale_up, 1, UINT64_MAX},
-        {FS_TOOL_RATE, "copy", "RATE",
-         "rate of copies on a rank (copies take no time;\n"
-         "5GBps at the level loggp)",
-         .value = &args->copy, 1, UINT64_MAX},
-        {FS_TOOL_MILLI, "alpha", "US",
-         "microseconds before the first byte of a message\n"
-         "between servers (10; 1 at the level loggp)",
-         .value = &args->alpha_milli, 0, UNSET - 1},
-        {FS_TOOL_MILLI, "alpha-up", "US",
-         "the same inside servers, for each hop (3; 0.3\n"
-         "at the level loggp)",
-         .value = &args->alpha_up_milli, 0, UNSET - 1},
-        {FS_TOOL_MILLI, "incast", "F",
-         "while k ranks send to one NIC, it receives at\n"
-         "1 / (1 + F * (k - 1)) of its rate (",
-         .value = &args->incast_milli, 0, UINT32_MAX},
-        {FS_TOOL_BYTES, "incast-bytes", "BYTES",
-         "senders of smaller messages cause no incast:\n"
-         "buffers absorb them (",
-         .value = &args->incast_bytes, 0, UINT64_C(1) << 62},
-        {FS_TOOL_WORD, "topology", "NAME", "inside a server:",
-         .value = &args->fabric, .word = fs_tool_sim_fabric},
         {FS_TOOL_TITLE, .name = "Run"},
         {FS_TOOL_FLAG, "count-scheduling", NULL,
          "add the time the slowest rank needs to plan,\n"
@@ -136,7 +96,8 @@ static void add_own_rows(args_t *args, fs_tool_options_t *options)
         FS_TOOL_FORMAT(&args->json),
         {FS_TOOL_TEXT, "svg", "FILE",
          "a Gantt chart of NICs and scale-up ports,\n"
-         "of the first run",
+         "of the first run; - is standard output, and then\n"
+         "nothing else is",
          .value = &args->svg},
     };
 
@@ -149,13 +110,10 @@ static void read_args(int argc, char **argv, args_t *args)
         .usage = "sim --matrix FILE|--pattern NAME [OPTIONS]\n\n"
                  "Simulated time of an exchange on a cluster."};
 
-    *args = (args_t){.scale_out      = 400 * GBIT,
-                     .scale_up       = 3600 * GBIT,
-                     .alpha_milli    = UNSET,
-                     .alpha_up_milli = UNSET,
-                     .runs           = 1};
+    *args = (args_t){.runs = 1};
     fs_tool_traffic_options(&args->traffic, &options);
     add_plan_rows(args, &options);
+    fs_tool_cluster_options(&args->cluster, &options);
     add_own_rows(args, &options);
     fs_tool_arrival_options(&args->arrival, &options);
     fs_tool_loggp_options(&args->loggp, &options);
@@ -164,34 +122,16 @@ static void read_args(int argc, char **argv, args_t *args)
 
 /* ---- values ---- */
 
-/* Seconds. */
-static double alpha(uint32_t milli, uint32_t otherwise)
-{
-    return (milli == UNSET ? otherwise : milli) * 1e-9;
-}
-
 /* With what was not given by the user left to the traffic. */
 static void make_setup(args_t *args, fs_tool_sim_setup_t *setup)
 {
-    fs_sim_params_t *p = &setup->params;
-
-    *setup          = (fs_tool_sim_setup_t){.algorithm        = args->algorithm,
-                                            .level            = args->level,
-                                            .count_scheduling = args->count_scheduling,
-                                            .title            = "Simulated exchange"};
-    p->rate_out     = (double)args->scale_out / 8;
-    p->rate_up      = (double)args->scale_up / 8;
-    p->rate_copy    = (double)args->copy / 8;
-    p->alpha_out    = alpha(args->alpha_milli, 10000);
-    p->alpha_up     = alpha(args->alpha_up_milli, 3000);
-    p->incast       = args->incast_milli * 1e-3;
-    p->incast_bytes = args->incast_bytes;
-    p->fabric       = (fs_sim_fabric_t)args->fabric;
+    *setup = (fs_tool_sim_setup_t){.algorithm        = args->algorithm,
+                                   .level            = args->level,
+                                   .count_scheduling = args->count_scheduling,
+                                   .title            = "Simulated exchange"};
+    fs_tool_cluster_params(&args->cluster, &setup->params);
     if (args->params.plan.stage_cost == UNGIVEN) {
-        double cost = p->alpha_out * p->rate_out;
-
-        args->params.plan.stage_cost = cost < (double)GIB ? (uint64_t)cost
-                                                          : GIB;
+        args->params.plan.stage_cost = fs_tool_cluster_cost(&setup->params);
     }
     args->params.algorithm =
         args->algorithm < FS_TOOL_SIM_OURS ? args->algorithm : FS_ALG_STAGED;
@@ -310,7 +250,6 @@ static void run_loggp(const args_t *args)
         .batch = batch_of(args),
         .json  = args->json,
     };
-    fs_sim_loggp_t *p = &setup.params;
 
     if (args->arrival.text != NULL) {
         fs_tool_bad("--level loggp knows no --arrival");
@@ -319,10 +258,7 @@ static void run_loggp(const args_t *args)
         fs_tool_bad("--level loggp knows no --svg, --count-scheduling or "
                     "--repeat");
     }
-    p->rate_out   = (double)args->scale_out / 8;
-    p->rate_copy  = (double)(args->copy == 0 ? 40 * GBIT : args->copy) / 8;
-    p->latency    = alpha(args->alpha_milli, 1000);
-    p->latency_up = alpha(args->alpha_up_milli, 300);
+    fs_tool_cluster_loggp(&args->cluster, &setup.params);
     fs_tool_loggp_run(&setup);
 }
 
@@ -341,6 +277,9 @@ void fs_cmd_sim(int argc, char **argv)
     check(&args);
     make_setup(&args, &setup);
     run_all(&args, &setup, &mean);
-    (args.json ? fs_tool_sim_json : fs_tool_sim_text)(
-        &setup, &mean.sim, args.arrival.text == NULL ? NULL : &mean.arrival);
+    if (!fs_tool_is_stdout(args.svg)) {
+        (args.json ? fs_tool_sim_json : fs_tool_sim_text)(
+            &setup, &mean.sim,
+            args.arrival.text == NULL ? NULL : &mean.arrival);
+    }
 }

@@ -34,7 +34,9 @@ void fs_cmd_trace(int argc, char **argv)
          .value = &rate, 1, 1000000 * GBIT},
         FS_TOOL_FORMAT(&json),
         {FS_TOOL_TEXT, "svg", "FILE",
-         "a Gantt chart of the call, planned and measured", .value = &svg},
+         "a Gantt chart of the call, planned and measured;\n"
+         "- is standard output, and then nothing else is",
+         .value = &svg},
         {FS_TOOL_TEXT, "output", "FILE", "all traces in one file, for Perfetto",
          .value = &output},
     };

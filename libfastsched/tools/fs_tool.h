@@ -27,6 +27,8 @@ typedef enum fs_tool_exit {
 /* ---- subcommands ---- */
 
 void fs_cmd_bench(int argc, char **argv);
+void fs_cmd_compare(int argc, char **argv);
+void fs_cmd_matrix(int argc, char **argv);
 void fs_cmd_plan(int argc, char **argv);
 void fs_cmd_program(int argc, char **argv);
 void fs_cmd_sim(int argc, char **argv);
@@ -112,6 +114,13 @@ const char *fs_tool_format_word(uint32_t k);
  * rows; the last of several wins. --help is the end. */
 void fs_tool_read_options(int argc, char **argv,
                           const fs_tool_options_t *options);
+
+/* For completion: from now on fs_tool_read_options() prints, a line each, what the
+ * last of its arguments may become. If there is nothing, it is a file. */
+void fs_tool_complete(void);
+
+/* One line if the word begins so. */
+void fs_tool_offer(const char *begin, const char *dashes, const char *word);
 
 /* ---- the end ---- */
 

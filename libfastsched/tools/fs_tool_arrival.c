@@ -9,6 +9,7 @@
 
 #include "sim/fs_sim_early.h"
 #include "tools/fs_tool_progress.h"
+#include "tools/fs_tool_units.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -227,9 +228,9 @@ void fs_tool_arrival_json(fs_json_t *json, const fs_tool_arrival_outcome_t *o)
 static void print_end(const char *name, const fs_tool_arrival_outcome_t *o,
                       double time)
 {
-    printf("%-16s %14.3f us from the first entry, %.3f of optimal; %.3f from "
+    printf("%-16s %14s from the first entry, %.3f of optimal; %.3f from "
            "the last\n",
-           name, time * 1e6, time / o->optimal,
+           name, fs_tool_time_text(time).s, time / o->optimal,
            (time - o->last_entry) / o->optimal);
 }
 
@@ -237,10 +238,10 @@ void fs_tool_arrival_text(const fs_tool_arrival_outcome_t *o)
 {
     printf("entries          %s; agreements take %g us\n", o->text,
            o->agreement * 1e6);
-    printf("%-16s %14.3f us after the first\n", "last entry",
-           o->last_entry * 1e6);
-    printf("%-16s %14.3f us from the first entry, %.3f of optimal\n",
-           "entry bound", o->bound * 1e6, o->bound / o->optimal);
+    printf("%-16s %14s after the first\n", "last entry",
+           fs_tool_time_text(o->last_entry).s);
+    printf("%-16s %14s from the first entry, %.3f of optimal\n", "entry bound",
+           fs_tool_time_text(o->bound).s, o->bound / o->optimal);
     print_end("early off", o, o->off);
     if (isnan(o->on)) {
         printf("early on         does not apply: it needs two servers, a NIC "
@@ -249,9 +250,9 @@ void fs_tool_arrival_text(const fs_tool_arrival_outcome_t *o)
         return;
     }
     print_end("early on", o, o->on);
-    printf("%-16s %14.3f us after the last entry, planned after %.3f\n",
-           "rest begins", (o->ready - o->last_entry) * 1e6,
-           (o->planned - o->last_entry) * 1e6);
-    printf("%-16s %14.6f GB, in chunks of %.0f bytes; %.0f words\n", "early",
-           o->bytes / 1e9, o->chunk, o->words);
+    printf("%-16s %14s after the last entry, planned after %s\n", "rest begins",
+           fs_tool_time_text(o->ready - o->last_entry).s,
+           fs_tool_time_text(o->planned - o->last_entry).s);
+    printf("%-16s %14s, in chunks of %.0f bytes; %.0f words\n", "early",
+           fs_tool_bytes_text(o->bytes).s, o->chunk, o->words);
 }

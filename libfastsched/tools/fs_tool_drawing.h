@@ -7,16 +7,28 @@
 #include "base/fs_json.h"
 #include "sim/fs_sim.h"
 
-/* Draw into a file. by_server: spans will name servers, not ranks. expected_ns:
- * about how long it will take; pauses of a five-hundredth do not show. */
-void fs_tool_drawing_begin(fs_json_t *drawing, const char *path,
-                           const char *title, const fs_topo_t *topo,
-                           bool by_server, uint64_t expected_ns);
+/* Of more ranks, servers are drawn. */
+enum { FS_TOOL_DRAWING_RANKS = 16 };
+
+typedef struct fs_tool_drawing {
+    fs_json_t        json;
+    const fs_topo_t *topo;
+    bool             of_servers; /* spans name servers, not ranks */
+    bool             by_server;  /* drawn are servers */
+} fs_tool_drawing_t;
+
+/* Draw into a file; "-" is standard output. lanes: the simulation is that of
+ * lanes. rate: of a NIC. expected_ns: about how long it will take; pauses of a
+ * five-hundredth do not show. */
+void fs_tool_drawing_begin(fs_tool_drawing_t *drawing, const char *path,
+                           const char *title, const fs_topo_t *topo, bool lanes,
+                           double rate, uint64_t expected_ns);
 
 /* For fs_sim_params_t.span; ctx is the drawing. */
 void fs_tool_drawing_span(void *ctx, const fs_sim_span_t *span);
 
 /* All spans are written. */
-void fs_tool_drawing_end(fs_json_t *drawing, const fs_sim_result_t *result);
+void fs_tool_drawing_end(fs_tool_drawing_t     *drawing,
+                         const fs_sim_result_t *result);
 
 #endif

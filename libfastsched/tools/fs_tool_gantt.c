@@ -39,7 +39,7 @@ static void paint(const fs_schedule_t *schedule, uint32_t server, char *cells,
              ++c) {
             if (time > most[c]) {
                 most[c]  = time;
-                cells[c] = letters[t->dst % 36];
+                cells[c] = letters[t->dst];
             }
         }
     }
@@ -61,13 +61,13 @@ static void print_bound(const fs_tool_plan_t *plan, unsigned left, unsigned n)
     }
 }
 
-void fs_tool_plan_gantt(const fs_tool_plan_t *plan, uint32_t servers,
-                        unsigned columns)
+void fs_tool_plan_gantt(const fs_tool_plan_t *plan, unsigned columns)
 {
-    unsigned left  = (unsigned)snprintf(NULL, 0, "%u  ", servers - 1);
-    unsigned n     = columns > left + 10 ? columns - left : 10;
-    char    *cells = calloc(n, 1);
-    u128_t  *most  = calloc(n, sizeof(*most));
+    uint32_t servers = plan->schedule->n_servers;
+    unsigned left    = (unsigned)snprintf(NULL, 0, "%u  ", servers - 1);
+    unsigned n       = columns > left + 10 ? columns - left : 10;
+    char    *cells   = calloc(n, 1);
+    u128_t  *most    = calloc(n, sizeof(*most));
 
     for (uint32_t u = 0; cells != NULL && most != NULL && u < servers; ++u) {
         paint(plan->schedule, u, cells, most, n);

@@ -3,6 +3,7 @@
 
 #include "base/fs_json.h"
 #include "base/fs_value.h"
+#include "tools/fs_tool_units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -145,7 +146,7 @@ static void print_json(const fs_tool_loggp_setup_t *setup, const exchange_t *x)
 
 static void print_time(const char *name, double seconds, const char *more)
 {
-    printf("%-16s %14.3f us%s\n", name, seconds * 1e6, more);
+    printf("%-16s %14s%s\n", name, fs_tool_time_text(seconds).s, more);
 }
 
 static void print_bundles(const fs_sim_small_t *r)
@@ -183,8 +184,9 @@ static void print_text(const fs_tool_loggp_setup_t *setup, const exchange_t *x)
         print_bundles(r);
     }
     printf("%-16s %14" PRIu64 " between servers\n", "messages", r->n_messages);
-    printf("%-16s %14.6f GB, of which headers %.6f GB\n", "between servers",
-           (double)r->wire_bytes / 1e9, (double)r->header_bytes / 1e9);
+    printf("%-16s %14s, of which headers %s\n", "between servers",
+           fs_tool_bytes_text((double)r->wire_bytes).s,
+           fs_tool_bytes_text((double)r->header_bytes).s);
 }
 
 /* ---- all of it ---- */

@@ -103,7 +103,9 @@ static void print_allowed(FILE *out, const fs_tool_option_t *row)
     case FS_TOOL_BYTES:
         fprintf(out, "%" PRIu64 " to %" PRIu64 "%s", row->min, row->max,
                 row->kind == FS_TOOL_BYTES
-                    ? ", with an optional suffix k, m, g or t"
+                    ? ", with an optional suffix k, m, g, t or KiB, "
+                      "MiB, GiB, TiB (powers of 1024) or KB, MB, GB, TB "
+                      "(of 1000)"
                     : "");
         break;
     case FS_TOOL_MILLI:
@@ -222,6 +224,66 @@ static _Noreturn void print_help(const fs_tool_options_t *options)
     fs_tool_finish();
 }
 
+/* ---- completion ---- */
+
+static bool completes;
+
+void fs_tool_complete(void)
+{
+    completes = true;
+}
+
+void fs_tool_offer(const char *begin, const char *dashes, const char *word)
+{
+    size_t n = strlen(dashes), len = strlen(begin);
+
+    if (strncmp(begin, dashes, len < n ? len : n) == 0 &&
+        (len <= n || strncmp(begin + n, word, len - n) == 0)) {
+        printf("%s%s\n", dashes, word);
+    }
+}
+
+/* The option whose value is being written; NULL: none. */
+static const fs_tool_option_t *option_before(int argc, char **argv,
+                                             const fs_tool_options_t *options)
+{
+    const char *before = argc > 2 ? argv[argc - 2] : "";
+
+    for (size_t k = 0; strncmp(before, "--", 2) == 0 && k < options->n; ++k) {
+        const fs_tool_option_t *row = &options->rows[k];
+
+        if (row->kind != FS_TOOL_TITLE && row->kind != FS_TOOL_FLAG &&
+            strcmp(before + 2, row->name) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static _Noreturn void complete(int argc, char **argv,
+                               const fs_tool_options_t *options)
+{
+    const char             *begin = argc > 1 ? argv[argc - 1] : "";
+    const fs_tool_option_t *row   = option_before(argc, argv, options);
+    const char             *word;
+
+    if (row != NULL) {
+        for (uint32_t k = 0;
+             row->kind == FS_TOOL_WORD && (word = row->word(k)) != NULL; ++k) {
+            fs_tool_offer(begin, "", word);
+        }
+        fs_tool_finish();
+    }
+    for (size_t k = 0; k < options->n && (*begin == '-' || *begin == '\0') &&
+                       (*begin == '-' || options->operand == NULL);
+         ++k) {
+        if (options->rows[k].kind != FS_TOOL_TITLE) {
+            fs_tool_offer(begin, "--", options->rows[k].name);
+        }
+    }
+    fs_tool_finish();
+}
+
 /* ---- arguments ---- */
 
 enum { OPERAND = 1, FIRST_ROW = 256 }; /* what getopt_long() returns */
@@ -290,6 +352,9 @@ void fs_tool_read_options(int argc, char **argv,
     size_t n = 1;
     int    found;
 
+    if (completes) {
+        complete(argc, argv, options);
+    }
     for (size_t k = 0; k < options->n; ++k) {
         const fs_tool_option_t *row = &options->rows[k];
 

@@ -34,7 +34,7 @@ static const char *algorithm_word(uint32_t k)
                                  : fs_tool_word(fs_alg_name((fs_alg_t)k));
 }
 
-static void set_defaults(fs_tool_params_args_t *args)
+void fs_tool_params_init(fs_tool_params_args_t *args)
 {
     fs_params_t params;
 
@@ -76,7 +76,7 @@ void fs_tool_params_options(fs_tool_params_args_t *args,
          .value = &args->plan.min_bytes, 0, GIB},
     };
 
-    set_defaults(args);
+    fs_tool_params_init(args);
     FS_TOOL_ADD(options, rows);
 }
 

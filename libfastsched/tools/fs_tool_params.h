@@ -13,6 +13,9 @@ typedef struct fs_tool_params_args {
     uint32_t         decompose; /* fs_decompose_t */
 } fs_tool_params_args_t;
 
+/* The defaults. */
+void fs_tool_params_init(fs_tool_params_args_t *args);
+
 /* Set the defaults and add the rows that shape a schedule. args must live until
  * the options are read. */
 void fs_tool_params_options(fs_tool_params_args_t *args,

@@ -39,10 +39,9 @@ uint64_t fs_tool_plan_stage_bytes(const fs_tool_plan_t *plan, size_t k);
 void fs_tool_plan_json(const fs_tool_plan_t *plan);
 void fs_tool_plan_text(const fs_tool_plan_t *plan);
 
-/* The destinations of the first servers, over bytes per lane: a line for each,
- * columns wide; a cell shows the destination with the largest part of its time,
- * in base 36, or a dot. There are bytes to send. */
-void fs_tool_plan_gantt(const fs_tool_plan_t *plan, uint32_t servers,
-                        unsigned columns);
+/* The destinations of the servers, up to 36, over bytes per lane: a line for
+ * each, columns wide; a cell shows the destination with the largest part of its
+ * time, as a digit or letter, or a dot. There are bytes to send. */
+void fs_tool_plan_gantt(const fs_tool_plan_t *plan, unsigned columns);
 
 #endif

@@ -128,3 +128,8 @@ void fs_tool_python_end(FILE *file)
         exit(WEXITSTATUS(status));
     }
 }
+
+bool fs_tool_is_stdout(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}

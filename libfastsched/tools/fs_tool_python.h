@@ -4,6 +4,7 @@
 #ifndef FS_TOOL_PYTHON_H
 #define FS_TOOL_PYTHON_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { FS_TOOL_PYTHON_ARGS = 10 };
@@ -18,5 +19,9 @@ FILE *fs_tool_python_start(const char *what, const char *const *args);
 
 /* Close the file and wait for its end; its failure ends the command. */
 void fs_tool_python_end(FILE *file);
+
+/* Is the file of a drawing standard output, "-", so that nothing else may go
+ * there? NULL: there is none. */
+bool fs_tool_is_stdout(const char *path);
 
 #endif

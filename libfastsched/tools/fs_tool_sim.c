@@ -9,6 +9,7 @@
  */
 #include "tools/fs_tool_sim.h"
 
+#include "tools/fs_tool_cluster.h"
 #include "tools/fs_tool_drawing.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_program.h"
@@ -238,11 +239,12 @@ static void simulate(run_t *run)
 static void simulate_and_draw(run_t *run, const char *svg)
 {
     const fs_tool_traffic_t *t = run->traffic;
-    uint64_t  bound            = fs_traffic_lower_bound(t->topo, &t->summary);
-    fs_json_t drawing;
+    uint64_t          bound    = fs_traffic_lower_bound(t->topo, &t->summary);
+    fs_tool_drawing_t drawing;
 
     fs_tool_drawing_begin(
         &drawing, svg, run->setup->title, t->topo, run->lanes,
+        run->params.rate_out,
         (uint64_t)((double)bound / run->params.rate_out * 1e9));
     run->params.span = fs_tool_drawing_span;
     run->params.ctx  = &drawing;

@@ -74,7 +74,4 @@ void fs_tool_sim_text(const fs_tool_sim_setup_t            *setup,
                       const fs_tool_sim_outcome_t          *outcome,
                       const struct fs_tool_arrival_outcome *arrival);
 
-/* k-th word of --topology, NULL after the last. */
-const char *fs_tool_sim_fabric(uint32_t k);
-
 #endif

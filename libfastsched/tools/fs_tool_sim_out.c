@@ -2,20 +2,13 @@
 /* A simulation as JSON, whose keys fastsched(1) explains, and as text. */
 #include "base/fs_json.h"
 #include "tools/fs_tool_arrival.h"
+#include "tools/fs_tool_cluster.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_sim.h"
+#include "tools/fs_tool_units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-const char *fs_tool_sim_fabric(uint32_t k)
-{
-#define X(_fabric, _word) _word,
-    static const char *const words[] = {FS_SIM_FABRIC_MAP(X) NULL};
-#undef X
-
-    return words[k];
-}
 
 /* Bytes per second and rank. */
 static double bandwidth(const fs_tool_sim_outcome_t *o, double seconds)
@@ -115,17 +108,17 @@ void fs_tool_sim_json(const fs_tool_sim_setup_t       *setup,
 
 static void print_time(const char *name, double seconds, const char *more)
 {
-    printf("%-16s %14.3f us%s\n", name, seconds * 1e6, more);
+    printf("%-16s %14s%s\n", name, fs_tool_time_text(seconds).s, more);
 }
 
 static void print_rate(const char *name, double rate)
 {
-    printf("%-16s %14.3f GB/s per rank\n", name, rate / 1e9);
+    printf("%-16s %14s per rank\n", name, fs_tool_rate_text(rate).s);
 }
 
 static void print_bytes(const char *name, uint64_t bytes)
 {
-    printf("%-16s %14.6f GB\n", name, (double)bytes / 1e9);
+    printf("%-16s %14s\n", name, fs_tool_bytes_text((double)bytes).s);
 }
 
 static void print_cluster(const fs_tool_sim_setup_t   *setup,

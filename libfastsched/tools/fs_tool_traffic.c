@@ -56,7 +56,7 @@ void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
          .value = &args->seed, 0, UINT64_MAX},
         {FS_TOOL_BYTES, "mean", "BYTES",
          "average of the pattern over all pairs of\n"
-         "ranks; suffixes k, m, g and t (1m)",
+         "ranks; 64k is 64KiB, 65536; 64KB is 64000 (1m)",
          .value = &args->mean, 0, UINT64_C(1) << 62},
     };
 

@@ -169,7 +169,7 @@ refuses 'unexpected argument "good.csv"' plan good.csv
 refuses 'unexpected argument "good.csv"' plan --pattern random --servers 2 -- good.csv
 refuses '--matrix needs a value: FILE' plan --matrix
 refuses '--verify takes no value' program --verify=yes
-refuses 'unknown command "plam"; allowed: plan, program' plam
+refuses 'unknown command "plam"; allowed: compare, plan, program' plam
 refuses 'program needs --rank R or --rank all' program --matrix good.csv
 refuses '--rank "2": allowed: 0 to 1, or all' program --matrix good.csv --rank 2
 refuses '--rank "x": allowed: 0 to 1, or all' program --matrix good.csv --rank x
@@ -211,6 +211,10 @@ refuses '--agreement "x": allowed: 0.000 to' sim --pattern random --servers 4x4 
 refuses '--ranks "0": allowed' stragglar --ranks 0
 refuses '--straggler "8": allowed with --ranks 8: 0 to 7' stragglar --ranks 8 --straggler 8
 refuses '--algorithm "best": allowed: stragglar, ring' stragglar --algorithm best
+
+refuses 'unexpected argument "sim"; allowed: help COMMAND' help plan sim
+refuses 'unknown command "nope"; allowed: compare' help nope
+refuses '--mean "1Kb": allowed: 0 to 4611686018427387904, with an optional suffix' plan --pattern random --servers 2 --mean 1Kb
 
 run
 { ends 2 && silent out && said err 'Usage: fastsched'; } >why
@@ -332,6 +336,13 @@ for how in --help -h; do
         verdict "$command $how"
     done
 done
+for command in $commands; do
+    run "$command" --help
+    mv out expected.help
+    run help "$command"
+    { ends 0 && silent err && diff expected.help out; } >why
+    verdict "help $command"
+done
 run program --help
 { ends 0 && said out 'messages that a rank requests from one sender (8)'; } >why
 verdict 'the help knows the defaults'
@@ -349,6 +360,43 @@ for command in $commands; do
     done >why
     verdict "the manual knows the options of $command"
 done
+
+# ---- matrices ----
+
+run matrix --pattern moe --servers 4+2 --seed 7
+cp out moe.txt
+run plan --matrix moe.txt --servers 4+2 --format json
+grep -v plan_us out >expected
+run plan --pattern moe --servers 4+2 --seed 7 --format json
+{ ends 0 && grep -v plan_us out | diff expected -; } >why
+verdict 'a matrix is read as it was written'
+cat >golden.ucc <<'END'
+[format]
+version = 1.0
+description = UCC Collective Pattern File
+
+[collective]
+type = ALLTOALLV
+team_size = 2
+datatype = UINT8
+flags = COUNT_32BIT
+counts = {
+    1,2
+    3,4
+}
+END
+run matrix --matrix good.csv --format ucc
+{ ends 0 && silent err && diff golden.ucc out; } >why
+verdict 'a pattern file of UCC'
+run matrix --pattern random --servers 40x2 --format ucc
+{
+    ends 0 && silent err
+    awk '/^counts/ { on = 1; next } /^}/ { on = 0 } on { n += split($0, a, ","); if (length($0) >= 200) { print "too long: " $0 } }
+        END { if (n != 6400) { print n " counts" } }' out
+} >why
+verdict 'a pattern file of UCC has short lines'
+printf '0 4294967296\n0 0\n' >large.csv
+refuses 'rank 0 sends 4294967296 bytes to rank 1; allowed by --format ucc: up to 4294967295' matrix --matrix large.csv --format ucc
 
 # ---- golden text ----
 
@@ -518,6 +566,17 @@ if [ -n "$python" ]; then
 fi
 
 if [ -n "$python" ]; then
+    for command in plan sim; do
+        run $command --pattern moe --servers 2x2 --svg -
+        { ends 0 && silent err && [ "$(head -c 5 out)" = '<?xml' ] && [ "$(tail -n 1 out)" = '</svg>' ]; } >why ||
+            echo 'not an SVG alone' >>why
+        verdict "$command: an SVG on standard output"
+    done
+    [ ! -e ./- ] || fail 'a file called -'
+    run sim --pattern moe --servers 40x4 --algorithm spreadout --svg chart.svg
+    { ends 0 && said chart.svg 'The busiest 32 of 40 servers'; } >why
+    [ "$(wc -c <chart.svg)" -lt 500000 ] || echo "$(wc -c <chart.svg) bytes" >>why
+    verdict 'an SVG of many ranks is one of servers, and small'
     run plan --matrix good.csv --svg no/such/directory.svg
     { ends 1 && silent out && said err 'no/such/directory.svg: No such file'; } >why
     verdict 'an SVG that cannot be written'

@@ -221,6 +221,13 @@ refuses_file '9: something follows the object' '9s/$/ 1/'
 refuses_file '1: the file is empty' '1,$d'
 
 write_traces
+write_traces
+run t --svg -
+{ ends 0 && silent err && [ "$(head -c 5 out)" = '<?xml' ] && [ "$(tail -n 1 out)" = '</svg>' ]; } >why || cat out >>why
+verdict 'an SVG on standard output'
+run t --rate 50mbit
+{ ends 0 && said out '160.0%' && said out 'More than 100% of the bound: the NICs are faster than the rate of 50.0 Mbit/s that --rate'; } >why
+verdict 'a rate that is too low'
 run t --svg no/such/directory.svg
 { ends 1 && silent out && said err 'no/such/directory.svg: No such file'; } >why
 verdict 'an SVG that cannot be written'

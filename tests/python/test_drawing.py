@@ -51,11 +51,23 @@ class Spans(TestCase):
         self.assertEqual(draw(told).end, 5000)
 
     def test_ports_of_servers(self):
-        """What moves inside a server is told as a copy."""
-        chart = draw([[0, 1, "wire", 1, 2, 3], [1, 1, "copy", 4, 5, 6]], {"by_server": True, "servers": 2})
+        """One of two NICs is half a strip; scale-up ports are full when they carry most; copies are no messages."""
+        told = [[0, 1, "wire", 0, 2000, 2000], [1, 1, "up", 1000, 4000, 9], [0, 0, "copy", 0, 4000, 9]]
+        chart = draw(told, {"expected_ns": 3840, "by_server": True, "lanes": [2, 1], "rate": 1000000000})
         names = ["server 0 NICs send", "NICs receive", "scale-up ports"]
         self.assertEqual([row.name for row in chart.rows][:3], names)
-        self.assertEqual([(bar.row, bar.who, bar.bytes) for bar in chart.bars], [(0, 1, 3), (4, 0, 3), (5, 1, 6)])
+        self.assertEqual(
+            [(strip.row, strip.who, strip.path) for strip in chart.strips],
+            [(0, 1, "M0 7h500v7h-500z"), (4, 0, "M0 0h500v14h-500z"), (5, 1, "M250 0h750v14h-750z")],
+        )
+
+    def test_the_busiest_servers(self):
+        """More than 32 would be noise."""
+        told = [[s, 40 + s, "wire", 0, 4000, 1 + s] for s in range(40)]
+        chart = draw(told, {"by_server": True, "lanes": [1] * 80, "rate": 1000000000})
+        self.assertEqual(len(chart.rows), 32 * 3)
+        self.assertEqual(chart.rows[0].name, "server 24 NICs send")
+        self.assertIn("The busiest 32 of 80 servers", chart.note)
 
     def test_nothing_is_sent(self):
         self.assertEqual(draw([]).bars, [])
@@ -72,10 +84,25 @@ class Spans(TestCase):
         texts = [text.firstChild.data for text in picture.getElementsByTagName("text")]
         self.assertEqual(texts[0], "two <servers>")
         self.assertEqual(texts[1:4], ["rank 0 NIC sends", "NIC receives", "scale-up port sends"])
-        self.assertEqual(texts[-2:], ["microseconds", "lower bound"])
-        self.assertEqual(texts[17:-2], ["0", "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4"])
+        self.assertEqual(
+            texts[-5:], ["microseconds", "lower bound", "server of a NIC, rank of a port", "0", "1"]
+        )
+        self.assertEqual(texts[17:-5], ["0", "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4"])
         titles = [title.firstChild.data for title in picture.getElementsByTagName("title")]
         self.assertEqual(titles, ["rank 1 NIC sends, to server 1: 10 bytes", "NIC receives, from server 0: 10 bytes"])
+
+    def test_less_than_a_pixel(self):
+        """Neighbours are drawn together, in the colour of most bytes; what is larger is not."""
+        chart = Chart("", "", 1)
+        chart.add_row("a", "to")
+        chart.end = 1000 * svg.WIDTH
+        for who, start, end, bytes_ in ((1, 0, 300, 5), (2, 400, 500, 7), (3, 990, 1500, 1), (2, 5000, 7000, 9)):
+            chart.add_bar(0, who, start, end, bytes_)
+        path = os.path.join(self.dir, "x.svg")
+        svg.write(path, chart)
+        picture = xml.dom.minidom.parse(path).documentElement
+        titles = [title.firstChild.data for title in picture.getElementsByTagName("title")]
+        self.assertEqual(titles, ["a, to 2 and 1 more: 12 bytes", "a, to 3: 1 bytes", "a, to 2: 9 bytes"])
 
     def test_a_picture_without_time(self):
         chart = Chart("", "", 1)

@@ -666,8 +666,6 @@ END_TEST
 
 /* ---- baselines ---- */
 
-enum { N_BASELINES = FS_SIM_RELAY + 1 };
-
 static fs_sim_result_t run_baseline(fs_sim_baseline_t      which,
                                     const fs_test_case_t  *tc,
                                     const fs_sim_params_t *params)
@@ -700,7 +698,7 @@ START_TEST(prop_baselines)
 
         fs_test_case_init(&tc, seed);
         params = random_cluster(&tc.rng);
-        for (int which = 0; which < N_BASELINES; ++which) {
+        for (int which = 0; which < FS_SIM_N_BASELINES; ++which) {
             fs_sim_result_t r =
                 run_baseline((fs_sim_baseline_t)which, &tc, &params);
 
@@ -755,6 +753,19 @@ START_TEST(baselines_by_hand)
     /* Four senders into each NIC. */
     same_time(run_baseline(FS_SIM_ALL_AT_ONCE, &tc, &params).time,
               ALPHA + 4 * 1.75 * BYTES / OUT);
+    /* Two at a time, so two senders into each NIC. */
+    same_time(run_baseline(FS_SIM_ROTATION, &tc, &params).time,
+              2 * (ALPHA + 2 * 1.25 * BYTES / OUT));
+    fs_test_case_fini(&tc);
+
+    /* 1 and 2 begin; 3 waits for 1, the shorter one, not for both. */
+    even_case(&tc, 4, 1, BYTES);
+    memset(tc.counts, 0, 4 * 4 * sizeof(*tc.counts));
+    tc.counts[1] = BYTES;
+    tc.counts[2] = 3 * BYTES;
+    tc.counts[3] = BYTES;
+    same_time(run_baseline(FS_SIM_ROTATION, &tc, &params).time,
+              ALPHA + 5 * BYTES / OUT);
     fs_test_case_fini(&tc);
 
     /* 2 is late from its first step, as what it receives there is long; then

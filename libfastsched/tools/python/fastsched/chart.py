@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Gantt chart: bars on rows over time, with one moment marked. svg.py draws it."""
+"""A Gantt chart: bars or strips on rows over time, with one moment marked. svg.py draws it."""
 
 
 class Row:
@@ -19,6 +19,13 @@ class Bar:
         self.row, self.who, self.start, self.end, self.bytes = row, who, start, end, bytes_
 
 
+class Strip:
+    """Load of a row with a partner, ready to draw: an SVG path on a row of WIDTH x BAR, see strips.py."""
+
+    def __init__(self, row, who, path):
+        self.row, self.who, self.path = row, who, path
+
+
 class Chart:
     """Times are whole numbers from 0, per_unit of them make one of the unit at the axis."""
 
@@ -27,7 +34,9 @@ class Chart:
         self.mark = None  # the moment marked, if any
         self.mark_name = ""
         self.end = 0  # of the axis
-        self.rows, self.bars = [], []
+        self.rows, self.bars, self.strips = [], [], []
+        self.partners = "partner"  # what the numbers behind the colours are
+        self.note = ""  # what is to be said below
 
     def add_row(self, name, partner):
         """Returns the number of the row."""

@@ -4,11 +4,11 @@ import os
 import signal
 import sys
 
-from . import spans
+from . import report, spans
 from .failure import FAILED, Failure, failed
 from .trace import command
 
-_commands = {"trace": command.run, "draw": spans.run}
+_commands = {"trace": command.run, "draw": spans.run, "report": report.run, "timeline": report.run_timeline}
 
 
 def _run(argv):

@@ -1,30 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Gantt chart as SVG 1.1: valid XML, no scripts, no fonts to fetch."""
-from .failure import failed
+"""A Gantt chart as SVG 1.1: valid XML, no scripts, no fonts to fetch.
+
+Bars that are less than a pixel wide are drawn together with their neighbours, so that a picture stays small.
+"""
+from . import output, strips
+from .chart import Bar
+from .output import escaped
 
 WIDTH = 1000  # of the time axis
 LEFT = 190  # of the names
 RIGHT = 30
 TOP = 60
-BOTTOM = 50
+BOTTOM = 130  # axis, legend and note
 ROW = 18
 BAR = 14
 TICKS = 10
 
-COLOURS = (
-    "#4e79a7 #f28e2b #59a14f #b07aa1 #edc948 #76b7b2 #e15759 #9c755f #8cd17d #d37295 #86bcb6 #bab0ac"
-).split()
-
 STYLE = (
     "text{font:11px sans-serif;fill:#222}.row{fill:#f0f0f0}.axis{stroke:#222}"
     "line.mark{stroke:#c00;stroke-width:2}text.mark{fill:#c00}"
-)
-
-
-def _escaped(text):
-    for plain, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(plain, entity)
-    return text
+) + strips.style()
 
 
 def _place(chart, time):
@@ -38,7 +33,7 @@ def _head(chart, bottom):
         f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}">\n<style>{STYLE}</style>\n'
         '<rect width="100%" height="100%" fill="#fff"/>\n'
-        f'<text x="{LEFT}" y="24" style="font-size:15px">{_escaped(chart.title)}</text>\n'
+        f'<text x="{LEFT}" y="24" style="font-size:15px">{escaped(chart.title)}</text>\n'
     )
 
 
@@ -47,18 +42,82 @@ def _rows(chart):
         y = TOP + k * ROW
         yield (
             f'<rect x="{LEFT}" y="{y}" width="{WIDTH}" height="{BAR}" class="row"/>\n'
-            f'<text x="{LEFT - 8}" y="{y + BAR - 3}" text-anchor="end">{_escaped(row.name)}</text>\n'
+            f'<text x="{LEFT - 8}" y="{y + BAR - 3}" text-anchor="end">{escaped(row.name)}</text>\n'
         )
+
+
+def _together(bars):
+    """One bar for neighbours: with whom most bytes are."""
+    bytes_ = {}
+    for bar in bars:
+        bytes_[bar.who] = bytes_.get(bar.who, 0) + bar.bytes
+    who = max(bytes_, key=lambda who: (bytes_[who], -who))
+    return Bar(bars[0].row, who, bars[0].start, max(bar.end for bar in bars), sum(bytes_.values())), len(bytes_)
+
+
+def _merged(chart):
+    """Yield (bar, number of partners)."""
+    pixel = (chart.end or 1) / WIDTH
+    small = []
+    for bar in sorted(chart.bars, key=lambda bar: (bar.row, bar.start)):
+        is_small = bar.end - bar.start < pixel
+        if small and not (is_small and bar.row == small[0].row and bar.end - small[0].start < pixel):
+            yield _together(small)
+            small = []
+        if is_small:
+            small.append(bar)
+        else:
+            yield bar, 1
+    if small:
+        yield _together(small)
 
 
 def _bars(chart):
-    for bar in chart.bars:
+    for bar, n_partners in _merged(chart):
         x, row = _place(chart, bar.start), chart.rows[bar.row]
+        more = f" and {n_partners - 1} more" if n_partners > 1 else ""
         yield (
             f'<rect x="{x:.2f}" y="{TOP + bar.row * ROW}" width="{_place(chart, bar.end) - x:.2f}" '
-            f'height="{BAR}" fill="{COLOURS[bar.who % len(COLOURS)]}"><title>{_escaped(row.name)}, '
-            f"{row.partner} {bar.who}: {bar.bytes} bytes</title></rect>\n"
+            f'height="{BAR}" class="{strips.colour_class(bar.who)}"><title>{escaped(row.name)}, '
+            f"{row.partner} {bar.who}{more}: {bar.bytes} bytes</title></rect>\n"
         )
+    for strip in chart.strips:
+        yield (
+            f'<path transform="translate({LEFT} {TOP + strip.row * ROW})" '
+            f'class="{strips.colour_class(strip.who)}" d="{strip.path}"/>\n'
+        )
+
+
+# ---- the legend ----
+
+ENTRY, PER_LINE = 100, 10  # pixels of one
+
+
+def _entries(chart):
+    """(colour class, text): the numbers that have it."""
+    found = {}
+    for drawn in (*chart.bars, *chart.strips):
+        found.setdefault(strips.colour_class(drawn.who), set()).add(drawn.who)
+    for kind, numbers in sorted(found.items(), key=lambda entry: (strips.SEVERAL in entry[1], min(entry[1]))):
+        some = sorted(numbers)
+        text = ", ".join(str(who) for who in some[:3]) + (", ..." if len(some) > 3 else "")
+        yield kind, "several" if strips.SEVERAL in numbers else text
+
+
+def _legend(chart, bottom):
+    entries = list(_entries(chart))
+    if not entries:
+        return
+    yield f'<text x="{LEFT - 8}" y="{bottom + 70}" text-anchor="end">{escaped(chart.partners)}</text>\n'
+    for k, (kind, text) in enumerate(entries):
+        x, y = LEFT + k % PER_LINE * ENTRY, bottom + 60 + k // PER_LINE * 18
+        yield f'<rect x="{x}" y="{y}" width="11" height="11" class="{kind}"/>\n'
+        yield f'<text x="{x + 16}" y="{y + 10}">{escaped(text)}</text>\n'
+    if chart.note:
+        yield f'<text x="{LEFT}" y="{bottom + 114}">{escaped(chart.note)}</text>\n'
+
+
+# ---- the axis ----
 
 
 def _tick(chart):
@@ -79,7 +138,7 @@ def _axis(chart, bottom):
         )
     yield (
         f'<text x="{LEFT + WIDTH // 2}" y="{bottom + 38}" text-anchor="middle">'
-        f"{_escaped(chart.unit)}</text>\n"
+        f"{escaped(chart.unit)}</text>\n"
     )
 
 
@@ -88,7 +147,7 @@ def _mark(chart, bottom):
     yield (
         f'<line x1="{x:.2f}" y1="{TOP - 14}" x2="{x:.2f}" y2="{bottom}" class="mark"/>\n'
         f'<text x="{x - 4:.2f}" y="{TOP - 6}" text-anchor="end" class="mark">'
-        f"{_escaped(chart.mark_name)}</text>\n"
+        f"{escaped(chart.mark_name)}</text>\n"
     )
 
 
@@ -100,13 +159,10 @@ def _drawn(chart):
     yield from _axis(chart, bottom)
     if chart.mark is not None:
         yield from _mark(chart, bottom)
+    yield from _legend(chart, bottom)
     yield "</svg>\n"
 
 
 def write(path, chart):
     """Write the chart into a file."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(_drawn(chart))
-    except OSError as error:
-        raise failed(f"{path}: {error.strerror}") from None
+    output.write(path, _drawn(chart))

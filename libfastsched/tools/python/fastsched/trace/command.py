@@ -36,4 +36,5 @@ def run(argv):
         picture.write(svg, report)
     if output:
         merge.write(output, traces)
-    (as_json if style == "json" else text).write(sys.stdout, report)
+    if svg != "-":  # else the drawing is all that goes to standard output
+        (as_json if style == "json" else text).write(sys.stdout, report)

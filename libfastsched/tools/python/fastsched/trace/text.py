@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A report as text: the calls, then one of them step by step, and its critical path."""
 from ..failure import shown
+from ..units import bits_text
 from .call import Call
 from .path import KINDS
 
@@ -39,6 +40,16 @@ def _call_line(report, trace, number):
     )
 
 
+def _wrong_rate(report, trace):
+    """No call can be faster than its bound: if one is, the rate is that of slower NICs."""
+    calls = (Call(trace, number) for number in trace.calls())
+    if any(call.ran and report.lane_ns(call.bound) > 1.01 * call.slowest_ns for call in calls):
+        yield (
+            f"  More than 100% of the bound: the NICs are faster than the rate of {bits_text(report.rate / 8)} "
+            "that --rate, or coll_fast_rate of the job, says."
+        )
+
+
 def _comm(report, trace):
     name = shown(trace.comm) or "communicator"
     yield f"{name} ({shown(trace.id)}): {trace.n_ranks} ranks on {trace.n_servers} servers"
@@ -46,6 +57,7 @@ def _comm(report, trace):
     yield "  call  algorithm                    bytes      time ms   skew ms  of bound"
     for number in trace.calls():
         yield _call_line(report, trace, number)
+    yield from _wrong_rate(report, trace)
     yield ""
 
 

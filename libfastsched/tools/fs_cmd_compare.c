@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fastsched compare: would fast help? */
+#include "sched/model/fs_pattern.h"
+#include "tools/fs_tool.h"
+#include "tools/fs_tool_cluster.h"
+#include "tools/fs_tool_compare.h"
+#include "tools/fs_tool_params.h"
+#include "tools/fs_tool_python.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct args {
+    fs_tool_traffic_args_t traffic;
+    fs_tool_cluster_args_t cluster;
+    const char            *file; /* NULL: none */
+    const char            *html; /* NULL: none */
+    const char            *svg;  /* likewise */
+    uint32_t               json;
+} args_t;
+
+static void read_args(int argc, char **argv, args_t *args)
+{
+    fs_tool_options_t options = {
+        .usage   = "compare FILE|--pattern NAME [OPTIONS]\n\n"
+                   "Would fast help? The exchange by what MPIs do, and by fast, "
+                   "simulated on\n"
+                   "your cluster; where its bottleneck is. FILE: a matrix, as "
+                   "--matrix.",
+        .operand = &args->file};
+    const fs_tool_option_t rows[] = {
+        {FS_TOOL_TITLE, .name = "Output"},
+        FS_TOOL_FORMAT(&args->json),
+        {FS_TOOL_TEXT, "html", "FILE",
+         "a report for browsers: matrix, times, timeline;\n"
+         "- is standard output, and then nothing else is",
+         .value = &args->html},
+        {FS_TOOL_TEXT, "svg", "FILE", "its timeline alone",
+         .value = &args->svg},
+    };
+
+    *args = (args_t){0};
+    fs_tool_traffic_options(&args->traffic, &options);
+    fs_tool_cluster_options(&args->cluster, &options);
+    FS_TOOL_ADD(&options, rows);
+    fs_tool_read_options(argc, argv, &options);
+    if (args->file != NULL && args->traffic.matrix != NULL) {
+        fs_tool_bad("two matrices are given, \"%s\" and --matrix; allowed: one",
+                    fs_tool_quote(args->file));
+    }
+    if (args->html != NULL && args->svg != NULL) {
+        fs_tool_bad("--html and --svg are given; allowed: one of them");
+    }
+    if (args->file != NULL) {
+        args->traffic.matrix = args->file;
+    }
+}
+
+static void make_title(const fs_tool_traffic_args_t *args, char *title,
+                       size_t len)
+{
+    const char *path = args->matrix != NULL ? args->matrix
+                                            : fs_pattern_path(args->pattern);
+
+    if (path != NULL) {
+        snprintf(title, len, "%s", path);
+    } else {
+        snprintf(title, len, "%s, seed %" PRIu64, args->pattern, args->seed);
+    }
+}
+
+static void make_setup(const args_t *args, fs_tool_sim_setup_t *setup)
+{
+    fs_tool_params_args_t params;
+
+    fs_tool_params_init(&params);
+    *setup = (fs_tool_sim_setup_t){.plan = fs_tool_params(&params)};
+    fs_tool_cluster_params(&args->cluster, &setup->params);
+    setup->plan.stage_cost    = fs_tool_cluster_cost(&setup->params);
+    setup->plan.chunk         = 0;
+    setup->plan.staging_limit = 0;
+}
+
+void fs_cmd_compare(int argc, char **argv)
+{
+    args_t            args;
+    char              title[256];
+    fs_tool_traffic_t traffic;
+    fs_tool_compare_t compare = {.traffic = &traffic, .title = title};
+
+    read_args(argc, argv, &args);
+    make_setup(&args, &compare.setup);
+    fs_tool_traffic_make(&args.traffic, &traffic);
+    make_title(&args.traffic, title, sizeof(title));
+    fs_tool_compare_run(&compare, args.html, args.svg);
+    if (!fs_tool_is_stdout(args.html) && !fs_tool_is_stdout(args.svg)) {
+        (args.json ? fs_tool_compare_json : fs_tool_compare_text)(&compare);
+    }
+    fs_tool_traffic_fini(&traffic);
+}
