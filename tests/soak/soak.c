@@ -5,6 +5,7 @@
  * must not grow meanwhile.
  *
  *   mpirun ... soak [--calls N] [--seed S] [--sound 0|1] [--device 0|1]
+ *                   [--apart US]
  *
  * Twice or more (after 2000 calls, or half of them if that is less, then every
  * 2000 and at the end) all communicators but MPI_COMM_WORLD are freed, and each
@@ -16,6 +17,9 @@
  * --sound 1 leaves out what MPICH 4.0.2 does wrong where it serves the calls: pair
  * types, and other types than bytes in place. --device 1 has two buffers of three on
  * a device, with the driver of tests/accel.
+ *
+ * --apart: before one call in four each rank computes, for up to so many microseconds,
+ * or, one of them, for ten times as many.
  *
  * All ranks draw the same numbers, from a seed and the number of the call: a
  * failure names the call, and comes back with the same seed.
@@ -29,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -47,7 +52,8 @@ typedef struct soak {
     uint32_t n_calls;
     uint32_t seed;
     uint32_t sound; /* 1: what MPICH 4.0.2 can serve itself */
-    uint32_t call;  /* the one in hand */
+    uint32_t apart_us;
+    uint32_t call; /* the one in hand */
     MPI_Comm slots[SLOTS];
     char     name[64];
     /* For people. */
@@ -195,6 +201,22 @@ static void one_call(void)
     }
     x.units = x.in_place ? units_symmetric : units;
     exchange(x);
+}
+
+/* Ranks enter the next call at different times; one of some keeps all the others. */
+static void come_apart(void)
+{
+    uint32_t us = soak.apart_us;
+
+    if (us == 0 || pick(50, 4) != 0) {
+        return;
+    }
+    if (pick(51, 2) == 0) {
+        us = pick(52, (uint32_t)test.size) == (uint32_t)test.rank ? us * 10 : 0;
+    } else {
+        us = draw(soak.seed, soak.call, 1000 + (uint32_t)test.rank) % (us + 1);
+    }
+    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000L}, NULL);
 }
 
 /* Layout 0 has no gaps, layout 2 has. */
@@ -353,6 +375,7 @@ static int run(void)
         if (pick(40, NEW_COMM) == 0) {
             renew_slot();
         }
+        come_apart();
         one_call();
         if (soak.call == first_look()) {
             first = last = look();
@@ -376,9 +399,11 @@ static void read_options(int argc, char **argv)
             soak.sound = value;
         } else if (strcmp(argv[k], "--device") == 0) {
             test.device = (int)value;
+        } else if (strcmp(argv[k], "--apart") == 0) {
+            soak.apart_us = value;
         } else {
             fprintf(stderr, "soak: [--calls N] [--seed S] [--sound 0|1] "
-                            "[--device 0|1]\n");
+                            "[--device 0|1] [--apart US]\n");
             exit(2);
         }
     }
