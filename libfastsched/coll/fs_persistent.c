@@ -66,6 +66,7 @@ static fs_status_t make_comm(fs_persistent_t *p, const fs_comm_t *of)
     if (p->plan == NULL) {
         params.algorithm     = FS_ALG_BUNDLES;
         params.bundle_memory = bundle_memory(of, &p->outcome.traffic);
+        params.early         = FS_EARLY_OFF; /* its one message has the data */
     }
     p->memory += params.bundle_memory;
     return fs_comm_create(&native, &params, &member, &p->comm, why,
