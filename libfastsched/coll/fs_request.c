@@ -280,11 +280,8 @@ static fs_step_t summarise(fs_request_t *request)
 /* The same on all ranks. */
 static bool begins_early(const fs_request_t *request)
 {
-    const fs_comm_t *comm = request->comm;
-
-    return comm->early != NULL && !request->plans_only &&
-           !request->again && /* it may have begun so before */
-           (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
+    return fs_comm_begins_early(request->comm) && !request->plans_only &&
+           !request->again; /* it may have begun so before */
 }
 
 /* A round of votes says when all are here. */

@@ -80,6 +80,13 @@ enum {
                                 the communicator's collectives when it starts */
 };
 
+/* Do calls begin early now? The same on all ranks at the same call. */
+static inline bool fs_comm_begins_early(const fs_comm_t *comm)
+{
+    return comm->early != NULL &&
+           (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
+}
+
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
 {
     return request->done != NULL;

@@ -507,8 +507,11 @@ static void start_both(rank_t *me, fs_comm_t *comm, bool planned)
     for (uint32_t k = 0; k < 2; ++k) {
         fs_comm_stats_t before = comm->stats;
 
-        /* Who has its plan says nothing to anybody. */
-        ck_assert(p[k].comm->stats.meta_bytes == 0 || !planned);
+        /* Who has its plan says nothing to anybody, unless it begins early. */
+        ck_assert(p[k].comm->stats.meta_bytes == 0 || !planned ||
+                  early == FS_EARLY_ON);
+        ck_assert_uint_eq(p[k].comm->stats.early,
+                          planned && early == FS_EARLY_ON ? N_STARTS : 0);
         fs_persistent_give_stats(&p[k], comm);
         ck_assert_uint_eq(comm->stats.calls - before.calls, N_STARTS);
         ck_assert_uint_gt(comm->stats.inter_bytes, before.inter_bytes);
@@ -576,6 +579,12 @@ static void (*const starts[])(rank_t *me) = {start_planned, start_bundled,
 START_TEST(persistent_calls)
 {
     play(starts[_i]);
+}
+END_TEST
+
+START_TEST(persistent_calls_early)
+{
+    play_early(starts[_i]);
 }
 END_TEST
 
@@ -835,6 +844,7 @@ int main(void)
     tcase_add_loop_test(queues, blocking_and_nonblocking_early, 0, 3);
     tcase_add_test(queues, nonblocking_early);
     tcase_add_loop_test(queues, persistent_calls, 0, 3);
+    tcase_add_loop_test(queues, persistent_calls_early, 0, 3);
     tcase_add_loop_test(queues, calls_in_frames, 0,
                         sizeof(frames) / sizeof(frames[0]));
     tcase_add_loop_test(queues, calls_in_frames_early, 0,
