@@ -29,7 +29,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-enum { DRAIN_NS = 2000000000, LAST_NS = 500000000 };
+enum { DRAIN_NS = 2000000000, LAST_NS = 500000000, PATIENCE_NS = 50000000 };
 
 /* ---- ends ---- */
 
@@ -132,7 +132,7 @@ static fs_status_t progress_early(const fs_request_t *request)
     const fs_comm_t *comm = request->comm;
 
     return fs_exec_lost_peer(comm->exec) == FS_NO_RANK
-               ? fs_early_progress(comm->early)
+               ? fs_early_progress(comm->early, fs_now_ns())
                : FS_ERR_PEER;
 }
 
@@ -295,7 +295,8 @@ static fs_step_t begin_early(fs_request_t *request)
     request->is_early = true;
     ++comm->stats.early;
     fs_early_begin(comm->early, request->call, request->number,
-                   comm->early_chunk);
+                   comm->early_chunk,
+                   fs_request_is_nonblocking(request) ? PATIENCE_NS : 0);
     status = fs_control_start_agree(comm->control, &none);
     return status == FS_OK ? FS_STEP_EARLY : lose(request, status);
 }
@@ -313,7 +314,7 @@ static fs_step_t exchange_early(fs_request_t *request)
                            request->outcome.gathered_ns -
                                request->outcome.entered_ns,
                            comm->lull_ns);
-            status = fs_early_progress(comm->early);
+            status = fs_early_progress(comm->early, fs_now_ns());
         }
     }
     if (status != FS_OK && status != FS_INPROGRESS) {

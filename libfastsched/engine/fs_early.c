@@ -49,6 +49,7 @@ struct peer {
     uint32_t frees_heard;
     uint64_t got_bytes;
     uint32_t n_taken_there; /* of our offers */
+    bool     was_silent;    /* nothing has come for long */
     chunk_t  in[AHEAD];
     /* What goes to it. */
     bool     waits; /* we have declined, and have not been free since */
@@ -67,7 +68,9 @@ struct fs_early {
     bool             is_closed;
     bool             has_moved; /* something has changed since the last turn */
     fs_status_t      status;
-    peer_t          *from, *to;             /* NULL: none */
+    uint64_t         patience_ns, now_ns;
+    peer_t          *from, *to;      /* NULL: none */
+    uint64_t         from_ns, to_ns; /* since then nothing has come from it */
     uint32_t         n_sending, n_receives; /* in flight */
     uint64_t         sent_bytes;            /* for fs_early_take_bytes() */
     uint32_t         n_chunks;              /* sent in this call */
@@ -195,6 +198,13 @@ static uint64_t take_count(uint64_t word, uint32_t *count_p)
     return word >> COUNT_BITS;
 }
 
+/* A word or a chunk. */
+static void heard_from(fs_early_t *early, peer_t *p)
+{
+    p->was_silent  = false;
+    early->from_ns = p == early->from ? early->now_ns : early->from_ns;
+}
+
 static void hear(fs_early_t *early, peer_t *p)
 {
     uint64_t word     = p->heard;
@@ -210,8 +220,10 @@ static void hear(fs_early_t *early, peer_t *p)
     p->is_here = true;
     word       = take_count(word, &frees);
     word       = take_count(word, &p->n_there);
-    word       = take_count(word, &p->n_taken_there);
-    word       = take_count(word, &declined);
+    heard_from(early, p);
+    early->to_ns = p == early->to ? early->now_ns : early->to_ns;
+    word         = take_count(word, &p->n_taken_there);
+    word         = take_count(word, &declined);
     (void)take_count(word, &p->n_asked);
     p->is_busy = (p->is_busy || declined != p->n_declined) &&
                  frees == p->frees_heard;
@@ -233,6 +245,12 @@ static void say(fs_early_t *early, peer_t *p)
     if (status != FS_OK) {
         fail(early, status);
     }
+}
+
+static bool has_waited(const fs_early_t *early, uint64_t since_ns)
+{
+    return early->patience_ns > 0 &&
+           early->now_ns - since_ns > early->patience_ns;
 }
 
 /* ---- chunks ---- */
@@ -288,6 +306,7 @@ static void received(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
         ++c->peer->n_arrived;
         c->peer->got_bytes += len_bytes;
         c->peer->says_more = true;
+        heard_from(c->early, c->peer);
     }
     end_chunk(c, status);
 }
@@ -349,9 +368,16 @@ static uint32_t n_unanswered(const peer_t *p)
            fs_u32_min(p->n_arrived, p->n_taken_there);
 }
 
+static bool has_answered(const peer_t *p)
+{
+    return p->n_declined + p->n_taken_there + p->n_arrived > 0;
+}
+
 static void offer(const fs_early_t *early, peer_t *p)
 {
-    while (n_unanswered(p) < OFFERS && has_more(early, p)) {
+    uint32_t most = early->patience_ns == 0 || has_answered(p) ? OFFERS : AHEAD;
+
+    while (n_unanswered(p) < most && has_more(early, p)) {
         ++p->n_offered;
         p->says_more = true;
     }
@@ -366,6 +392,12 @@ static peer_t *peer_at(const fs_early_t *early, uint32_t k)
     return &early->peer[(early->rank + n_local + k) % topo->n_ranks];
 }
 
+static bool is_free(const fs_early_t *early, const peer_t *p)
+{
+    return p->is_ours && p->is_here && !p->is_busy && has_more(early, p) &&
+           !p->was_silent;
+}
+
 /* The first peer that is here, and not known to be busy, with most left for us. */
 static peer_t *choose(const fs_early_t *early)
 {
@@ -376,8 +408,7 @@ static peer_t *choose(const fs_early_t *early)
         peer_t  *p    = peer_at(early, k);
         uint64_t left = to_come(early, p) - p->got_bytes;
 
-        if (p->is_ours && p->is_here && !p->is_busy && has_more(early, p) &&
-            left > most) {
+        if (is_free(early, p) && left > most) {
             best = p;
             most = left;
         }
@@ -391,13 +422,24 @@ static bool is_done_with(const fs_early_t *early, const peer_t *p)
     return p->is_busy || (!has_more(early, p) && n_open(p) < AHEAD);
 }
 
+/* It was offered something, and nothing has come from it for long. */
+static bool is_silent(const fs_early_t *early)
+{
+    return !early->is_closed && early->from != NULL &&
+           n_open(early->from) > 0 && has_waited(early, early->from_ns);
+}
+
 static void receive(fs_early_t *early)
 {
     peer_t *p = early->from;
 
+    if (is_silent(early)) {
+        p->was_silent = true;
+    }
     if (!early->is_closed && early->takes_part) {
-        if (p == NULL || is_done_with(early, p)) {
+        if (p == NULL || is_done_with(early, p) || is_silent(early)) {
             early->from = p = choose(early);
+            early->from_ns  = early->now_ns;
         }
         if (p != NULL) {
             offer(early, p);
@@ -481,7 +523,7 @@ static uint32_t n_to_take(const fs_early_t *early, const peer_t *p)
 /* Can it not be served now, or is it the end? */
 static bool is_to_decline(const fs_early_t *early, const peer_t *p)
 {
-    return early->is_closed || early->to != p ||
+    return early->is_closed || (early->to != NULL && early->to != p) ||
            !has_chunk(early, to_go(early, p), p->n_taken);
 }
 
@@ -490,7 +532,8 @@ static void answer(fs_early_t *early, peer_t *p)
     uint32_t n = n_to_take(early, p);
 
     if (n > 0) {
-        early->to = p;
+        early->to_ns = early->to == p ? early->to_ns : early->now_ns;
+        early->to    = p;
         p->n_taken += n;
         early->n_more -= early->is_closed ? n : 0;
         p->says_more = true;
@@ -500,12 +543,27 @@ static void answer(fs_early_t *early, peer_t *p)
     }
 }
 
+static bool is_through(const peer_t *to)
+{
+    return n_pending(to) == 0 && to->n_taken == to->n_sent &&
+           to->n_sent - to->n_there < AHEAD;
+}
+
+/* What has been sent does not arrive: the receiver does not look. */
+static bool is_stuck(const fs_early_t *early)
+{
+    return early->to != NULL && early->to->n_sent > early->to->n_there &&
+           has_waited(early, early->to_ns);
+}
+
 static void serve(fs_early_t *early)
 {
     peer_t *to = early->to;
 
-    if (to != NULL && n_pending(to) == 0 && to->n_taken == to->n_sent &&
-        to->n_sent - to->n_there < AHEAD) {
+    if (to != NULL && (is_through(to) || is_stuck(early))) {
+        if (n_pending(to) > 0) {
+            decline(to);
+        }
         be_free(early);
     }
     for (uint32_t k = 0; k < early->topo->n_ranks; ++k) {
@@ -542,15 +600,16 @@ static void reset_peer(peer_t *p)
 }
 
 void fs_early_begin(fs_early_t *early, const fs_call_t *call, uint32_t number,
-                    uint64_t chunk)
+                    uint64_t chunk, uint64_t patience_ns)
 {
-    early->call       = call;
-    early->number     = number;
-    early->chunk      = chunk;
-    early->takes_part = is_usable(call);
-    early->is_closed  = false;
-    early->has_moved  = true;
-    early->status     = FS_OK;
+    early->call        = call;
+    early->number      = number;
+    early->chunk       = chunk;
+    early->patience_ns = patience_ns;
+    early->takes_part  = is_usable(call);
+    early->is_closed   = false;
+    early->has_moved   = true;
+    early->status      = FS_OK;
     early->from = early->to = NULL;
     early->n_chunks         = 0;
     for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
@@ -562,9 +621,10 @@ void fs_early_begin(fs_early_t *early, const fs_call_t *call, uint32_t number,
     }
 }
 
-fs_status_t fs_early_progress(fs_early_t *early)
+fs_status_t fs_early_progress(fs_early_t *early, uint64_t now_ns)
 {
-    if (!early->has_moved) {
+    early->now_ns = now_ns;
+    if (!early->has_moved && !is_silent(early) && !is_stuck(early)) {
         return early->status;
     }
     early->has_moved = false;

@@ -34,7 +34,7 @@ typedef struct play {
     uint32_t   number; /* of the newest call; the first is 1 */
     /* Ranks that have come so far, per call. */
     uint32_t n_inside[N_CALLS + 1], n_settled[N_CALLS + 1], n_over[N_CALLS + 1];
-    uint64_t chunk;
+    uint64_t chunk, patience, now; /* turns, if there is a patience */
     actor_t  actors[MAX_RANKS];
 } play_t;
 
@@ -122,7 +122,7 @@ static void enter(play_t *play, uint32_t me)
     a->call = (fs_call_t){.counts     = &a->counts,
                           .send_block = (const void *const *)a->send,
                           .recv_block = (void *const *)a->recv};
-    fs_early_begin(a->early, &a->call, a->number, play->chunk);
+    fs_early_begin(a->early, &a->call, a->number, play->chunk, play->patience);
     a->place = INSIDE;
     ++play->n_inside[a->number];
 }
@@ -143,7 +143,7 @@ static void take_turn(play_t *play, uint32_t me)
         }
         return;
     }
-    ck_assert_int_eq(fs_early_progress(a->early), FS_OK);
+    ck_assert_int_eq(fs_early_progress(a->early, play->now), FS_OK);
     if (a->place == INSIDE && play->n_inside[a->number] == play->n &&
         fs_rng_below(&play->rng, 5) == 0) {
         fs_early_close(a->early, 1000, fs_rng_below(&play->rng, 1000));
@@ -525,6 +525,62 @@ START_TEST(one_comes_last)
 }
 END_TEST
 
+/* ---- a rank that computes ---- */
+
+/* Turns of these; the others do not look at the network. */
+static void let_look(play_t *play, const uint32_t *who, uint32_t n_who,
+                     uint32_t n_turns)
+{
+    for (uint32_t k = 0; k < n_turns; ++k) {
+        play->now++;
+        take_turn(play, who[fs_rng_below(&play->rng, n_who)]);
+    }
+}
+
+static void ck_has_all(const play_t *play, uint32_t src, uint32_t dst)
+{
+    for (uint64_t k = 0; k < play->bytes[src][dst]; ++k) {
+        ck_assert_uint_eq(play->actors[dst].recv[src][k],
+                          byte_of(src, dst, k, 1));
+    }
+}
+
+/* It has entered, and looks at the network for some turns: at offers, maybe, or at
+ * chunks that are under way. While it does not look the two others exchange all that
+ * they have for each other; then all goes on. */
+START_TEST(one_computes)
+{
+    static const uint32_t all[] = {0, 1, 2};
+
+    for (uint32_t looks = 0; looks < 60; ++looks) {
+        play_t play;
+
+        begin(&play, 77 * looks + (uint64_t)_i, layouts[2].n,
+              layouts[2].servers);
+        play.chunk    = 100;
+        play.patience = 500;
+        draw_bytes(&play);
+        for (uint32_t r = 0; r < play.n; ++r) {
+            fill(&play, r);
+            play.actors[r].delay = r == 3 ? NEVER : 0;
+        }
+        enter(&play, 0);
+        if (_i == 1) { /* it is the first to look */
+            take_turn(&play, 0);
+        }
+        let_look(&play, all, 3, 3 * looks);
+        let_look(&play, all + 1, 2, 20000);
+        ck_has_all(&play, 1, 2);
+        ck_has_all(&play, 2, 1);
+        play.actors[3].delay = 0;
+        run(&play);
+        (void)check(&play);
+        forget(&play);
+        end(&play);
+    }
+}
+END_TEST
+
 /* Its blocks are not where they seem: it waits, and is not waited for. */
 START_TEST(one_takes_no_part)
 {
@@ -543,7 +599,7 @@ START_TEST(one_takes_no_part)
         take_turn(&play, 2);
     }
     odd->call.recv_late = true;
-    fs_early_begin(odd->early, &odd->call, odd->number, play.chunk);
+    fs_early_begin(odd->early, &odd->call, odd->number, play.chunk, 0);
     run(&play);
     ck_assert(digests_agree(&play));
     ck_assert_ptr_eq(fs_early_rest(odd->early)->send_block,
@@ -616,6 +672,7 @@ int main(void)
     tcase_add_loop_test(tcase, many_moments_of_four, 0, 24);
     tcase_add_loop_test(tcase, calls_follow_at_once, 0, N_LAYOUTS);
     tcase_add_loop_test(tcase, one_comes_last, 0, 9);
+    tcase_add_loop_test(tcase, one_computes, 0, 2);
     tcase_add_test(tcase, one_takes_no_part);
     tcase_add_loop_test(tcase, counts_differ, 0, N_EXPECTED);
     tcase_add_test(tcase, fewer_lanes_than_ranks);
