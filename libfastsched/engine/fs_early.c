@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine/fs_early.h"
+#include "engine/fs_early_state.h"
 
 #include "base/fs_arith.h"
 #include "sched/model/fs_topo.h"
@@ -9,77 +9,14 @@
 enum {
     MOST_RANKS = 1024, /* each looks at all of them, often */
     MOST_PEERS = 64,   /* connections cost memory and set-up */
-    AHEAD      = 3,    /* chunks under way from the peer in turn, or to it */
-    OFFERS     = 48,   /* chunks that a peer may be offered to send */
+    AHEAD      = FS_EARLY_AHEAD,
+    OFFERS     = FS_EARLY_OFFERS,
     CHUNKS     = 256, /* of a call, most often: what is offered in the end keeps
                          all waiting */
     LEAST      = 16384,
     ALIGN      = 64,
     CHANNEL    = FS_CH_LAST + 1,
-    AS_ASKED   = 5, /* its digest's share */
-    /* A word: the call's number, and the last bits of five counts of one rank about
-     * one peer. Between two words that are heard none grows by more than OFFERS. */
-    COUNT_BITS = 6,
-    COUNTS     = (1 << COUNT_BITS) - 1
-};
-
-typedef struct peer peer_t;
-
-/* A chunk on its way. */
-typedef struct chunk {
-    fs_xfer_t   xfer; /* first */
-    fs_early_t *early;
-    peer_t     *peer;
-    bool        in_flight;
-    uint32_t    number;
-    bool        is_cancelled; /* a receive that nothing will come for */
-} chunk_t;
-
-/* Counts are of this call. */
-struct peer {
-    uint32_t rank;
-    bool     is_ours; /* fs_early_talk() */
-    bool     is_here; /* it has entered the call, and takes part */
-    bool     has_news;
-    bool     says_more; /* our word has changed */
-    uint64_t heard;     /* its word */
-    /* What comes from it. */
-    bool     is_busy; /* it has declined, and has not been free since */
-    uint32_t n_offered, n_declined, n_posted, n_arrived;
-    uint32_t frees_heard;
-    uint64_t got_bytes;
-    uint32_t n_taken_there; /* of our offers */
-    bool     was_silent;    /* nothing has come for long */
-    chunk_t  in[AHEAD];
-    /* What goes to it. */
-    bool     waits; /* we have declined, and have not been free since */
-    uint32_t n_asked, n_refused, n_taken, n_sent, n_there, n_frees;
-    chunk_t  out[AHEAD];
-};
-
-struct fs_early {
-    fs_transport_t  *transport;
-    const fs_topo_t *topo;
-    uint32_t         rank;
-    const fs_call_t *call;
-    uint32_t         number;
-    uint64_t         chunk;
-    bool             takes_part; /* its blocks can be used where they are */
-    bool             is_closed;
-    bool             has_moved; /* something has changed since the last turn */
-    fs_status_t      status;
-    uint64_t         patience_ns, now_ns;
-    peer_t          *from, *to;      /* NULL: none */
-    uint64_t         from_ns, to_ns; /* since then nothing has come from it */
-    uint32_t         n_sending, n_receives; /* in flight */
-    uint64_t         sent_bytes;            /* for fs_early_take_bytes() */
-    uint32_t         n_chunks;              /* sent in this call */
-    uint32_t         n_more; /* that may be taken when it is closed */
-    peer_t          *peer;   /* [n_ranks] */
-    fs_counts_t      counts; /* of the rest */
-    fs_call_t        rest;
-    const void     **send_block; /* [n_ranks] likewise */
-    void           **recv_block;
+    AS_ASKED   = 5 /* its digest's share */
 };
 
 /* ---- life ---- */
@@ -111,17 +48,6 @@ uint64_t fs_early_chunk(uint64_t bound, uint64_t most)
     return fs_u64_min(fs_u64_max(bound / CHUNKS / ALIGN * ALIGN, LEAST), most);
 }
 
-static void noted(void *arg, uint32_t rank, uint64_t word)
-{
-    fs_early_t *early = arg;
-    peer_t     *peer  = &early->peer[rank];
-
-    ++early->transport->net->n_ended;
-    peer->heard      = word;
-    peer->has_news   = true;
-    early->has_moved = true;
-}
-
 fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
                             uint32_t rank, const uint8_t *reach,
                             fs_early_t **early_p)
@@ -150,7 +76,7 @@ fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
         early->peer[r].is_ours = reach[r] != FS_REACH_NONE &&
                                  fs_early_talk(topo, rank, r);
     }
-    transport->noted     = noted;
+    transport->noted     = fs_early_noted;
     transport->noted_arg = early;
     *early_p             = early;
     return FS_OK;
@@ -172,88 +98,13 @@ void fs_early_destroy(fs_early_t *early, bool lost)
     free(early);
 }
 
-/* ---- words ---- */
-
-static uint64_t add_count(uint64_t word, uint32_t count)
-{
-    return word << COUNT_BITS | (count & COUNTS);
-}
-
-static uint64_t make_word(const fs_early_t *early, const peer_t *p)
-{
-    uint64_t word = early->number;
-
-    word = add_count(word, p->n_offered);
-    word = add_count(word, p->n_refused);
-    word = add_count(word, p->n_taken);
-    word = add_count(word, p->n_arrived);
-    return add_count(word, p->n_frees);
-}
-
-/* Take the last count off the word: *count_p is what was known before, and may have
- * grown. */
-static uint64_t take_count(uint64_t word, uint32_t *count_p)
-{
-    *count_p += ((uint32_t)word - *count_p) & COUNTS;
-    return word >> COUNT_BITS;
-}
-
-/* A word or a chunk. */
-static void heard_from(fs_early_t *early, peer_t *p)
-{
-    p->was_silent  = false;
-    early->from_ns = p == early->from ? early->now_ns : early->from_ns;
-}
-
-static void hear(fs_early_t *early, peer_t *p)
-{
-    uint64_t word     = p->heard;
-    uint32_t declined = p->n_declined, frees = p->frees_heard;
-
-    p->has_news = false;
-    if (word >> 5 * COUNT_BITS > early->number) {
-        p->n_there = p->n_taken; /* or it would not be in a later call */
-    }
-    if (word >> 5 * COUNT_BITS != early->number) {
-        return;
-    }
-    p->is_here = true;
-    word       = take_count(word, &frees);
-    word       = take_count(word, &p->n_there);
-    heard_from(early, p);
-    early->to_ns = p == early->to ? early->now_ns : early->to_ns;
-    word         = take_count(word, &p->n_taken_there);
-    word         = take_count(word, &declined);
-    (void)take_count(word, &p->n_asked);
-    p->is_busy = (p->is_busy || declined != p->n_declined) &&
-                 frees == p->frees_heard;
-    p->n_declined  = declined;
-    p->frees_heard = frees;
-}
-
-static void fail(fs_early_t *early, fs_status_t status)
-{
-    early->status = early->status == FS_OK ? status : early->status;
-}
-
-static void say(fs_early_t *early, peer_t *p)
-{
-    fs_transport_t *t      = early->transport;
-    fs_status_t     status = t->ops->note(t, p->rank, make_word(early, p));
-
-    p->says_more = false;
-    if (status != FS_OK) {
-        fail(early, status);
-    }
-}
+/* ---- chunks ---- */
 
 static bool has_waited(const fs_early_t *early, uint64_t since_ns)
 {
     return early->patience_ns > 0 &&
            early->now_ns - since_ns > early->patience_ns;
 }
-
-/* ---- chunks ---- */
 
 static bool has_chunk(const fs_early_t *early, uint64_t bytes, uint32_t k)
 {
@@ -284,7 +135,7 @@ static void end_chunk(chunk_t *c, fs_status_t status)
     early->has_moved = true;
     /* A message of another length: the summary finds out that counts differ. */
     if (status != FS_OK && status != FS_ERR_TRUNCATE && !c->is_cancelled) {
-        fail(early, status);
+        fs_early_fail(early, status);
     }
 }
 
@@ -306,7 +157,7 @@ static void received(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
         ++c->peer->n_arrived;
         c->peer->got_bytes += len_bytes;
         c->peer->says_more = true;
-        heard_from(c->early, c->peer);
+        fs_early_heard_from(c->early, c->peer);
     }
     end_chunk(c, status);
 }
@@ -339,7 +190,7 @@ static void post_receive(fs_early_t *early, peer_t *p)
     if (status != FS_OK) {
         c->in_flight = false;
         --early->n_receives;
-        fail(early, status);
+        fs_early_fail(early, status);
     }
 }
 
@@ -479,7 +330,7 @@ static void send_chunk(fs_early_t *early, peer_t *p)
     if (status != FS_OK) {
         c->in_flight = false;
         --early->n_sending;
-        fail(early, status);
+        fs_early_fail(early, status);
     }
 }
 
@@ -630,14 +481,14 @@ fs_status_t fs_early_progress(fs_early_t *early, uint64_t now_ns)
     early->has_moved = false;
     for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
         if (early->peer[r].has_news) {
-            hear(early, &early->peer[r]);
+            fs_early_hear(early, &early->peer[r]);
         }
     }
     receive(early);
     serve(early);
     for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
         if (early->peer[r].says_more) {
-            say(early, &early->peer[r]);
+            fs_early_say(early, &early->peer[r]);
         }
     }
     return early->status;
