@@ -429,12 +429,13 @@ static uint64_t time_of(const fs_vote_t *vote)
 }
 
 /* Did ranks come so far apart that it counted, in a call that was so long that one
- * round more would not have? Then the next ones will. */
+ * round more would not have? Then the next ones will. While ranks compute in a
+ * nonblocking call nothing of theirs moves: they come apart if some compute longer. */
 static void expect(fs_comm_t *comm, const fs_vote_t *vote)
 {
     uint64_t round = vote->min_ns, ns = vote->max_ns;
-    bool     apart = ns / LONG > round && vote->max_waited > round &&
-                 vote->max_waited - round > ns / APART;
+    bool     apart = ns / LONG > round &&
+                 fs_entries_apart(vote->max_waited, vote->last) > ns / APART;
 
     comm->n_early = apart ? EARLY_CALLS : comm->n_early - (comm->n_early > 0);
 }
@@ -456,7 +457,9 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
     fs_timed_run_t run = comm->last.run;
 
     expect(comm, vote);
-    fs_entries_add(&comm->entries, vote->max_waited, vote->last);
+    if (!comm->last.is_nonblocking) {
+        fs_entries_add(&comm->entries, vote->max_waited, vote->last);
+    }
     fs_tuner_update(&comm->tuner, &comm->last.question, time_of(vote));
     comm->stats.tuner_gone_back = comm->tuner.n_native;
     run.ns                      = vote->max_ns;

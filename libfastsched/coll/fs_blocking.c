@@ -150,7 +150,8 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     if (outcome->question.reason != FS_TUNER_NONE &&
         outcome->question.candidate == FS_CANDIDATE_NATIVE) {
         comm->last = fs_last_call_of(
-            outcome, (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});
+            outcome, false,
+            (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});
     }
     return comm->params.verbose > 0 ? find_slowest(comm, now_ns) : FS_OK;
 }

@@ -126,6 +126,11 @@ static void add_counts(fs_frame_request_t *frame)
         }
         fs_counts_add(counts, peer, send, recv);
     }
+    /* What differs in two of them may be equal in all together. */
+    for (const fs_request_t *m = frame->members; m != NULL; m = m->next) {
+        counts->send_digest += m->call->counts->send_digest;
+        counts->received_digest += m->call->counts->received_digest;
+    }
 }
 
 static void describe(fs_frame_request_t *frame)
@@ -344,6 +349,8 @@ void fs_frame_form(fs_comm_t *comm)
     frame->request.number      = first->number;
     frame->request.n_calls     = n;
     frame->request.again       = true;
+    frame->request.is_early    = first->is_early;
+    frame->request.outcome     = first->outcome;
     frame->request.next        = last->next;
     frame->members             = first;
     last->next                 = NULL;

@@ -11,7 +11,7 @@
  *
  * A frame is a request of its own, which stands in the queue in the place of its
  * members, and says that they are done when it is. Its blocks are theirs, one behind
- * the other.
+ * the other; of the first, if it has begun early, what is left.
  */
 #ifndef FS_FRAME_REQUEST_H
 #define FS_FRAME_REQUEST_H

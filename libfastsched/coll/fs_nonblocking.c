@@ -3,7 +3,8 @@
  * A nonblocking call is a request that is posted, and progressed with the net.
  *
  * It feeds neither tuner nor calibration: its time contains the program's own. And
- * it is never left to the MPI, see FS_FLAG_NONBLOCKING.
+ * it is never left to the MPI, see FS_FLAG_NONBLOCKING. It may begin early as a
+ * blocking call does, when it is the first in the queue.
  */
 #include "coll/fs_request.h"
 #include "sched/model/fs_topo.h"

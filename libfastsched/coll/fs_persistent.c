@@ -66,6 +66,9 @@ static fs_status_t make_comm(fs_persistent_t *p, const fs_comm_t *of)
     if (p->plan == NULL) {
         params.algorithm     = FS_ALG_BUNDLES;
         params.bundle_memory = bundle_memory(of, &p->outcome.traffic);
+        params.early         = FS_EARLY_OFF; /* its one message has the data */
+    } else {
+        params.algorithm = p->outcome.choice.alg; /* if it begins early */
     }
     p->memory += params.bundle_memory;
     return fs_comm_create(&native, &params, &member, &p->comm, why,
@@ -104,6 +107,8 @@ static fs_status_t get_ready(fs_persistent_t *p, const fs_comm_t *of,
         p->memory = 0;
         return status;
     }
+    p->comm->n_early     = of->n_early;
+    p->comm->early_chunk = fs_early_chunk(p->outcome.bound, of->params.chunk);
     return of->native.agree(of->native.ctx, reserve(p, call));
 }
 
@@ -156,7 +161,7 @@ void fs_persistent_start(fs_persistent_t *p, fs_request_t *request,
                          void (*done)(fs_request_t *request))
 {
     fs_request_init(request, p->comm, p->collective, call);
-    if (p->plan != NULL) {
+    if (p->plan != NULL && !fs_comm_begins_early(p->comm)) {
         request->plan    = fs_cached_plan_use(p->plan);
         request->flags   = p->flags;
         request->outcome = p->outcome;
@@ -170,6 +175,8 @@ static void add_stats(fs_comm_stats_t *to, const fs_comm_stats_t *from)
     for (unsigned alg = 0; alg < FS_N_ALGS; ++alg) {
         to->calls_by[alg] += from->calls_by[alg];
     }
+    to->early += from->early;
+    to->early_bytes += from->early_bytes;
     to->inter_bytes += from->inter_bytes;
     to->moved_bytes += from->moved_bytes;
     to->meta_bytes += from->meta_bytes;

@@ -29,7 +29,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-enum { DRAIN_NS = 2000000000, LAST_NS = 500000000 };
+enum { DRAIN_NS = 2000000000, LAST_NS = 500000000, PATIENCE_NS = 50000000 };
 
 /* ---- ends ---- */
 
@@ -132,7 +132,7 @@ static fs_status_t progress_early(const fs_request_t *request)
     const fs_comm_t *comm = request->comm;
 
     return fs_exec_lost_peer(comm->exec) == FS_NO_RANK
-               ? fs_early_progress(comm->early)
+               ? fs_early_progress(comm->early, fs_now_ns())
                : FS_ERR_PEER;
 }
 
@@ -155,7 +155,8 @@ fs_status_t fs_request_prepare(fs_request_t *request)
     if (call->prepare != NULL && !request->is_prepared) {
         status               = call->prepare(call->owner);
         request->is_prepared = status == FS_OK;
-        if (request->is_early) { /* it has changed */
+        /* It has changed. Of a frame it is the first member's. */
+        if (request->is_early && request->n_calls == 1) {
             request->call = fs_early_rest(request->comm->early);
         }
     }
@@ -279,11 +280,8 @@ static fs_step_t summarise(fs_request_t *request)
 /* The same on all ranks. */
 static bool begins_early(const fs_request_t *request)
 {
-    const fs_comm_t *comm = request->comm;
-
-    return comm->early != NULL && !request->plans_only &&
-           !fs_request_is_nonblocking(request) &&
-           (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
+    return fs_comm_begins_early(request->comm) && !request->plans_only &&
+           !request->again; /* it may have begun so before */
 }
 
 /* A round of votes says when all are here. */
@@ -297,7 +295,8 @@ static fs_step_t begin_early(fs_request_t *request)
     request->is_early = true;
     ++comm->stats.early;
     fs_early_begin(comm->early, request->call, request->number,
-                   comm->early_chunk);
+                   comm->early_chunk,
+                   fs_request_is_nonblocking(request) ? PATIENCE_NS : 0);
     status = fs_control_start_agree(comm->control, &none);
     return status == FS_OK ? FS_STEP_EARLY : lose(request, status);
 }
@@ -315,7 +314,7 @@ static fs_step_t exchange_early(fs_request_t *request)
                            request->outcome.gathered_ns -
                                request->outcome.entered_ns,
                            comm->lull_ns);
-            status = fs_early_progress(comm->early);
+            status = fs_early_progress(comm->early, fs_now_ns());
         }
     }
     if (status != FS_OK && status != FS_INPROGRESS) {
@@ -332,15 +331,23 @@ static fs_step_t exchange_early(fs_request_t *request)
 
 /* ---- begin ---- */
 
+/* The first in the queue, which it has not been before. */
+static void enter_queued(fs_request_t *request)
+{
+    fs_trace_t *trace = request->comm->trace;
+
+    request->outcome.entered_ns = fs_now_ns();
+    if (trace != NULL) {
+        fs_trace_begin(trace, request->call_number);
+    }
+}
+
 static fs_step_t begin(fs_request_t *request)
 {
     fs_comm_t *comm = request->comm;
 
-    if (fs_request_is_nonblocking(request)) {
-        request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
-        if (comm->trace != NULL && !request->again) {
-            fs_trace_begin(comm->trace, request->call_number);
-        }
+    if (fs_request_is_nonblocking(request) && !request->again) {
+        enter_queued(request);
     }
     if (comm->dead) {
         return end(request, FS_ERR_TRANSPORT);
@@ -388,12 +395,12 @@ static fs_step_t take_bundles(fs_request_t *request)
     ended_ns     = fs_now_ns();
     comm->stats.calls_by[FS_ALG_BUNDLES] += request->n_calls;
     comm->stats.inter_bytes += outcome->traffic.inter_bytes;
-    if (fs_request_is_nonblocking(request)) {
-        return finish(request); /* the program's own time is in it */
+    comm->last =
+        fs_last_call_of(outcome, fs_request_is_nonblocking(request),
+                        (fs_timed_run_t){.ns = ended_ns - outcome->decided_ns});
+    if (!comm->last.is_nonblocking) {
+        comm->stats.run_ns += comm->last.run.ns;
     }
-    comm->stats.run_ns += ended_ns - outcome->decided_ns;
-    comm->last = fs_last_call_of(
-        outcome, (fs_timed_run_t){.ns = ended_ns - outcome->decided_ns});
     return finish(request);
 }
 
@@ -522,17 +529,16 @@ static void count(fs_request_t *request, uint64_t ended_ns)
      * one. */
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
-    if (fs_request_is_nonblocking(request)) {
-        return; /* the program's own time is in it */
-    }
-    stats->plan_ns += request->started_ns - request->outcome.decided_ns;
-    stats->run_ns += ended_ns - request->started_ns;
-    comm->last = fs_last_call_of(
-        &request->outcome,
-        (fs_timed_run_t){plan->total_per_lane,
+    comm->last                 = fs_last_call_of(
+                        &request->outcome, fs_request_is_nonblocking(request),
+                        (fs_timed_run_t){plan->total_per_lane,
                          plan->n_stages > 0 ? plan->n_stages
-                                            : comm->topo->n_servers - 1,
-                         ended_ns - request->outcome.decided_ns});
+                                                            : comm->topo->n_servers - 1,
+                                         ended_ns - request->outcome.decided_ns});
+    if (!comm->last.is_nonblocking) {
+        stats->plan_ns += request->started_ns - request->outcome.decided_ns;
+        stats->run_ns += ended_ns - request->started_ns;
+    }
 }
 
 static fs_step_t execute(fs_request_t *request)

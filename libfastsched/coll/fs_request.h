@@ -80,21 +80,32 @@ enum {
                                 the communicator's collectives when it starts */
 };
 
+/* Do calls begin early now? The same on all ranks at the same call. */
+static inline bool fs_comm_begins_early(const fs_comm_t *comm)
+{
+    return comm->early != NULL &&
+           (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
+}
+
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
 {
     return request->done != NULL;
 }
 
-/* What the next summary will say of it. */
+/* What the next summary will say of it. The program's own time is in that of a
+ * nonblocking call: of its stages nothing is learned. */
 static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
+                                             bool                is_nonblocking,
                                              fs_timed_run_t      run)
 {
     bool early = outcome->gathered_ns != 0;
 
+    run.rounds = is_nonblocking ? 0 : run.rounds;
     return (fs_last_call_t){
-        .question   = outcome->question,
-        .run        = run,
-        .summary_ns = outcome->decided_ns -
+        .is_nonblocking = is_nonblocking,
+        .question       = outcome->question,
+        .run            = run,
+        .summary_ns     = outcome->decided_ns -
                       (early ? outcome->gathered_ns : outcome->entered_ns),
         .waited_ns = (early ? outcome->gathered_ns : outcome->decided_ns) -
                      outcome->entered_ns};

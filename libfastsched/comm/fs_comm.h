@@ -40,10 +40,11 @@ typedef struct fs_outcome {
 /* What the next summary reports about a call: times on this rank, 0 if unknown,
  * and the tuner's question that they answer. */
 typedef struct fs_last_call {
+    bool                is_nonblocking; /* the same on all ranks */
     fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
     uint64_t            summary_ns;
-    uint64_t            waited_ns; /* until all had entered */
+    uint64_t            waited_ns; /* until all had entered, and it knew */
 } fs_last_call_t;
 
 struct fs_comm {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "engine/fs_early.h"
+#include "engine/fs_early_state.h"
 
 #include "base/fs_arith.h"
 #include "sched/model/fs_topo.h"
@@ -9,74 +9,14 @@
 enum {
     MOST_RANKS = 1024, /* each looks at all of them, often */
     MOST_PEERS = 64,   /* connections cost memory and set-up */
-    AHEAD      = 3,    /* chunks under way from the peer in turn, or to it */
-    OFFERS     = 48,   /* chunks that a peer may be offered to send */
+    AHEAD      = FS_EARLY_AHEAD,
+    OFFERS     = FS_EARLY_OFFERS,
     CHUNKS     = 256, /* of a call, most often: what is offered in the end keeps
                          all waiting */
     LEAST      = 16384,
     ALIGN      = 64,
     CHANNEL    = FS_CH_LAST + 1,
-    AS_ASKED   = 5, /* its digest's share */
-    /* A word: the call's number, and the last bits of five counts of one rank about
-     * one peer. Between two words that are heard none grows by more than OFFERS. */
-    COUNT_BITS = 6,
-    COUNTS     = (1 << COUNT_BITS) - 1
-};
-
-typedef struct peer peer_t;
-
-/* A chunk on its way. */
-typedef struct chunk {
-    fs_xfer_t   xfer; /* first */
-    fs_early_t *early;
-    peer_t     *peer;
-    bool        in_flight;
-    uint32_t    number;
-    bool        is_cancelled; /* a receive that nothing will come for */
-} chunk_t;
-
-/* Counts are of this call. */
-struct peer {
-    uint32_t rank;
-    bool     is_ours; /* fs_early_talk() */
-    bool     is_here; /* it has entered the call, and takes part */
-    bool     has_news;
-    bool     says_more; /* our word has changed */
-    uint64_t heard;     /* its word */
-    /* What comes from it. */
-    bool     is_busy; /* it has declined, and has not been free since */
-    uint32_t n_offered, n_declined, n_posted, n_arrived;
-    uint32_t frees_heard;
-    uint64_t got_bytes;
-    uint32_t n_taken_there; /* of our offers */
-    chunk_t  in[AHEAD];
-    /* What goes to it. */
-    bool     waits; /* we have declined, and have not been free since */
-    uint32_t n_asked, n_refused, n_taken, n_sent, n_there, n_frees;
-    chunk_t  out[AHEAD];
-};
-
-struct fs_early {
-    fs_transport_t  *transport;
-    const fs_topo_t *topo;
-    uint32_t         rank;
-    const fs_call_t *call;
-    uint32_t         number;
-    uint64_t         chunk;
-    bool             takes_part; /* its blocks can be used where they are */
-    bool             is_closed;
-    bool             has_moved; /* something has changed since the last turn */
-    fs_status_t      status;
-    peer_t          *from, *to;             /* NULL: none */
-    uint32_t         n_sending, n_receives; /* in flight */
-    uint64_t         sent_bytes;            /* for fs_early_take_bytes() */
-    uint32_t         n_chunks;              /* sent in this call */
-    uint32_t         n_more; /* that may be taken when it is closed */
-    peer_t          *peer;   /* [n_ranks] */
-    fs_counts_t      counts; /* of the rest */
-    fs_call_t        rest;
-    const void     **send_block; /* [n_ranks] likewise */
-    void           **recv_block;
+    AS_ASKED   = 5 /* its digest's share */
 };
 
 /* ---- life ---- */
@@ -108,17 +48,6 @@ uint64_t fs_early_chunk(uint64_t bound, uint64_t most)
     return fs_u64_min(fs_u64_max(bound / CHUNKS / ALIGN * ALIGN, LEAST), most);
 }
 
-static void noted(void *arg, uint32_t rank, uint64_t word)
-{
-    fs_early_t *early = arg;
-    peer_t     *peer  = &early->peer[rank];
-
-    ++early->transport->net->n_ended;
-    peer->heard      = word;
-    peer->has_news   = true;
-    early->has_moved = true;
-}
-
 fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
                             uint32_t rank, const uint8_t *reach,
                             fs_early_t **early_p)
@@ -147,7 +76,7 @@ fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
         early->peer[r].is_ours = reach[r] != FS_REACH_NONE &&
                                  fs_early_talk(topo, rank, r);
     }
-    transport->noted     = noted;
+    transport->noted     = fs_early_noted;
     transport->noted_arg = early;
     *early_p             = early;
     return FS_OK;
@@ -169,73 +98,13 @@ void fs_early_destroy(fs_early_t *early, bool lost)
     free(early);
 }
 
-/* ---- words ---- */
-
-static uint64_t add_count(uint64_t word, uint32_t count)
-{
-    return word << COUNT_BITS | (count & COUNTS);
-}
-
-static uint64_t make_word(const fs_early_t *early, const peer_t *p)
-{
-    uint64_t word = early->number;
-
-    word = add_count(word, p->n_offered);
-    word = add_count(word, p->n_refused);
-    word = add_count(word, p->n_taken);
-    word = add_count(word, p->n_arrived);
-    return add_count(word, p->n_frees);
-}
-
-/* Take the last count off the word: *count_p is what was known before, and may have
- * grown. */
-static uint64_t take_count(uint64_t word, uint32_t *count_p)
-{
-    *count_p += ((uint32_t)word - *count_p) & COUNTS;
-    return word >> COUNT_BITS;
-}
-
-static void hear(fs_early_t *early, peer_t *p)
-{
-    uint64_t word     = p->heard;
-    uint32_t declined = p->n_declined, frees = p->frees_heard;
-
-    p->has_news = false;
-    if (word >> 5 * COUNT_BITS > early->number) {
-        p->n_there = p->n_taken; /* or it would not be in a later call */
-    }
-    if (word >> 5 * COUNT_BITS != early->number) {
-        return;
-    }
-    p->is_here = true;
-    word       = take_count(word, &frees);
-    word       = take_count(word, &p->n_there);
-    word       = take_count(word, &p->n_taken_there);
-    word       = take_count(word, &declined);
-    (void)take_count(word, &p->n_asked);
-    p->is_busy = (p->is_busy || declined != p->n_declined) &&
-                 frees == p->frees_heard;
-    p->n_declined  = declined;
-    p->frees_heard = frees;
-}
-
-static void fail(fs_early_t *early, fs_status_t status)
-{
-    early->status = early->status == FS_OK ? status : early->status;
-}
-
-static void say(fs_early_t *early, peer_t *p)
-{
-    fs_transport_t *t      = early->transport;
-    fs_status_t     status = t->ops->note(t, p->rank, make_word(early, p));
-
-    p->says_more = false;
-    if (status != FS_OK) {
-        fail(early, status);
-    }
-}
-
 /* ---- chunks ---- */
+
+static bool has_waited(const fs_early_t *early, uint64_t since_ns)
+{
+    return early->patience_ns > 0 &&
+           early->now_ns - since_ns > early->patience_ns;
+}
 
 static bool has_chunk(const fs_early_t *early, uint64_t bytes, uint32_t k)
 {
@@ -266,7 +135,7 @@ static void end_chunk(chunk_t *c, fs_status_t status)
     early->has_moved = true;
     /* A message of another length: the summary finds out that counts differ. */
     if (status != FS_OK && status != FS_ERR_TRUNCATE && !c->is_cancelled) {
-        fail(early, status);
+        fs_early_fail(early, status);
     }
 }
 
@@ -288,6 +157,7 @@ static void received(fs_xfer_t *xfer, fs_status_t status, uint64_t len_bytes)
         ++c->peer->n_arrived;
         c->peer->got_bytes += len_bytes;
         c->peer->says_more = true;
+        fs_early_heard_from(c->early, c->peer);
     }
     end_chunk(c, status);
 }
@@ -320,7 +190,7 @@ static void post_receive(fs_early_t *early, peer_t *p)
     if (status != FS_OK) {
         c->in_flight = false;
         --early->n_receives;
-        fail(early, status);
+        fs_early_fail(early, status);
     }
 }
 
@@ -349,9 +219,16 @@ static uint32_t n_unanswered(const peer_t *p)
            fs_u32_min(p->n_arrived, p->n_taken_there);
 }
 
+static bool has_answered(const peer_t *p)
+{
+    return p->n_declined + p->n_taken_there + p->n_arrived > 0;
+}
+
 static void offer(const fs_early_t *early, peer_t *p)
 {
-    while (n_unanswered(p) < OFFERS && has_more(early, p)) {
+    uint32_t most = early->patience_ns == 0 || has_answered(p) ? OFFERS : AHEAD;
+
+    while (n_unanswered(p) < most && has_more(early, p)) {
         ++p->n_offered;
         p->says_more = true;
     }
@@ -366,6 +243,12 @@ static peer_t *peer_at(const fs_early_t *early, uint32_t k)
     return &early->peer[(early->rank + n_local + k) % topo->n_ranks];
 }
 
+static bool is_free(const fs_early_t *early, const peer_t *p)
+{
+    return p->is_ours && p->is_here && !p->is_busy && has_more(early, p) &&
+           !p->was_silent;
+}
+
 /* The first peer that is here, and not known to be busy, with most left for us. */
 static peer_t *choose(const fs_early_t *early)
 {
@@ -376,8 +259,7 @@ static peer_t *choose(const fs_early_t *early)
         peer_t  *p    = peer_at(early, k);
         uint64_t left = to_come(early, p) - p->got_bytes;
 
-        if (p->is_ours && p->is_here && !p->is_busy && has_more(early, p) &&
-            left > most) {
+        if (is_free(early, p) && left > most) {
             best = p;
             most = left;
         }
@@ -391,13 +273,24 @@ static bool is_done_with(const fs_early_t *early, const peer_t *p)
     return p->is_busy || (!has_more(early, p) && n_open(p) < AHEAD);
 }
 
+/* It was offered something, and nothing has come from it for long. */
+static bool is_silent(const fs_early_t *early)
+{
+    return !early->is_closed && early->from != NULL &&
+           n_open(early->from) > 0 && has_waited(early, early->from_ns);
+}
+
 static void receive(fs_early_t *early)
 {
     peer_t *p = early->from;
 
+    if (is_silent(early)) {
+        p->was_silent = true;
+    }
     if (!early->is_closed && early->takes_part) {
-        if (p == NULL || is_done_with(early, p)) {
+        if (p == NULL || is_done_with(early, p) || is_silent(early)) {
             early->from = p = choose(early);
+            early->from_ns  = early->now_ns;
         }
         if (p != NULL) {
             offer(early, p);
@@ -437,7 +330,7 @@ static void send_chunk(fs_early_t *early, peer_t *p)
     if (status != FS_OK) {
         c->in_flight = false;
         --early->n_sending;
-        fail(early, status);
+        fs_early_fail(early, status);
     }
 }
 
@@ -481,7 +374,7 @@ static uint32_t n_to_take(const fs_early_t *early, const peer_t *p)
 /* Can it not be served now, or is it the end? */
 static bool is_to_decline(const fs_early_t *early, const peer_t *p)
 {
-    return early->is_closed || early->to != p ||
+    return early->is_closed || (early->to != NULL && early->to != p) ||
            !has_chunk(early, to_go(early, p), p->n_taken);
 }
 
@@ -490,7 +383,8 @@ static void answer(fs_early_t *early, peer_t *p)
     uint32_t n = n_to_take(early, p);
 
     if (n > 0) {
-        early->to = p;
+        early->to_ns = early->to == p ? early->to_ns : early->now_ns;
+        early->to    = p;
         p->n_taken += n;
         early->n_more -= early->is_closed ? n : 0;
         p->says_more = true;
@@ -500,12 +394,27 @@ static void answer(fs_early_t *early, peer_t *p)
     }
 }
 
+static bool is_through(const peer_t *to)
+{
+    return n_pending(to) == 0 && to->n_taken == to->n_sent &&
+           to->n_sent - to->n_there < AHEAD;
+}
+
+/* What has been sent does not arrive: the receiver does not look. */
+static bool is_stuck(const fs_early_t *early)
+{
+    return early->to != NULL && early->to->n_sent > early->to->n_there &&
+           has_waited(early, early->to_ns);
+}
+
 static void serve(fs_early_t *early)
 {
     peer_t *to = early->to;
 
-    if (to != NULL && n_pending(to) == 0 && to->n_taken == to->n_sent &&
-        to->n_sent - to->n_there < AHEAD) {
+    if (to != NULL && (is_through(to) || is_stuck(early))) {
+        if (n_pending(to) > 0) {
+            decline(to);
+        }
         be_free(early);
     }
     for (uint32_t k = 0; k < early->topo->n_ranks; ++k) {
@@ -542,15 +451,16 @@ static void reset_peer(peer_t *p)
 }
 
 void fs_early_begin(fs_early_t *early, const fs_call_t *call, uint32_t number,
-                    uint64_t chunk)
+                    uint64_t chunk, uint64_t patience_ns)
 {
-    early->call       = call;
-    early->number     = number;
-    early->chunk      = chunk;
-    early->takes_part = is_usable(call);
-    early->is_closed  = false;
-    early->has_moved  = true;
-    early->status     = FS_OK;
+    early->call        = call;
+    early->number      = number;
+    early->chunk       = chunk;
+    early->patience_ns = patience_ns;
+    early->takes_part  = is_usable(call);
+    early->is_closed   = false;
+    early->has_moved   = true;
+    early->status      = FS_OK;
     early->from = early->to = NULL;
     early->n_chunks         = 0;
     for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
@@ -562,22 +472,23 @@ void fs_early_begin(fs_early_t *early, const fs_call_t *call, uint32_t number,
     }
 }
 
-fs_status_t fs_early_progress(fs_early_t *early)
+fs_status_t fs_early_progress(fs_early_t *early, uint64_t now_ns)
 {
-    if (!early->has_moved) {
+    early->now_ns = now_ns;
+    if (!early->has_moved && !is_silent(early) && !is_stuck(early)) {
         return early->status;
     }
     early->has_moved = false;
     for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
         if (early->peer[r].has_news) {
-            hear(early, &early->peer[r]);
+            fs_early_hear(early, &early->peer[r]);
         }
     }
     receive(early);
     serve(early);
     for (uint32_t r = 0; r < early->topo->n_ranks; ++r) {
         if (early->peer[r].says_more) {
-            say(early, &early->peer[r]);
+            fs_early_say(early, &early->peer[r]);
         }
     }
     return early->status;

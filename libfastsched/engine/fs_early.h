@@ -17,6 +17,10 @@
  * All of that is in one word per pair and direction, in which counts only grow: a
  * later word stands for those before it.
  *
+ * A peer that is here but does not look at the network holds up its own bytes only:
+ * until it has answered once it is offered to send no more than what a sender has
+ * under way, and whoever waits for it for long turns to others.
+ *
  * When all have entered no rank offers any more, and each waits for the answers to its
  * last offers: then both ends of a pair know what goes early, and the plan for the rest
  * can be made while the last of it is still on its way.
@@ -49,14 +53,15 @@ fs_status_t fs_early_create(fs_transport_t *transport, const fs_topo_t *topo,
 void fs_early_destroy(fs_early_t *early, bool lost);
 
 /* A call begins, borrowed until it ends. number: of the calls of the communicator;
- * chunk: bytes; both are equal on all ranks. Under the net's lock, like all that
- * follows. */
+ * chunk: bytes; both are equal on all ranks. patience_ns: in a nonblocking call a peer
+ * may compute, and answers nothing meanwhile; who has waited so long for it turns to
+ * others. 0: no peer does. Under the net's lock, like all that follows. */
 void fs_early_begin(fs_early_t *early, const fs_call_t *call, uint32_t number,
-                    uint64_t chunk);
+                    uint64_t chunk, uint64_t patience_ns);
 
 /* Go on, until it is over and all ranks are settled: one may still have to be
  * answered. FS_OK, or the first error of the transport. */
-fs_status_t fs_early_progress(fs_early_t *early);
+fs_status_t fs_early_progress(fs_early_t *early, uint64_t now_ns);
 
 /* All ranks have entered the call, elapsed_ns after this one. What can be sent in
  * more_ns, while the rest is planned, may still go. */

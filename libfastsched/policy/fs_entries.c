@@ -13,6 +13,15 @@ uint64_t fs_entries_word(uint64_t waited_ns, uint32_t rank)
                           : fs_u64_min(waited_ns, MOST_NS) << RANK_BITS | rank;
 }
 
+uint64_t fs_entries_apart(uint64_t max_waited_ns, uint64_t least_word)
+{
+    uint64_t least_ns = least_word >> RANK_BITS;
+
+    return least_word != 0 && max_waited_ns > least_ns
+               ? max_waited_ns - least_ns
+               : 0;
+}
+
 void fs_entries_add(fs_entries_t *entries, uint64_t max_waited_ns,
                     uint64_t least_word)
 {
@@ -22,7 +31,7 @@ void fs_entries_add(fs_entries_t *entries, uint64_t max_waited_ns,
     if (!entries->is_known) {
         return;
     }
-    entries->apart_ns = max_waited_ns - least_ns;
+    entries->apart_ns = fs_entries_apart(max_waited_ns, least_word);
     entries->last = (uint32_t)(least_word & ((UINT64_C(1) << RANK_BITS) - 1));
     entries->n_calls++;
     entries->sum_ns += entries->apart_ns;

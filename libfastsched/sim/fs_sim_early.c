@@ -108,7 +108,7 @@ static void enter(play_t *play, uint32_t rank)
     a->call = (fs_call_t){.counts     = &a->counts,
                           .send_block = play->blocks,
                           .recv_block = (void *const *)play->blocks};
-    fs_early_begin(a->early, &a->call, 1, play->result.chunk);
+    fs_early_begin(a->early, &a->call, 1, play->result.chunk, 0);
     a->is_inside = true;
     fs_sim_wire_wake(&play->wire, rank);
     if (++play->n_inside == play->n) {
@@ -142,7 +142,7 @@ static void go_off(void *ctx, uint32_t id)
 
 static fs_status_t turn(play_t *play, actor_t *a)
 {
-    fs_status_t status = a->is_inside ? fs_early_progress(a->early) : FS_OK;
+    fs_status_t status = a->is_inside ? fs_early_progress(a->early, 0) : FS_OK;
 
     if (play->is_closed && !a->is_settled && fs_early_is_settled(a->early)) {
         a->is_settled = true;

@@ -12,7 +12,7 @@
  *   --pause RANK likewise, but only for --pause-ms MS
  *   --suspend MS every rank, SIGSTOP to itself MS into the second call, and its
  *                process id is said before: somebody has to continue them
- *   --late RANK  enters the second call --after MS late
+ *   --late RANK  enters the second call --late-ms MS late, --after if not given
  *   --island N   ranks exchange bytes inside rows of N only
  *   --sink N     only the first N ranks get bytes
  *   --return     errors come back; otherwise MPI's default error handler acts
@@ -42,14 +42,15 @@ enum { MAX_RANKS = 256 };
 static struct {
     int  bytes, calls, comms, island, sink;
     int  kill, stop, late, pause;
-    int  after_ms, pause_ms, suspend_ms, linger_ms;
+    int  after_ms, late_ms, pause_ms, suspend_ms, linger_ms;
     bool come_back, abort, finalize;
-} opt = {.bytes = 100000,
-         .calls = 3,
-         .kill  = -1,
-         .stop  = -1,
-         .late  = -1,
-         .pause = -1};
+} opt = {.bytes   = 100000,
+         .calls   = 3,
+         .kill    = -1,
+         .stop    = -1,
+         .late    = -1,
+         .late_ms = -1,
+         .pause   = -1};
 
 static int            rank, size;
 static int            counts[MAX_RANKS], expected[MAX_RANKS], displs[MAX_RANKS];
@@ -73,7 +74,7 @@ static void read_options(int argc, char **argv)
         {"--stop", &opt.stop},          {"--late", &opt.late},
         {"--pause", &opt.pause},        {"--after", &opt.after_ms},
         {"--pause-ms", &opt.pause_ms},  {"--linger", &opt.linger_ms},
-        {"--suspend", &opt.suspend_ms},
+        {"--suspend", &opt.suspend_ms}, {"--late-ms", &opt.late_ms},
     };
     size_t n = sizeof(numbers) / sizeof(numbers[0]), k;
 
@@ -158,7 +159,7 @@ static void let_it_happen(int call)
         send_later(SIGSTOP, opt.suspend_ms);
     }
     if (rank == opt.late) {
-        wait_ms(opt.after_ms);
+        wait_ms(opt.late_ms >= 0 ? opt.late_ms : opt.after_ms);
     }
 }
 

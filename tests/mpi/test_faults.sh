@@ -87,6 +87,24 @@ killed() {
 case_of 'a killed rank: the job ends, nothing is left' killed
 case_of 'a killed rank, errors come back: likewise' killed --return --abort
 
+# Rank 6 has not entered, and the others exchange with each other; or it is the one,
+# and never enters.
+early='--mca coll_fast_early on'
+
+# KILLED OPTION...
+killed_early() {
+    who=$1
+    shift
+    # shellcheck disable=SC2086 # options have no blanks
+    job $early -- --bytes 8000000 --kill "$who" --after 100 \
+        --late 6 --late-ms 3000 "$@" && ends_badly &&
+        said 0 0 ': ok' && nothing_left
+}
+
+case_of 'a killed rank, while they work early: likewise' killed_early 3
+case_of 'the same, errors come back' killed_early 3 --return --abort
+case_of 'the late one is killed: likewise' killed_early 6
+
 # ---- a rank is stopped: the watchdog ----
 
 stopped() {
@@ -98,6 +116,16 @@ stopped() {
 case_of 'a stopped rank: the watchdog ends the job' stopped
 case_of 'errors come back, and MPI_Abort' stopped --return --abort
 case_of 'errors come back, and exit' stopped --return
+
+# Nobody is missed before all have entered.
+stopped_early() {
+    # shellcheck disable=SC2086 # options have no blanks
+    job $early --mca coll_fast_watchdog 2 -- --bytes 8000000 --stop 3 \
+        --after 100 --late 6 --late-ms 1000 --return && ends_badly &&
+        nothing_left && said 1 7 'nothing has moved for too long (2 s)'
+}
+
+case_of 'a stopped rank, while they work early' stopped_early
 
 # The rank wakes up when the others have given up; then all finalize, those
 # too for whom all had gone through before: the second call is the last.

@@ -7,14 +7,15 @@
 #               [--transport T] [BUILD-DIRECTORY]
 #
 #   --lab          between two servers of two ranks, 1 Gbit/s each NIC; Open MPI
-#   --calls N      of each job; default 500; the real thing is 20000, minutes
+#   --calls N      of each job; default FASTSCHED_SOAK_CALLS, or 500; the real thing
+#                  is 20000, minutes
 #   --transport T  ucx or mpi; default auto
 #
 # The staging pool is kept small: pages of it that are touched for the first
 # time, late, look like growth.
 set -u
 
-mpi=ompi in_lab=0 calls=500 seed=1 transport=auto
+mpi=ompi in_lab=0 calls=${FASTSCHED_SOAK_CALLS:-500} seed=1 transport=auto
 while [ $# -gt 0 ]; do
     case $1 in
     --mpi) mpi=$2 && shift ;;
@@ -54,15 +55,16 @@ job() {
         --mca coll_fast_transport "$transport" "$@"
     if [ $in_lab = 1 ]; then
         "$lab" run --name "$name" --mpi ompi --timeout $limit "$@" -- \
-            "$program" --calls "$calls" --seed "$seed" --sound $sound </dev/null
+            "$program" --calls "$calls" --seed "$seed" --sound $sound \
+            --apart $apart </dev/null
     else
         any_run -np 4 --mca coll_fast_servers 2x2 "$@" \
             "$program" --calls "$calls" --seed "$seed" --sound $sound \
-            --device $on_device
+            --device $on_device --apart $apart
     fi
 }
 
-failed=0
+failed=0 apart=0
 
 # TEXT MCA-OPTION...
 soak() {
@@ -75,7 +77,7 @@ soak() {
     if [ $status != 0 ]; then
         word=FAILED failed=$((failed + 1))
     fi
-    grep -a -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25
+    grep -a -v -e ORTE_ERROR_LOG -e ": stats: " "$scratch/out" | tail -n 25
     printf '%-6s %3d s  %s\n' $word $(($(date +%s) - start)) "$text"
 }
 
@@ -86,6 +88,23 @@ soak 'every call by staged' --mca coll_fast_algorithm staged \
 soak 'auto: bundles, tuner' --mca coll_fast_min_bytes 1k
 transport=mpi
 soak "over the MPI's own messages" --mca coll_fast_min_bytes 1k
+# Ranks enter apart, and exchange before all are there: the counters say so.
+went_early() {
+    early=$(grep -a -o '[0-9]* begun early' "$scratch/out" |
+        awk '{ n += $1 } END { print n + 0 }')
+    bytes=$(grep -a -o 'bytes sent early [0-9/]*' "$scratch/out" |
+        awk -F / '{ n += $3 } END { print n + 0 }')
+    echo "       $early calls have begun early; up to $bytes bytes of a rank"
+    [ "$early" -ge $((calls / 2)) ] && [ "$bytes" -gt 0 ] && return
+    echo 'FAILED: too few'
+    failed=$((failed + 1))
+}
+
+transport=auto apart=2000
+soak 'ranks enter apart, exchange early' --mca coll_fast_early on \
+    --mca coll_fast_stats 1 --mca coll_fast_min_bytes 1k
+went_early
+apart=0
 if [ $in_lab = 0 ]; then
     # The drivers of tests/accel: memory that ends who touches it.
     on_device=1 transport=auto

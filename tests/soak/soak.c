@@ -5,9 +5,10 @@
  * must not grow meanwhile.
  *
  *   mpirun ... soak [--calls N] [--seed S] [--sound 0|1] [--device 0|1]
+ *                   [--apart US]
  *
- * Twice or more (after 2000 calls, or half of them if that is less, then every
- * 2000 and at the end) all communicators but MPI_COMM_WORLD are freed, and each
+ * Twice or more (after 2000 calls, 6000 with --apart, or half of them if that is
+ * less, then every 2000 and at the end) all communicators but MPI_COMM_WORLD are freed, and each
  * rank looks at its resident memory and its open descriptors. If from the first
  * look to the last memory has grown by more than 5% and 1 MiB, or descriptors at
  * all, the rank says so and the job fails. In fewer than 4000 calls not all free
@@ -16,6 +17,9 @@
  * --sound 1 leaves out what MPICH 4.0.2 does wrong where it serves the calls: pair
  * types, and other types than bytes in place. --device 1 has two buffers of three on
  * a device, with the driver of tests/accel.
+ *
+ * --apart: before one call in four each rank computes, for up to so many microseconds,
+ * or, one of them, for ten times as many.
  *
  * All ranks draw the same numbers, from a seed and the number of the call: a
  * failure names the call, and comes back with the same seed.
@@ -29,13 +33,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-    SLOTS       = 8,  /* communicators beside MPI_COMM_WORLD */
-    KINDS       = 5,  /* of communicators */
-    LOG2_MOST   = 18, /* bytes of a pair, at most */
-    LOOK_AT     = 2000,
+    SLOTS     = 8,  /* communicators beside MPI_COMM_WORLD */
+    KINDS     = 5,  /* of communicators */
+    LOG2_MOST = 18, /* bytes of a pair, at most */
+    LOOK_AT   = 2000,
+    LATER_LOOK =
+        6000, /* where ranks come apart what nobody waits for yet piles up
+                           higher, and the free lists of the MPI grow for longer */
     GROWTH      = 5, /* percent of memory */
     FEW_KIB     = 1024,
     MORE_KIB    = 4096, /* in few calls */
@@ -47,7 +55,8 @@ typedef struct soak {
     uint32_t n_calls;
     uint32_t seed;
     uint32_t sound; /* 1: what MPICH 4.0.2 can serve itself */
-    uint32_t call;  /* the one in hand */
+    uint32_t apart_us;
+    uint32_t call; /* the one in hand */
     MPI_Comm slots[SLOTS];
     char     name[64];
     /* For people. */
@@ -197,6 +206,22 @@ static void one_call(void)
     exchange(x);
 }
 
+/* Ranks enter the next call at different times; one of some keeps all the others. */
+static void come_apart(void)
+{
+    uint32_t us = soak.apart_us;
+
+    if (us == 0 || pick(50, 4) != 0) {
+        return;
+    }
+    if (pick(51, 2) == 0) {
+        us = pick(52, (uint32_t)test.size) == (uint32_t)test.rank ? us * 10 : 0;
+    } else {
+        us = draw(soak.seed, soak.call, 1000 + (uint32_t)test.rank) % (us + 1);
+    }
+    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000L}, NULL);
+}
+
 /* Layout 0 has no gaps, layout 2 has. */
 static void largest_call(MPI_Comm comm, pattern_t pattern, int layout)
 {
@@ -339,7 +364,9 @@ static int compare(const usage_t *first, const usage_t *last)
 
 static uint32_t first_look(void)
 {
-    return soak.n_calls / 2 < LOOK_AT ? soak.n_calls / 2 : LOOK_AT;
+    uint32_t at = soak.apart_us > 0 ? LATER_LOOK : LOOK_AT;
+
+    return soak.n_calls / 2 < at ? soak.n_calls / 2 : at;
 }
 
 static int run(void)
@@ -353,6 +380,7 @@ static int run(void)
         if (pick(40, NEW_COMM) == 0) {
             renew_slot();
         }
+        come_apart();
         one_call();
         if (soak.call == first_look()) {
             first = last = look();
@@ -376,9 +404,11 @@ static void read_options(int argc, char **argv)
             soak.sound = value;
         } else if (strcmp(argv[k], "--device") == 0) {
             test.device = (int)value;
+        } else if (strcmp(argv[k], "--apart") == 0) {
+            soak.apart_us = value;
         } else {
             fprintf(stderr, "soak: [--calls N] [--seed S] [--sound 0|1] "
-                            "[--device 0|1]\n");
+                            "[--device 0|1] [--apart US]\n");
             exit(2);
         }
     }

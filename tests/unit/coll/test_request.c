@@ -35,6 +35,7 @@ typedef struct rank {
 static fs_test_world_t world;
 static rank_t          ranks[N_RANKS];
 static void (*scene)(rank_t *me);
+static uint32_t early; /* parameter of all communicators, fs_early_t */
 
 static void set_up(void)
 {
@@ -169,6 +170,7 @@ static fs_params_t make_params(uint32_t algorithm, uint64_t min_bytes)
     params.min_bytes = min_bytes;
     params.chunk     = 1000;
     params.calibrate = 0; /* it would drop plans, by time */
+    params.early     = early;
     return params;
 }
 
@@ -194,6 +196,15 @@ static void *live(void *arg)
 
 static void play(void (*what)(rank_t *me))
 {
+    early = FS_EARLY_OFF;
+    scene = what;
+    fs_test_live_all(&world, live, ranks, sizeof(ranks[0]));
+}
+
+/* The same where calls begin early. */
+static void play_early(void (*what)(rank_t *me))
+{
+    early = FS_EARLY_ON;
     scene = what;
     fs_test_live_all(&world, live, ranks, sizeof(ranks[0]));
 }
@@ -412,6 +423,43 @@ START_TEST(blocking_and_nonblocking)
 }
 END_TEST
 
+START_TEST(blocking_and_nonblocking_early)
+{
+    play_early(mixtures[_i]);
+}
+END_TEST
+
+/* ---- nonblocking calls begin early ---- */
+
+/* Rank 3 comes when the others have exchanged all that is not its own. */
+static void one_posts_late(rank_t *me)
+{
+    fs_net_t *net = fs_loop_net(world.loop, me->place.rank);
+    op_t     *op  = NULL;
+
+    if (me->place.rank != 3) {
+        op = start(me, me->a, 0, 5);
+        for (int k = 0; k < 3000; ++k) {
+            (void)fs_net_progress(net);
+            sched_yield();
+        }
+        ck_assert_uint_eq(op->n_done, 0);
+    }
+    fs_test_barrier(&me->place);
+    op = op == NULL ? start(me, me->a, 0, 5) : op;
+    end(me, op);
+    ck_assert_uint_eq(me->a->stats.early, 1);
+    if (me->place.rank != 3) {
+        ck_assert_uint_gt(me->a->stats.early_bytes, 0);
+    }
+}
+
+START_TEST(nonblocking_early)
+{
+    play_early(one_posts_late);
+}
+END_TEST
+
 /* ---- persistent calls ---- */
 
 static void make(fs_persistent_t *p, fs_comm_t *comm, const op_t *op)
@@ -460,8 +508,11 @@ static void start_both(rank_t *me, fs_comm_t *comm, bool planned)
     for (uint32_t k = 0; k < 2; ++k) {
         fs_comm_stats_t before = comm->stats;
 
-        /* Who has its plan says nothing to anybody. */
-        ck_assert(p[k].comm->stats.meta_bytes == 0 || !planned);
+        /* Who has its plan says nothing to anybody, unless it begins early. */
+        ck_assert(p[k].comm->stats.meta_bytes == 0 || !planned ||
+                  early == FS_EARLY_ON);
+        ck_assert_uint_eq(p[k].comm->stats.early,
+                          planned && early == FS_EARLY_ON ? N_STARTS : 0);
         fs_persistent_give_stats(&p[k], comm);
         ck_assert_uint_eq(comm->stats.calls - before.calls, N_STARTS);
         ck_assert_uint_gt(comm->stats.inter_bytes, before.inter_bytes);
@@ -532,6 +583,12 @@ START_TEST(persistent_calls)
 }
 END_TEST
 
+START_TEST(persistent_calls_early)
+{
+    play_early(starts[_i]);
+}
+END_TEST
+
 /* ---- frames ---- */
 
 static fs_comm_t *make_comm_with_frames(rank_t *me, uint32_t algorithm,
@@ -556,9 +613,13 @@ static void check_framed(rank_t *me, uint32_t seed, uint32_t frames,
         for (uint32_t k = N_REQUESTS; k-- > 0;) {
             end(me, &me->ops[k]);
         }
-        ck_assert_uint_eq(comm->stats.framed, (round + 1) * framed);
-        ck_assert_uint_eq(comm->stats.calls_by[FS_ALG_STAGED],
-                          (round + 1) * N_REQUESTS);
+        /* What is left of a call that has begun early may be nothing, and what it is
+         * decides whether a frame pays. */
+        if (early == FS_EARLY_OFF) {
+            ck_assert_uint_eq(comm->stats.framed, (round + 1) * framed);
+            ck_assert_uint_eq(comm->stats.calls_by[FS_ALG_STAGED],
+                              (round + 1) * N_REQUESTS);
+        }
     }
     fs_test_barrier(&me->place);
     fs_comm_destroy(comm);
@@ -676,7 +737,10 @@ static void frame_kinds(rank_t *me, fs_comm_t *comm, bool refused)
             end(me, &me->ops[k]);
         }
     }
-    ck_assert_uint_eq(comm->stats.framed, refused ? 0 : N_REQUESTS);
+    ck_assert_uint_le(comm->stats.framed, refused ? 0 : N_REQUESTS);
+    if (early == FS_EARLY_OFF) {
+        ck_assert_uint_eq(comm->stats.framed, refused ? 0 : N_REQUESTS);
+    }
     fs_test_barrier(&me->place);
     fs_comm_destroy(comm);
 }
@@ -691,13 +755,51 @@ static void frame_refused(rank_t *me)
     frame_kinds(me, make_comm_with_frames(me, FS_ALG_STAGED, 8), true);
 }
 
+/* A byte less in the first call, one more in the second: both are errors, which no
+ * frame hides. */
+static void frame_of_errors(rank_t *me)
+{
+    fs_comm_t *comm = make_comm_with_frames(me, FS_ALG_STAGED, 8);
+
+    for (uint32_t k = 0; k < 2; ++k) {
+        op_t    *op = make_op(me, k, ONE_PAIR + k);
+        uint64_t send_bytes[N_RANKS], recv_bytes[N_RANKS];
+
+        memcpy(send_bytes, op->counts.send_bytes, sizeof(send_bytes));
+        memcpy(recv_bytes, op->counts.recv_bytes, sizeof(recv_bytes));
+        if (me->place.rank == 0) {
+            send_bytes[3] += k == 0 ? -1 : 1;
+        }
+        fs_counts_fini(&op->counts);
+        op->counts = fs_test_call_counts(comm->topo, me->place.rank, send_bytes,
+                                         recv_bytes);
+        op->n_done = 0;
+        fs_request_init(&op->request, comm, &fs_alltoallv, &op->call);
+        fs_comm_post(&op->request, note_done);
+    }
+    fs_request_wait_all(comm);
+    for (uint32_t k = 0; k < 2; ++k) {
+        ck_assert_uint_eq(me->ops[k].n_done, 1);
+        ck_assert_int_eq(me->ops[k].request.status, FS_ERR_MISMATCH);
+        free_op(&me->ops[k]);
+    }
+    fs_test_barrier(&me->place);
+    fs_comm_destroy(comm);
+}
+
 static void (*const frames[])(rank_t *me) = {
-    frame_all,   frame_two,    frame_none,   frame_some,
-    frame_mixed, frame_packed, frame_refused};
+    frame_all,   frame_two,    frame_none,    frame_some,
+    frame_mixed, frame_packed, frame_refused, frame_of_errors};
 
 START_TEST(calls_in_frames)
 {
     play(frames[_i]);
+}
+END_TEST
+
+START_TEST(calls_in_frames_early)
+{
+    play_early(frames[_i]);
 }
 END_TEST
 
@@ -739,8 +841,13 @@ int main(void)
     tcase_add_loop_test(queues, two_communicators, 0, 2);
     tcase_add_test(queues, progress_is_enough);
     tcase_add_loop_test(queues, blocking_and_nonblocking, 0, 3);
+    tcase_add_loop_test(queues, blocking_and_nonblocking_early, 0, 3);
+    tcase_add_test(queues, nonblocking_early);
     tcase_add_loop_test(queues, persistent_calls, 0, 3);
+    tcase_add_loop_test(queues, persistent_calls_early, 0, 3);
     tcase_add_loop_test(queues, calls_in_frames, 0,
+                        sizeof(frames) / sizeof(frames[0]));
+    tcase_add_loop_test(queues, calls_in_frames_early, 0,
                         sizeof(frames) / sizeof(frames[0]));
     suite_add_tcase(suite, queues);
     tcase_add_unchecked_fixture(errors, set_up, NULL);

@@ -1143,10 +1143,13 @@ START_TEST(an_error_is_everybodys_in_the_end)
 }
 END_TEST
 
-/* The network of a rank refuses a message, while blocks go early or behind that. */
+/* The network of a rank refuses a message, while blocks go early or behind that: of
+ * the one that comes last, and of each of those that work meanwhile. */
 START_TEST(an_error_after_an_early_begin_is_everybodys)
 {
-    fs_loop_faults_t faults = {.fail_rank = 1, .fail_send = (uint32_t)_i + 1};
+    uint32_t         rank   = (uint32_t)_i % N_RANKS;
+    fs_loop_faults_t faults = {.fail_rank = rank,
+                               .fail_send = (uint32_t)_i / N_RANKS + 1};
 
     fs_loop_set_faults(world.loop, &faults);
     SET(early, FS_EARLY_ON);
@@ -1155,7 +1158,7 @@ START_TEST(an_error_after_an_early_begin_is_everybodys)
         ranks[r].n_calls = 2;
     }
     live_all();
-    ck_assert_int_eq(ranks[1].called, FS_ERR_TRANSPORT);
+    ck_assert_int_eq(ranks[rank].called, FS_ERR_TRANSPORT);
     all_failed(FS_ERR_TRANSPORT);
 }
 END_TEST
@@ -1379,7 +1382,7 @@ int main(void)
     tcase_add_loop_test(tcase, who_cannot_be_told_hears_it_from_others, 0, 6);
     tcase_add_loop_test(tcase, an_error_is_everybodys_in_the_end, 0, N_RANKS);
     tcase_add_loop_test(tcase, an_error_after_an_early_begin_is_everybodys, 0,
-                        4);
+                        4 * N_RANKS);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }
