@@ -2,6 +2,8 @@
 /*
  *   EARLY     if ranks come apart: begin     fs_early.c
  *   BEGIN     send our control message       fs_control.c
+ *             or, if all ranks know all,     the collective
+ *             decide as in SUMMARY
  *   SUMMARY   all are here: decide           the collective
  *             copy out what is in bundles    fs_unbundle.c
  *             plan, or recall a plan         the collective, fs_plan_cache.c
@@ -330,27 +332,6 @@ static fs_step_t exchange_early(fs_request_t *request)
     return summarise(request);
 }
 
-/* ---- begin ---- */
-
-static fs_step_t begin(fs_request_t *request)
-{
-    fs_comm_t *comm = request->comm;
-
-    if (fs_request_is_nonblocking(request)) {
-        request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
-        if (comm->trace != NULL && !request->again) {
-            fs_trace_begin(comm->trace, request->call_number);
-        }
-    }
-    if (comm->dead) {
-        return end(request, FS_ERR_TRANSPORT);
-    }
-    if (request->plan != NULL) {
-        return begin_with_plan(request);
-    }
-    return begins_early(request) ? begin_early(request) : summarise(request);
-}
-
 /* ---- conclude ---- */
 
 /* The call is over. */
@@ -397,8 +378,25 @@ static fs_step_t take_bundles(fs_request_t *request)
     return finish(request);
 }
 
-/* The executor keeps what it has reserved, so a recalled plan can run at
- * once. */
+/* What has been decided. The executor keeps what it has reserved, so a recalled plan
+ * can run at once. */
+static fs_step_t act(fs_request_t *request)
+{
+    const fs_outcome_t *outcome = &request->outcome;
+
+    trace_decision(request);
+    if (outcome->status != FS_OK) { /* a blocking call finds out more */
+        snprintf(request->comm->error, sizeof(request->comm->error), "%s",
+                 outcome->choice.reason);
+    }
+    return outcome->status != FS_OK ? end(request, outcome->status)
+           : outcome->choice.alg == FS_ALG_NATIVE  ? leave(request)
+           : outcome->choice.alg == FS_ALG_BUNDLES ? take_bundles(request)
+           : outcome->recalled && !(request->flags & FS_FLAG_PREPARES)
+               ? take_plan(request)
+               : ask(request);
+}
+
 static fs_step_t conclude(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
@@ -430,20 +428,43 @@ static fs_step_t conclude(fs_request_t *request)
     enter(request, FS_TRACE_PLAN);
     request->outcome.summarised = true;
     request->collective->decide(request);
-    trace_decision(request);
-    if (request->outcome.status != FS_OK) { /* a blocking call finds out more */
-        snprintf(comm->error, sizeof(comm->error), "%s",
-                 request->outcome.choice.reason);
-    }
-    return request->outcome.status != FS_OK
-               ? end(request, request->outcome.status)
-           : request->outcome.choice.alg == FS_ALG_NATIVE ? leave(request)
-           : request->outcome.choice.alg == FS_ALG_BUNDLES
-               ? take_bundles(request)
-           : request->outcome.recalled && !(request->flags & FS_FLAG_PREPARES)
-               ? take_plan(request)
-               : ask(request);
+    return act(request);
 }
+
+/* ---- begin ---- */
+
+/* All ranks know what all want. */
+static fs_step_t decide_alone(fs_request_t *request)
+{
+    enter(request, FS_TRACE_PLAN);
+    request->outcome.decided_ns = request->outcome.entered_ns;
+    request->collective->decide(request);
+    return act(request);
+}
+
+static fs_step_t begin(fs_request_t *request)
+{
+    fs_comm_t *comm = request->comm;
+
+    if (fs_request_is_nonblocking(request)) {
+        request->outcome.entered_ns = fs_now_ns(); /* it may have been queued */
+        if (comm->trace != NULL && !request->again) {
+            fs_trace_begin(comm->trace, request->call_number);
+        }
+    }
+    if (comm->dead) {
+        return end(request, FS_ERR_TRANSPORT);
+    }
+    if (request->plan != NULL) {
+        return begin_with_plan(request);
+    }
+    if (request->collective->vote == NULL) {
+        return decide_alone(request);
+    }
+    return begins_early(request) ? begin_early(request) : summarise(request);
+}
+
+/* ---- agree ---- */
 
 /* Keep a new plan for the next call with the same counts. */
 static void keep(fs_request_t *request, uint64_t size)
@@ -525,6 +546,9 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     if (fs_request_is_nonblocking(request)) {
         return; /* the program's own time is in it */
     }
+    if (request->collective->vote == NULL) {
+        return; /* a summary told nobody when it began */
+    }
     stats->plan_ns += request->started_ns - request->outcome.decided_ns;
     stats->run_ns += ended_ns - request->started_ns;
     comm->last = fs_last_call_of(
@@ -553,8 +577,10 @@ static fs_step_t execute(fs_request_t *request)
 
 static fs_step_t report(fs_request_t *request)
 {
-    fs_vote_t   mine   = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
-    fs_status_t status = fs_control_start_agree(request->comm->control, &mine);
+    fs_vote_t   time   = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
+    fs_status_t status = fs_control_start_agree(
+        request->comm->control,
+        request->report != NULL ? request->report : &time);
 
     return status == FS_OK ? FS_STEP_SLOWEST : lose(request, status);
 }
