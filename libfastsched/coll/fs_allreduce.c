@@ -18,19 +18,30 @@
 #include "sched/allreduce/fs_straggler_plan.h"
 #include "sched/model/fs_topo.h"
 
-enum { FEWEST_RANKS = 4, MOST_RANKS = 256 };
+enum { FEWEST_SERVERS = 4, MOST_SERVERS = 256 };
 
 /* ---- what serves a call ---- */
+
+/* Has each rank a lane of its own, and each server as many? */
+static bool has_lanes(const fs_topo_t *topo)
+{
+    bool all = fs_topo_is_even(topo);
+
+    for (uint32_t v = 0; v < topo->n_servers; ++v) {
+        all = all && topo->n_lanes[v] == fs_topo_n_local(topo, v);
+    }
+    return all;
+}
 
 /* NULL: we can. */
 static const char *why_native(const fs_comm_t *comm)
 {
     const fs_topo_t *topo = comm->topo;
 
-    return topo->n_servers < topo->n_ranks ? "a server has several ranks"
-           : topo->n_ranks < FEWEST_RANKS  ? "few ranks"
-           : topo->n_ranks > MOST_RANKS    ? "many ranks"
-                                           : NULL;
+    return topo->n_servers < FEWEST_SERVERS ? "few servers"
+           : topo->n_servers > MOST_SERVERS ? "many servers"
+           : !has_lanes(topo)               ? "not every rank has a lane"
+                                            : NULL;
 }
 
 static fs_choice_t by(fs_alg_t alg, const char *reason)
@@ -79,13 +90,13 @@ static void find_plan(fs_request_t *request)
     request->comm->stats.cache_hits += outcome->recalled;
 }
 
-/* Either schedule sends each chunk to all ranks but one, and adds up those of all but
+/* Either schedule sends each chunk to all servers but one, and adds up those of all but
  * one. */
 static uint64_t bytes_between(const fs_comm_t *comm, uint64_t bytes)
 {
     uint64_t sum;
 
-    return fs_u64_mul(2 * (uint64_t)(comm->topo->n_ranks - 1), bytes, &sum)
+    return fs_u64_mul(2 * (uint64_t)(comm->topo->n_servers - 1), bytes, &sum)
                ? sum
                : UINT64_MAX;
 }
@@ -104,17 +115,31 @@ static void decide(fs_request_t *request)
     }
 }
 
+/* Of ranks, or of servers that have several: a late rank makes its server late. */
+static fs_status_t make_schedule(const fs_comm_t    *comm,
+                                 const fs_outcome_t *outcome,
+                                 fs_straggler_t    **schedule_p)
+{
+    const fs_topo_t *topo    = comm->topo;
+    bool             of_some = topo->n_servers < topo->n_ranks;
+    uint32_t         late    = outcome->straggler;
+
+    if (outcome->choice.alg == FS_ALG_RING) {
+        return fs_straggler_create(FS_STRAGGLER_RING, topo->n_servers, 0,
+                                   schedule_p);
+    }
+    return fs_straggler_create(FS_STRAGGLER_STRAGGLAR, topo->n_servers,
+                               of_some ? topo->server[late] : late, schedule_p);
+}
+
 static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
                         fs_schedule_t **lane_p)
 {
-    const fs_comm_t    *comm         = request->comm;
-    const fs_outcome_t *outcome      = &request->outcome;
-    fs_plan_params_t    params       = fs_params_plan(&comm->params);
-    fs_straggler_t     *schedule     = NULL;
-    bool                is_straggler = outcome->choice.alg == FS_ALG_STRAGGLAR;
-    fs_status_t         status       = fs_straggler_create(
-                      is_straggler ? FS_STRAGGLER_STRAGGLAR : FS_STRAGGLER_RING,
-        comm->topo->n_ranks, is_straggler ? outcome->straggler : 0, &schedule);
+    const fs_comm_t    *comm     = request->comm;
+    const fs_outcome_t *outcome  = &request->outcome;
+    fs_plan_params_t    params   = fs_params_plan(&comm->params);
+    fs_straggler_t     *schedule = NULL;
+    fs_status_t         status   = make_schedule(comm, outcome, &schedule);
 
     (void)lane_p; /* a lane's turns are not known in advance */
     if (status == FS_OK) {

@@ -75,17 +75,17 @@ static const fs_param_row_t rows[] = {
            {"off", FS_EARLY_OFF}, ),
      true},
     CHOICE(allreduce, "off", FS_ALLREDUCE_MAP,
-           "Calls of MPI_Allreduce that may be ours, on communicators with "
-           "one rank per server",
+           "Calls of MPI_Allreduce that may be ours, on servers with the same "
+           "number of ranks",
            FS_PARAM_USER, true),
-    {{"straggler", "auto", "auto, none, or 0 to 255",
+    {{"straggler", "auto", "auto, none, or 0 to 4095",
       "Rank of a communicator that comes late to MPI_Allreduce (StragglAR); "
       "auto: found out by the calls before; none: nobody",
       FS_PARAM_USER},
      FS_VALUE_NUMBER,
      AT(straggler),
      0,
-     255,
+     4095,
      WORDS({"auto", FS_STRAGGLER_AUTO}, {"none", FS_STRAGGLER_NONE}, ),
      true},
     {{"progress_thread", "off", "off, on, or cores such as 0,4-7",

@@ -23,12 +23,13 @@ static uint32_t class_index(uint64_t bytes)
     return 63 - (uint32_t)__builtin_clzll(bytes);
 }
 
-void fs_late_init(fs_late_t *late, uint32_t n_ranks, bool compares, bool looks)
+void fs_late_init(fs_late_t *late, uint32_t n_servers, bool compares,
+                  bool looks)
 {
     memset(late, 0, sizeof(*late));
-    late->n_ranks  = n_ranks;
-    late->compares = compares;
-    late->looks    = looks;
+    late->n_servers = n_servers;
+    late->compares  = compares;
+    late->looks     = looks;
     for (uint32_t k = 0; k < FS_LATE_CLASSES; ++k) {
         late->classes[k].serves     = compares ? FS_LATE_NATIVE : FS_LATE_RING;
         late->classes[k].straggler  = FS_LATE_NOBODY;
@@ -74,10 +75,10 @@ bool fs_late_add(fs_late_t *late, uint64_t bytes, uint64_t ns, uint64_t *sum_p)
 static uint64_t vector_ns(const fs_late_t *late, fs_late_candidate_t served,
                           uint64_t ns)
 {
-    uint64_t n = late->n_ranks;
+    uint64_t n = late->n_servers;
 
     return served == FS_LATE_STRAGGLAR
-               ? ns * (n - 1) / (n + fs_log2_up(late->n_ranks) - 2)
+               ? ns * (n - 1) / (n + fs_log2_up(late->n_servers) - 2)
                : ns * n / (2 * (n - 1));
 }
 
@@ -85,11 +86,11 @@ static uint64_t vector_ns(const fs_late_t *late, fs_late_candidate_t served,
 static uint32_t find_late(const fs_late_t *late, const fs_late_class_t *class,
                           const fs_late_sums_t *sums)
 {
-    uint64_t n        = late->n_ranks;
+    uint64_t n        = late->n_servers;
     uint64_t least_ns = sums->least_ns / FS_LATE_EPOCH;
     uint64_t lead_ns  = (sums->second_ns - sums->least_ns) / FS_LATE_EPOCH;
     uint64_t critical = vector_ns(late, class->serves, least_ns) *
-                        fs_log2_up(late->n_ranks) / n;
+                        fs_log2_up(late->n_servers) / n;
     bool goes_on = class->serves == FS_LATE_STRAGGLAR &&
                    class->straggler == sums->rank;
 

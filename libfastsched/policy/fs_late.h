@@ -51,7 +51,7 @@ typedef struct fs_late_class {
 } fs_late_class_t;
 
 typedef struct fs_late {
-    uint32_t        n_ranks;
+    uint32_t        n_servers;
     bool            compares; /* the MPI's own is a candidate, and the fastest
                                  serves */
     bool            looks;    /* for a late rank */
@@ -71,7 +71,8 @@ typedef struct fs_late_choice {
     const char *reason;
 } fs_late_choice_t;
 
-void fs_late_init(fs_late_t *late, uint32_t n_ranks, bool compares, bool looks);
+void fs_late_init(fs_late_t *late, uint32_t n_servers, bool compares,
+                  bool looks);
 
 /* What serves a call of so many bytes, above 0. */
 fs_late_choice_t fs_late_choose(const fs_late_t *late, uint64_t bytes);

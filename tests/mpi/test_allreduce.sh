@@ -67,7 +67,23 @@ fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
         --expect ring many
     case_of 'the fastest serves' job 8 8x1 $all -- --all
     case_of 'the fastest serves, a late rank' job 8 8x1 $all -- --all --late 1 many
-    case_of 'several ranks on a server' job 8 4x2 $all -- --all --expect native
+    case_of 'two tiers, ring' job 8 4x2 $all $fixed none -- --all --expect ring
+    for rank in 0 5; do
+        case_of "two tiers, rank $rank late" job 8 4x2 $all $fixed $rank -- \
+            --all --expect stragglar
+    done
+    case_of 'two tiers, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 -- --all \
+        --expect stragglar --late 3 sizes bits mixed comms types
+    case_of 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
+        --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
+        --mca coll_fast_window 1 -- --expect stragglar --all sizes bits large mixed
+    case_of 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
+        --mca coll_fast_transport mpi -- --expect stragglar --all
+    case_of 'two tiers, a late rank is found' job 8 4x2 $exact \
+        --mca coll_fast_tuner 0 -- --late 6 --expect stragglar many
+    case_of 'servers of different size' job 8 3+2+2+1 $all -- --all --expect native
+    case_of 'fewer lanes than ranks' job 8 4x2 $all --mca coll_fast_lanes 1 -- \
+        --all --expect native
     case_of 'one server' job 4 1x4 $all -- --all --expect native
     case_of 'three ranks' job 3 3x1 $all $fixed 0 -- --all --expect native
 }
