@@ -200,10 +200,13 @@ typedef enum fs_alg {
     FS_ALG_NATIVE, /**< the MPI's own algorithm, "native" */
     FS_ALG_MAP(FS_LIST_VALUE)
     /** "bundles": small blocks of a pair of servers in one message. No plan. */
-    FS_ALG_BUNDLES
+    FS_ALG_BUNDLES,
+    /* Of MPI_Allreduce; no values of parameter algorithm. */
+    FS_ALG_RING,     /**< "ring" */
+    FS_ALG_STRAGGLAR /**< "stragglar": for one late rank (StragglAR) */
 } fs_alg_t;
 
-enum { FS_N_ALGS = FS_ALG_BUNDLES + 1 };
+enum { FS_N_ALGS = FS_ALG_STRAGGLAR + 1 };
 
 /** Methods that make lane streams of a tile. */
 #define FS_BALANCE_MAP(X)                                                  \
@@ -406,6 +409,15 @@ typedef struct fs_op {
     fs_place_t src;
     fs_place_t dst;
 } fs_op_t;
+
+/** What an allreduce works on: a vector, which is block 0 of the receive buffer,
+ *  and, unless in place, of the send buffer. Equal on all ranks. */
+typedef struct fs_reduction {
+    uint64_t n_elems;
+    uint32_t elem_bytes; /**< above 0; no element is ever cut */
+    bool     in_place;   /**< a rank's own vector is in its receive buffer, and
+                              nobody reads the send buffer */
+} fs_reduction_t;
 
 /** The program of one rank. Read-only; everything lives in one block. */
 typedef struct fs_plan {

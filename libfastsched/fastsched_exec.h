@@ -79,12 +79,31 @@ typedef enum fs_early_mode {
     FS_EARLY_OFF
 } fs_early_mode_t;
 
+/** Which calls of MPI_Allreduce are ours? */
+#define FS_ALLREDUCE_MAP(X)                                               \
+    X(FS_ALLREDUCE_OFF, off, "none")                                      \
+    X(FS_ALLREDUCE_EXACT, exact, "integers and logical values")           \
+    X(FS_ALLREDUCE_ALL, all,                                              \
+      "floating point and the program's commutative operations as well, " \
+      "whose result depends on the order, which depends on who comes late")
+
+typedef enum fs_allreduce_mode {
+    FS_ALLREDUCE_MAP(FS_LIST_VALUE)
+} fs_allreduce_mode_t;
+
+/** Values of parameter straggler besides ranks. */
+#define FS_STRAGGLER_AUTO UINT32_MAX
+#define FS_STRAGGLER_NONE (UINT32_MAX - 1)
+
 /** All parameters, parsed. */
 typedef struct fs_params {
     uint32_t algorithm; /**< fs_alg_t, FS_ALGORITHM_AUTO or _OFF */
     uint32_t nonblocking;
-    uint32_t frames;                        /**< most calls in one */
-    uint32_t early;                         /**< fs_early_mode_t */
+    uint32_t frames;        /**< most calls in one */
+    uint32_t early;         /**< fs_early_mode_t */
+    uint32_t allreduce;     /**< fs_allreduce_mode_t */
+    uint32_t straggler;     /**< rank, FS_STRAGGLER_AUTO or _NONE */
+    uint64_t allreduce_min; /**< bytes */
     char     progress_thread[FS_CORES_MAX]; /**< "off", "on" or cores */
     uint32_t mtm_threshold; /**< thousandths, or FS_MTM_THRESHOLD_AUTO */
     uint64_t min_bytes;     /**< or FS_MIN_BYTES_AUTO */
@@ -369,6 +388,7 @@ void fs_counts_add(fs_counts_t *counts, uint32_t peer, uint64_t send_bytes,
 
 /** One call on this rank, in bytes. Borrowed until the call ends. */
 typedef struct fs_call {
+    fs_reduction_t     reduction; /**< of MPI_Allreduce; else elem_bytes is 0 */
     const fs_counts_t *counts;
     /** [n_ranks] start of each block; NULL if blocks are not contiguous, then
      *  pack() is asked for ranges of them. */

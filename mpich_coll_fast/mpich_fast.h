@@ -21,7 +21,7 @@
     DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) \
     DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count) \
     DO(Grequest_complete) DO(Grequest_start) DO(Iallgather) DO(Iallreduce) DO(Initialized) \
-    DO(Iprobe) DO(Irecv) DO(Isend) DO(Pack) DO(Recv) DO(Request_free) DO(Send) DO(Status_set_cancelled) \
+    DO(Iprobe) DO(Irecv) DO(Isend) DO(Op_commutative) DO(Pack) DO(Recv) DO(Reduce_local) DO(Request_free) DO(Send) DO(Status_set_cancelled) \
     DO(Status_set_elements) DO(Test) DO(Type_commit) DO(Type_dup) \
     DO(Type_create_hindexed) DO(Type_free) DO(Type_get_contents) DO(Type_get_envelope) \
     DO(Type_get_extent) DO(Type_get_true_extent) DO(Type_size_x) DO(Unpack)

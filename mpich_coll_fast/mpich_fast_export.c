@@ -326,6 +326,44 @@ EXPORT_BOTH(Alltoall_c, ALLTOALL_PARAMS(int64_t), ALLTOALL_ARGS)
 EXPORT_BOTH(Ialltoall, IALLTOALL_PARAMS(int), IALLTOALL_ARGS)
 EXPORT_BOTH(Ialltoall_c, IALLTOALL_PARAMS(int64_t), IALLTOALL_ARGS)
 
+/* ---- MPI_Allreduce, MPI_Allreduce_c ---- */
+
+#define ALLREDUCE_PARAMS(_count)                                               \
+    (const void *sendbuf, void *recvbuf, _count count, mpich_fast_word_t type, \
+     mpich_fast_word_t op, mpich_fast_word_t comm)
+#define ALLREDUCE_ARGS (sendbuf, recvbuf, count, type, op, comm)
+
+typedef int allreduce_fn_t ALLREDUCE_PARAMS(int);
+typedef int allreduce_c_fn_t ALLREDUCE_PARAMS(int64_t);
+
+static allreduce_fn_t *next_allreduce;
+static allreduce_c_fn_t *next_allreduce_c;
+
+static int forward_allreduce(const mpich_fast_reduce_args_t *a)
+{
+    if (a->large) {
+        NEXT(next_allreduce_c, allreduce_c_fn_t, "PMPI_Allreduce_c");
+        return next_allreduce_c(a->sendbuf, a->recvbuf, a->count, a->type, a->op, a->comm);
+    }
+    NEXT(next_allreduce, allreduce_fn_t, "PMPI_Allreduce");
+    return next_allreduce(a->sendbuf, a->recvbuf, (int) a->count, a->type, a->op, a->comm);
+}
+
+#define ALLREDUCE_BODY(_name, _params, _large)                                              \
+    static int _name##_body _params                                                         \
+    {                                                                                       \
+        mpich_fast_reduce_args_t args = {sendbuf, recvbuf, count,  type,                    \
+                                         op,      comm,    _large, forward_allreduce};      \
+                                                                                            \
+        return mpich_fast_enabled ? mpich_fast_serve_allreduce(&args) : args.by_mpi(&args); \
+    }
+
+ALLREDUCE_BODY(Allreduce, ALLREDUCE_PARAMS(int), false)
+ALLREDUCE_BODY(Allreduce_c, ALLREDUCE_PARAMS(int64_t), true)
+
+EXPORT_BOTH(Allreduce, ALLREDUCE_PARAMS(int), ALLREDUCE_ARGS)
+EXPORT_BOTH(Allreduce_c, ALLREDUCE_PARAMS(int64_t), ALLREDUCE_ARGS)
+
 /* ---- MPI_Request_get_status: MPICH 4.0 does not ask us there ---- */
 
 typedef int get_status_fn_t(mpich_fast_word_t request, int *flag, void *status);

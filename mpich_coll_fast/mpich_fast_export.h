@@ -32,6 +32,16 @@ typedef struct mpich_fast_args {
     int (*by_mpi)(const struct mpich_fast_args *args);
 } mpich_fast_args_t;
 
+/* One of MPI_Allreduce. */
+typedef struct mpich_fast_reduce_args {
+    const void *sendbuf;
+    void *recvbuf;
+    int64_t count;
+    mpich_fast_word_t type, op, comm;
+    bool large; /* the call's name ends in _c */
+    int (*by_mpi)(const struct mpich_fast_reduce_args *args);
+} mpich_fast_reduce_args_t;
+
 /* The user has chosen us, and nothing speaks against it. */
 extern bool mpich_fast_enabled;
 
@@ -46,6 +56,9 @@ void mpich_fast_after_init(void);
 
 /* mpich_fast_serve.c: a call, by us or by the MPI. Returns an MPI error code. */
 int mpich_fast_serve(const mpich_fast_args_t *args);
+
+/* mpich_fast_allreduce.c: likewise. */
+int mpich_fast_serve_allreduce(const mpich_fast_reduce_args_t *args);
 
 /* mpich_fast_request.c: the same, nonblocking. */
 int mpich_fast_serve_nonblocking(const mpich_fast_args_t *args);

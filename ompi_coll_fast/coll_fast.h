@@ -13,6 +13,7 @@
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/mca/mca.h"
+#include "ompi/op/op.h"
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/output.h"
@@ -54,7 +55,7 @@
 #define FAST_FALLBACK "all"
 #define FAST_ABOVE    "above all others"
 
-enum { FAST_MAX_PARAMS = 32, FAST_PRIORITY_WHEN_NAMED = 90 };
+enum { FAST_MAX_PARAMS = 40, FAST_PRIORITY_WHEN_NAMED = 90 };
 
 /* Has a process of the job the same settings as this one? */
 typedef enum fast_alike { FAST_UNKNOWN, FAST_ALIKE, FAST_UNLIKE } fast_alike_t;
@@ -240,6 +241,12 @@ void mca_coll_fast_close_requests(void);
 /* coll_fast_p2p.c: Open MPI's own messages */
 extern const fs_native_p2p_t mca_coll_fast_p2p;
 void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module);
+
+/* coll_fast_allreduce.c */
+#define FAST_ALLREDUCE                                                                         \
+    const void *sbuf, void *rbuf, FAST_ONE_COUNT count, ompi_datatype_t *dtype, ompi_op_t *op, \
+        ompi_communicator_t *comm
+int mca_coll_fast_allreduce(FAST_ALLREDUCE, mca_coll_base_module_t *module);
 
 /* coll_fast_alltoallv.c, coll_fast_alltoall.c, coll_fast_alltoallw.c: by Open MPI's interface. What
  * a call begins with: */

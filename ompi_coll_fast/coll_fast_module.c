@@ -65,6 +65,12 @@ int mca_coll_fast_init_query(bool enable_progress_threads, bool enable_mpi_threa
 #    define UNINSTALL(name)
 #endif
 
+/* Where the user has not asked for it nothing of ours stands before the MPI's. */
+static bool serves_allreduce(void)
+{
+    return FS_ALLREDUCE_OFF != mca_coll_fast_component.wrapper.params.allreduce;
+}
+
 #define SERVE(name) module->super.coll_##name = mca_coll_fast_##name;
 
 /* Capture what was there before us; it is what we fall back to. Nothing here may fail on one rank
@@ -86,6 +92,9 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     module->comm = comm;
     FAST_NATIVE(SAVE)
     FAST_SERVED(INSTALL)
+    if (serves_allreduce()) {
+        INSTALL(allreduce)
+    }
     return OMPI_SUCCESS;
 }
 
@@ -96,6 +105,9 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     mca_coll_fast_teardown(module, false);
     (void) comm;
     FAST_SERVED(UNINSTALL)
+    if (serves_allreduce()) {
+        UNINSTALL(allreduce)
+    }
     return OMPI_SUCCESS;
 }
 
@@ -191,5 +203,8 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
     module->super.coll_module_enable = enable;
     module->super.coll_module_disable = disable;
     FAST_SERVED(SERVE)
+    if (serves_allreduce()) {
+        SERVE(allreduce)
+    }
     return &module->super;
 }

@@ -39,6 +39,12 @@ static inline uint64_t fs_u64_div_up(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
+/* Base-2 logarithm of n > 0, rounded up. */
+static inline uint32_t fs_log2_up(uint32_t n)
+{
+    return n == 1 ? 0 : 32 - (uint32_t)__builtin_clz(n - 1);
+}
+
 static inline uint32_t fs_u32_min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;

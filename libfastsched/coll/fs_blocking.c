@@ -10,7 +10,7 @@
 
 static fs_status_t check(fs_comm_t *comm, const fs_call_t *call)
 {
-    if (!comm->params.check) {
+    if (!comm->params.check || call->reduction.elem_bytes > 0) {
         return FS_OK;
     }
     if (comm->trace != NULL) {
@@ -86,6 +86,9 @@ static fs_status_t make(fs_request_t *request)
     }
     status        = serve(request);
     comm->outcome = request->outcome;
+    if (request->ran && comm->outcome.reduced_bytes > 0) {
+        status = fs_allreduce_note(comm);
+    }
     if (comm->trace != NULL) {
         fs_trace_end(comm->trace, status);
     }
@@ -124,21 +127,29 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call, bool *ran)
     return fs_comm_collective(comm, &fs_alltoallv, call, ran);
 }
 
-/* How long did it take the slowest rank? */
-static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
+fs_status_t fs_comm_vote(fs_comm_t *comm, fs_vote_t *vote)
 {
     fs_request_t request;
     fs_status_t  status;
 
-    comm->outcome.slowest_ns = now_ns - comm->outcome.entered_ns;
-    if (comm->control == NULL) {
-        return FS_OK;
-    }
     fs_request_init(&request, comm, NULL, NULL);
-    request.outcome = comm->outcome;
+    request.report = vote;
     fs_request_post(&request, FS_STEP_REPORT);
-    status        = fs_request_wait(&request);
-    comm->outcome = request.outcome;
+    status = fs_request_wait(&request);
+    if (status == FS_OK) {
+        *vote = *fs_control_vote(comm->control);
+    }
+    return status;
+}
+
+/* How long did it take the slowest rank? */
+static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
+{
+    fs_vote_t   vote   = {.max_ns = now_ns - comm->outcome.entered_ns};
+    fs_status_t status = comm->control != NULL ? fs_comm_vote(comm, &vote)
+                                               : FS_OK;
+
+    comm->outcome.slowest_ns = vote.max_ns;
     return status;
 }
 
@@ -146,7 +157,14 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
 {
     const fs_outcome_t *outcome = &comm->outcome;
     uint64_t            now_ns  = fs_now_ns();
+    fs_status_t         status  = FS_OK;
 
+    if (outcome->reduced_bytes > 0) {
+        status = fs_allreduce_note(comm);
+    }
+    if (status != FS_OK) {
+        return status;
+    }
     if (outcome->question.reason != FS_TUNER_NONE &&
         outcome->question.candidate == FS_CANDIDATE_NATIVE) {
         comm->last = fs_last_call_of(

@@ -12,7 +12,8 @@ typedef struct fs_collective {
      * rank. */
     uint64_t (*bundle_limit)(const fs_request_t *request);
     bool uniform; /* all blocks are equal */
-    /* What this rank tells the others about the call, and the one before. */
+    /* What this rank tells the others about the call, and the one before. NULL:
+     * each rank knows what the others do, and nobody waits for a summary. */
     fs_vote_t (*vote)(const fs_request_t *request);
     /* All votes are in: make the choice. The result is the same on every
      * rank. */
@@ -24,7 +25,8 @@ typedef struct fs_collective {
                         fs_schedule_t **lane_p);
 } fs_collective_t;
 
-extern const fs_collective_t fs_alltoallv, fs_alltoallw, fs_alltoall;
+extern const fs_collective_t fs_alltoallv, fs_alltoallw, fs_alltoall,
+    fs_allreduce;
 
 /* Nonblocking calls are ours, on all ranks or on none: that has to be known in the
  * call. */
@@ -40,6 +42,14 @@ void fs_comm_post(fs_request_t *request, void (*done)(fs_request_t *request));
 fs_status_t fs_comm_collective(fs_comm_t             *comm,
                                const fs_collective_t *collective,
                                const fs_call_t *call, bool *ran);
+
+/* A round of votes among all ranks; *vote becomes their result. Blocking, and nothing
+ * is under way. FS_OK; an error of the transport. */
+fs_status_t fs_comm_vote(fs_comm_t *comm, fs_vote_t *vote);
+
+/* A blocking allreduce is over that reduced_bytes is set of, whoever has served it: its
+ * time may decide what serves the next ones. As fs_comm_vote(). */
+fs_status_t fs_allreduce_note(fs_comm_t *comm);
 
 /* What would serve such calls best, and its plan, if it has one: the request is its
  * user. No data moves. Blocking; nonblocking calls that came before end in it. As

@@ -2,6 +2,8 @@
 /*
  *   EARLY     if ranks come apart: begin     fs_early.c
  *   BEGIN     send our control message       fs_control.c
+ *             or, if all ranks know all,     the collective
+ *             decide as in SUMMARY
  *   SUMMARY   all are here: decide           the collective
  *             copy out what is in bundles    fs_unbundle.c
  *             plan, or recall a plan         the collective, fs_plan_cache.c
@@ -329,35 +331,6 @@ static fs_step_t exchange_early(fs_request_t *request)
     return summarise(request);
 }
 
-/* ---- begin ---- */
-
-/* The first in the queue, which it has not been before. */
-static void enter_queued(fs_request_t *request)
-{
-    fs_trace_t *trace = request->comm->trace;
-
-    request->outcome.entered_ns = fs_now_ns();
-    if (trace != NULL) {
-        fs_trace_begin(trace, request->call_number);
-    }
-}
-
-static fs_step_t begin(fs_request_t *request)
-{
-    fs_comm_t *comm = request->comm;
-
-    if (fs_request_is_nonblocking(request) && !request->again) {
-        enter_queued(request);
-    }
-    if (comm->dead) {
-        return end(request, FS_ERR_TRANSPORT);
-    }
-    if (request->plan != NULL) {
-        return begin_with_plan(request);
-    }
-    return begins_early(request) ? begin_early(request) : summarise(request);
-}
-
 /* ---- conclude ---- */
 
 /* The call is over. */
@@ -404,8 +377,25 @@ static fs_step_t take_bundles(fs_request_t *request)
     return finish(request);
 }
 
-/* The executor keeps what it has reserved, so a recalled plan can run at
- * once. */
+/* What has been decided. The executor keeps what it has reserved, so a recalled plan
+ * can run at once. */
+static fs_step_t act(fs_request_t *request)
+{
+    const fs_outcome_t *outcome = &request->outcome;
+
+    trace_decision(request);
+    if (outcome->status != FS_OK) { /* a blocking call finds out more */
+        snprintf(request->comm->error, sizeof(request->comm->error), "%s",
+                 outcome->choice.reason);
+    }
+    return outcome->status != FS_OK ? end(request, outcome->status)
+           : outcome->choice.alg == FS_ALG_NATIVE  ? leave(request)
+           : outcome->choice.alg == FS_ALG_BUNDLES ? take_bundles(request)
+           : outcome->recalled && !(request->flags & FS_FLAG_PREPARES)
+               ? take_plan(request)
+               : ask(request);
+}
+
 static fs_step_t conclude(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
@@ -437,20 +427,51 @@ static fs_step_t conclude(fs_request_t *request)
     enter(request, FS_TRACE_PLAN);
     request->outcome.summarised = true;
     request->collective->decide(request);
-    trace_decision(request);
-    if (request->outcome.status != FS_OK) { /* a blocking call finds out more */
-        snprintf(comm->error, sizeof(comm->error), "%s",
-                 request->outcome.choice.reason);
-    }
-    return request->outcome.status != FS_OK
-               ? end(request, request->outcome.status)
-           : request->outcome.choice.alg == FS_ALG_NATIVE ? leave(request)
-           : request->outcome.choice.alg == FS_ALG_BUNDLES
-               ? take_bundles(request)
-           : request->outcome.recalled && !(request->flags & FS_FLAG_PREPARES)
-               ? take_plan(request)
-               : ask(request);
+    return act(request);
 }
+
+/* ---- begin ---- */
+
+/* All ranks know what all want. */
+static fs_step_t decide_alone(fs_request_t *request)
+{
+    enter(request, FS_TRACE_PLAN);
+    request->outcome.decided_ns = request->outcome.entered_ns;
+    request->collective->decide(request);
+    return act(request);
+}
+
+/* The first in the queue, which it has not been before. */
+static void enter_queued(fs_request_t *request)
+{
+    fs_trace_t *trace = request->comm->trace;
+
+    request->outcome.entered_ns = fs_now_ns();
+    if (trace != NULL) {
+        fs_trace_begin(trace, request->call_number);
+    }
+}
+
+static fs_step_t begin(fs_request_t *request)
+{
+    fs_comm_t *comm = request->comm;
+
+    if (fs_request_is_nonblocking(request) && !request->again) {
+        enter_queued(request);
+    }
+    if (comm->dead) {
+        return end(request, FS_ERR_TRANSPORT);
+    }
+    if (request->plan != NULL) {
+        return begin_with_plan(request);
+    }
+    if (request->collective->vote == NULL) {
+        return decide_alone(request);
+    }
+    return begins_early(request) ? begin_early(request) : summarise(request);
+}
+
+/* ---- agree ---- */
 
 /* Keep a new plan for the next call with the same counts. */
 static void keep(fs_request_t *request, uint64_t size)
@@ -518,6 +539,7 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     fs_comm_t       *comm  = request->comm;
     fs_comm_stats_t *stats = &comm->stats;
     const fs_plan_t *plan  = request->plan->plan;
+    fs_timed_run_t   timed;
 
     stats->calls_by[plan->alg] += request->n_calls;
     stats->inter_bytes += request->outcome.traffic.inter_bytes;
@@ -529,12 +551,15 @@ static void count(fs_request_t *request, uint64_t ended_ns)
      * one. */
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
-    comm->last                 = fs_last_call_of(
-                        &request->outcome, fs_request_is_nonblocking(request),
-                        (fs_timed_run_t){plan->total_per_lane,
-                         plan->n_stages > 0 ? plan->n_stages
-                                                            : comm->topo->n_servers - 1,
-                                         ended_ns - request->outcome.decided_ns});
+    if (request->collective->vote == NULL) {
+        return; /* a summary told nobody when it began */
+    }
+    timed = (fs_timed_run_t){plan->total_per_lane,
+                             plan->n_stages > 0 ? plan->n_stages
+                                                : comm->topo->n_servers - 1,
+                             ended_ns - request->outcome.decided_ns};
+    comm->last = fs_last_call_of(&request->outcome,
+                                 fs_request_is_nonblocking(request), timed);
     if (!comm->last.is_nonblocking) {
         stats->plan_ns += request->started_ns - request->outcome.decided_ns;
         stats->run_ns += ended_ns - request->started_ns;
@@ -559,8 +584,10 @@ static fs_step_t execute(fs_request_t *request)
 
 static fs_step_t report(fs_request_t *request)
 {
-    fs_vote_t   mine   = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
-    fs_status_t status = fs_control_start_agree(request->comm->control, &mine);
+    fs_vote_t   time   = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
+    fs_status_t status = fs_control_start_agree(
+        request->comm->control,
+        request->report != NULL ? request->report : &time);
 
     return status == FS_OK ? FS_STEP_SLOWEST : lose(request, status);
 }

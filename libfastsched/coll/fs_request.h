@@ -54,6 +54,7 @@ struct fs_request {
     bool
         plans_only; /* nothing is to run: DONE when all ranks agree on a choice,
                         and on its plan if it has one */
+    const fs_vote_t  *report;      /* what REPORT says; NULL: the call's time */
     fs_watchdog_t     watchdog;    /* of the step */
     uint64_t          started_ns;  /* of the program */
     uint64_t          deadline_ns; /* after an error; 0: none yet */

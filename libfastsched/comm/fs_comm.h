@@ -9,6 +9,7 @@
 #include "engine/fs_early.h"
 #include "policy/fs_entries.h"
 #include "engine/fs_exec.h"
+#include "policy/fs_late.h"
 #include "policy/fs_tuner.h"
 #include "policy/fs_tuning.h"
 #include "policy/fs_plan_cache.h"
@@ -35,6 +36,8 @@ typedef struct fs_outcome {
     fs_tuner_question_t question;
     fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
     uint32_t            n_stages;
+    uint32_t            straggler;     /* of FS_ALG_STRAGGLAR */
+    uint64_t            reduced_bytes; /* of an allreduce whose time counts */
 } fs_outcome_t;
 
 /* What the next summary reports about a call: times on this rank, 0 if unknown,
@@ -84,6 +87,7 @@ struct fs_comm {
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;
     fs_entries_t     entries;
+    fs_late_t        late; /* of allreduces */
     /* What should serve the next call, if anything is known. */
     bool           predicts;
     fs_candidate_t predicted;

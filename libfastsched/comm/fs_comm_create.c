@@ -248,6 +248,10 @@ static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
     if (status == FS_OK && wants_tuning(comm)) {
         status = get_tuning(c);
     }
+    if (status == FS_OK) {
+        fs_late_init(&comm->late, comm->topo->n_servers, params->tuner,
+                     params->straggler == FS_STRAGGLER_AUTO);
+    }
     if (status == FS_OK && comm->exec != NULL && params->trace[0] != '\0') {
         start_trace(c);
     }

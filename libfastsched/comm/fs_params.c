@@ -74,6 +74,20 @@ static const fs_param_row_t rows[] = {
      WORDS({"auto", FS_EARLY_AUTO}, {"on", FS_EARLY_ON},
            {"off", FS_EARLY_OFF}, ),
      true},
+    CHOICE(allreduce, "off", FS_ALLREDUCE_MAP,
+           "Calls of MPI_Allreduce that may be ours, on servers with the same "
+           "number of ranks",
+           FS_PARAM_USER, true),
+    {{"straggler", "auto", "auto, none, or 0 to 4095",
+      "Rank of a communicator that comes late to MPI_Allreduce (StragglAR); "
+      "auto: found out by the calls before; none: nobody",
+      FS_PARAM_USER},
+     FS_VALUE_NUMBER,
+     AT(straggler),
+     0,
+     4095,
+     WORDS({"auto", FS_STRAGGLER_AUTO}, {"none", FS_STRAGGLER_NONE}, ),
+     true},
     {{"progress_thread", "off", "off, on, or cores such as 0,4-7",
       "A thread of each process that progresses nonblocking calls while the "
       "program computes; on: where the process may run; or on these cores",
@@ -165,6 +179,17 @@ static const fs_param_row_t rows[] = {
      0,
      GIB,
      WORDS({"auto", FS_MIN_BYTES_AUTO}, ),
+     true},
+    {{"allreduce_min", "1m", "1 to 16g",
+      "Calls of MPI_Allreduce with shorter vectors, in bytes, use the MPI's "
+      "own "
+      "algorithm",
+      FS_PARAM_TUNER},
+     FS_VALUE_BYTES,
+     AT(allreduce_min),
+     1,
+     16 * GIB,
+     NULL,
      true},
     {{"mtm_threshold", "auto", "auto, or 1 to 1000, up to three decimals",
       "Max-to-mean ratio of the ranks' traffic between servers from which a "

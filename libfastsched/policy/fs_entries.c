@@ -13,9 +13,19 @@ uint64_t fs_entries_word(uint64_t waited_ns, uint32_t rank)
                           : fs_u64_min(waited_ns, MOST_NS) << RANK_BITS | rank;
 }
 
+uint64_t fs_entries_time(uint64_t word)
+{
+    return word >> RANK_BITS;
+}
+
+uint32_t fs_entries_rank(uint64_t word)
+{
+    return (uint32_t)(word & ((UINT64_C(1) << RANK_BITS) - 1));
+}
+
 uint64_t fs_entries_apart(uint64_t max_waited_ns, uint64_t least_word)
 {
-    uint64_t least_ns = least_word >> RANK_BITS;
+    uint64_t least_ns = fs_entries_time(least_word);
 
     return least_word != 0 && max_waited_ns > least_ns
                ? max_waited_ns - least_ns
@@ -25,14 +35,14 @@ uint64_t fs_entries_apart(uint64_t max_waited_ns, uint64_t least_word)
 void fs_entries_add(fs_entries_t *entries, uint64_t max_waited_ns,
                     uint64_t least_word)
 {
-    uint64_t least_ns = least_word >> RANK_BITS;
+    uint64_t least_ns = fs_entries_time(least_word);
 
     entries->is_known = least_word != 0 && max_waited_ns >= least_ns;
     if (!entries->is_known) {
         return;
     }
     entries->apart_ns = fs_entries_apart(max_waited_ns, least_word);
-    entries->last = (uint32_t)(least_word & ((UINT64_C(1) << RANK_BITS) - 1));
+    entries->last     = fs_entries_rank(least_word);
     entries->n_calls++;
     entries->sum_ns += entries->apart_ns;
     entries->max_ns = fs_u64_max(entries->max_ns, entries->apart_ns);

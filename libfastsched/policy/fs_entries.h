@@ -34,6 +34,10 @@ uint64_t fs_entries_word(uint64_t waited_ns, uint32_t rank);
  * not 0; 0 if unknown. */
 uint64_t fs_entries_apart(uint64_t max_waited_ns, uint64_t least_word);
 
+/* What a word says. */
+uint64_t fs_entries_time(uint64_t word);
+uint32_t fs_entries_rank(uint64_t word);
+
 /* A call: the longest wait of a rank, and the smallest word that is not 0. */
 void fs_entries_add(fs_entries_t *entries, uint64_t max_waited_ns,
                     uint64_t least_word);

@@ -216,11 +216,44 @@ static fs_status_t prepare(void *buffers)
     return status;
 }
 
+void fs_buffers_reduce(fs_buffers_t *b, const void *send, void *recv,
+                       uint64_t n_elems, uint32_t elem_bytes)
+{
+    uint64_t len = n_elems * elem_bytes;
+
+    b->in_place        = send == NULL;
+    b->reduction       = (fs_reduction_t){n_elems, elem_bytes, b->in_place};
+    b->send_block[0]   = b->in_place ? recv : send;
+    b->recv_block[0]   = recv;
+    b->send_contiguous = b->recv_contiguous = true;
+    b->send_whole = b->recv_whole = false;
+    for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
+        fs_counts_add(&b->counts, r, r == 0 ? len : 0, r == 0 ? len : 0);
+    }
+}
+
+/* Nothing is copied: what a rank adds to its own vector in place is the result. */
+static void begin_reduction(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
+                            void *ctx)
+{
+    b->call = (fs_call_t){.reduction  = b->reduction,
+                          .counts     = &b->counts,
+                          .send_block = b->in_place ? NULL : b->send_block,
+                          .recv_block = b->recv_block,
+                          .ctx        = ctx,
+                          .reduce     = calls->reduce,
+                          .owner      = b};
+}
+
 void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
                       void *ctx, fs_call_device_t device)
 {
     bool prepares = b->in_place || b->send_whole || b->recv_whole;
 
+    if (calls->reduce != NULL) {
+        begin_reduction(b, calls, ctx);
+        return;
+    }
     b->call = (fs_call_t){
         .counts     = &b->counts,
         .send_block = b->send_contiguous || b->in_place || b->send_whole

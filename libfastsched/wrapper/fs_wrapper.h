@@ -154,6 +154,8 @@ typedef struct fs_buffers {
     bool         send_contiguous; /**< its bytes are where its blocks are; else
                                        pack() */
     bool         recv_contiguous; /**< likewise, unpack() */
+    fs_reduction_t reduction; /**< of MPI_Allreduce, with block 0 alone; else
+                                   elem_bytes is 0 */
     bool send_whole; /**< it is not, and pack() takes whole blocks only */
     bool recv_whole; /**< likewise, unpack() */
     /* What follows is the library's. */
@@ -169,6 +171,11 @@ typedef struct fs_buffers {
                               been unpacked */
     fs_call_t call;
 } fs_buffers_t;
+
+/** For fs_wrapper_calls_t.describe() of an allreduce, between contiguous vectors;
+ *  send is NULL if it is in place. */
+void fs_buffers_reduce(fs_buffers_t *buffers, const void *send, void *recv,
+                       uint64_t n_elems, uint32_t elem_bytes);
 
 /* ---- a communicator ---- */
 
@@ -229,6 +236,10 @@ typedef struct fs_wrapper_calls {
                         uint64_t len_bytes, void *dst);
     fs_status_t (*unpack)(void *ctx, uint32_t block, uint64_t offset,
                           uint64_t len_bytes, const void *src);
+    /** Likewise, of a collective that reduces: then pack() and unpack() are not
+     *  called. Else NULL. */
+    fs_status_t (*reduce)(void *ctx, const void *src, void *dst,
+                          uint64_t len_bytes);
     /** The MPI's own algorithm, with both buffers so many bytes elsewhere.
      *  @return An MPI error code, 0: success. */
     int (*native)(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift);

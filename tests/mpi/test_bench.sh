@@ -260,6 +260,75 @@ case_of 'osu_fft_step: too large for an int' fft_refused \
 case_of 'osu_fft_step: --uneven 2' fft_refused \
     '--uneven "2": allowed: 0 to 1' --uneven 2
 
+# ---- osu_allreduce_arrival ----
+
+# OPTION...: on 4 servers, with StragglAR for rank 1.
+arrival_run() {
+    mpi_run -np 4 --mca coll fast --mca coll_fast_servers 4x1 \
+        --mca coll_fast_allreduce all --mca coll_fast_allreduce_min 8 \
+        --mca coll_fast_straggler 1 \
+        "$build/osu_extensions/osu_allreduce_arrival" --servers 4x1 "$@" \
+        >"$scratch/out" 2>&1
+    status=$?
+}
+
+arrival_sums() {
+    arrival_run -m 8:80k -i 2 -x 1 -c --json "$@" && ends_well &&
+        said 14 '"valid": true' && said 14 '"algorithm": "stragglar"'
+}
+
+# 2 x 3/4 of 8000 bits over 1 Mbit/s.
+arrival_bound() {
+    arrival_run -m 1000 -i 2 -x 0 --rate 1mbit --json "$@" && ends_well &&
+        said 1 '"lower_bound_s": 0.012,' && said 1 '"arrival": "late:1:0.5"'
+}
+
+# A sum that lacks a rank must not pass.
+cat >"$scratch/wrong_sum.c" <<'CODE'
+#include <mpi.h>
+#include <string.h>
+int MPI_Allreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op op,
+                  MPI_Comm comm)
+{
+    static long zeros[1000];
+    int rank;
+
+    MPI_Comm_rank(comm, &rank);
+    return PMPI_Allreduce(n == 1000 && rank == 2 ? zeros : s, r, n, t, op, comm);
+}
+CODE
+arrival_wrong() {
+    ${FS_MPICC:-mpicc.openmpi} -shared -fPIC -o "$scratch/wrong_sum.so" \
+        "$scratch/wrong_sum.c" || return 1
+    mpi_run -np 4 --mca coll ^fast -x LD_PRELOAD="$scratch/wrong_sum.so" \
+        "$build/osu_extensions/osu_allreduce_arrival" -m 8000 -i 1 -x 0 -c \
+        --json "$@" >"$scratch/out" 2>&1
+    status=$?
+    ends_badly && said 1 '"valid": false'
+}
+
+# TEXT OPTION...: refused, once.
+arrival_refused() {
+    words=$1
+    shift
+    arrival_run "$@"
+    ends_badly && said 1 'osu_allreduce_arrival: ' && said 1 "$words"
+}
+
+case_of 'osu_allreduce_arrival: integers' arrival_sums
+case_of 'osu_allreduce_arrival: doubles, in place' arrival_sums --type double --in-place
+case_of 'osu_allreduce_arrival: bound' arrival_bound --arrival late:1:0.5
+case_of 'osu_allreduce_arrival: a wrong sum is seen' arrival_wrong
+case_of 'osu_allreduce_arrival: a wrong sum of doubles is seen' arrival_wrong --type double
+case_of 'osu_allreduce_arrival: -m 12' arrival_refused \
+    '-m "12": allowed: MAX or MIN:MAX, multiples of 8' -m 12
+case_of 'osu_allreduce_arrival: --type int' arrival_refused \
+    '--type "int": allowed: uint64, double' --type int
+case_of 'osu_allreduce_arrival: no rate' arrival_refused \
+    '--arrival "late:1:1" needs --rate' --arrival late:1:1
+case_of 'osu_allreduce_arrival: no such rank' arrival_refused \
+    '--arrival "late:4:1": allowed: ranks below 4' --arrival late:4:1 --rate 1mbit
+
 # ---- copies in a device: the kernel's source, every byte ----
 
 copies() {

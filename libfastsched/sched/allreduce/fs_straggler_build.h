@@ -6,6 +6,7 @@
 #define FS_STRAGGLER_BUILD_H
 
 #include "base/fs_arena.h"
+#include "base/fs_arith.h"
 #include "sched/allreduce/fs_straggler.h"
 
 typedef struct fs_straggler_build {
@@ -57,12 +58,6 @@ static inline uint32_t fs_punctual_index(const fs_straggler_t *schedule,
                                          uint32_t              rank)
 {
     return rank - (rank > schedule->straggler);
-}
-
-/* Base-2 logarithm of n > 0, rounded up. */
-static inline uint32_t fs_log2_up(uint32_t n)
-{
-    return n == 1 ? 0 : 32 - (uint32_t)__builtin_clz(n - 1);
 }
 
 #endif

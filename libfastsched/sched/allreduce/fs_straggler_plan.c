@@ -19,9 +19,14 @@
  * source, destination, fragment. The first of those that are not over waits for
  * nothing but messages before it.
  *
+ * Two tiers (ours), if the schedule is of servers: the vector has a part for each
+ * rank of a server. Inside the server each rank adds up its part, exchanges it by
+ * the schedule with the ranks of its place on other servers, all at the same time,
+ * and hands it out. A late rank makes its server late.
+ *
  * Limits: a message has one fragment even if the schedule sends several chunks
  * at once (RHD, BROADCAST). ALLPAIRS goes through that order one by one, and is
- * slow. Servers decide on the channel only: two tiers need another schedule.
+ * slow. With a schedule of ranks servers decide on the channel only.
  */
 #include "sched/allreduce/fs_straggler_plan.h"
 
@@ -46,9 +51,13 @@ typedef struct lowering {
     fs_arena_t              arena;
     fs_program_t            program;
     fs_vector_t             vec;
-    size_t                 *first; /* [n_chunks + 1] its fragments */
-    fs_vector_fragment_t   *fragments;
-    uint32_t staged_chunk; /* from staging's start; or NO_CHUNK */
+    uint32_t                server; /* of two tiers */
+    uint32_t                me;     /* in the schedule */
+    uint32_t n_parts; /* of the vector, 1 or the ranks of a server */
+    uint32_t part;    /* that this rank exchanges */
+    size_t  *first;   /* [n_parts x n_chunks + 1] the fragments of a chunk */
+    fs_vector_fragment_t *fragments;
+    uint32_t              staged_chunk; /* from staging's start; or NO_CHUNK */
 } lowering_t;
 
 /* ---- fragments ---- */
@@ -59,10 +68,16 @@ static uint64_t part_begin(uint64_t total, uint64_t n, uint64_t k)
     return total / n * k + fs_u64_min(k, total % n);
 }
 
-/* Where a chunk begins, in elements. */
+/* Where a chunk begins, in elements; chunks of all parts are counted. */
 static uint64_t chunk_begin(const lowering_t *lo, uint32_t chunk)
 {
-    return part_begin(lo->reduction->n_elems, lo->schedule->n_chunks, chunk);
+    uint64_t n     = lo->reduction->n_elems;
+    uint32_t part  = chunk / lo->schedule->n_chunks;
+    uint64_t begin = part_begin(n, lo->n_parts, part);
+    uint64_t end   = part_begin(n, lo->n_parts, part + 1);
+
+    return begin + part_begin(end - begin, lo->schedule->n_chunks,
+                              chunk % lo->schedule->n_chunks);
 }
 
 /* No chunk is longer than the first. */
@@ -104,15 +119,27 @@ static void cut_chunk(lowering_t *lo, uint32_t chunk)
         fragments[k] =
             fs_vector_fragment((chunk_begin(lo, chunk) + begin) * elem,
                                (end - begin) * elem, lo->reduction->in_place);
-        if (chunk == lo->staged_chunk) {
-            fragments[k].staged = begin * elem;
-        }
+    }
+}
+
+/* From now on, what is added to it stays in staging. */
+static void stage_chunk(lowering_t *lo)
+{
+    uint64_t offset = 0;
+
+    if (lo->staged_chunk == NO_CHUNK) {
+        return;
+    }
+    for (size_t k = lo->first[lo->staged_chunk];
+         k < lo->first[lo->staged_chunk + 1]; ++k) {
+        lo->fragments[k].staged = offset;
+        offset += lo->fragments[k].len_bytes;
     }
 }
 
 static fs_status_t cut(lowering_t *lo)
 {
-    uint32_t n_chunks = lo->schedule->n_chunks;
+    uint32_t n_chunks = lo->n_parts * lo->schedule->n_chunks;
     size_t   n        = 0;
 
     lo->first =
@@ -169,25 +196,39 @@ static fs_operand_t operand_of(const lowering_t *lo, uint32_t round,
     return msg->dst < msg->src ? FS_LEFT : FS_RIGHT;
 }
 
+/* Of a rank of the schedule: who it is here. */
+static uint32_t rank_of(const lowering_t *lo, uint32_t scheduled)
+{
+    return lo->n_parts > 1 ? fs_topo_rank(lo->vec.topo, scheduled, lo->part)
+                           : scheduled;
+}
+
+/* The first fragment of a chunk of this rank's part. */
+static size_t first_of(const lowering_t *lo, uint32_t chunk)
+{
+    return lo->first[lo->part * lo->schedule->n_chunks + chunk];
+}
+
 static void emit_send(lowering_t *lo, const fs_straggler_msg_t *msg)
 {
-    for (size_t k = lo->first[msg->chunk];
-         k < lo->first[msg->chunk + msg->n_chunks]; ++k) {
-        fs_vector_send(&lo->vec, msg->dst, &lo->fragments[k]);
+    for (size_t k = first_of(lo, msg->chunk);
+         k < first_of(lo, msg->chunk + msg->n_chunks); ++k) {
+        fs_vector_send(&lo->vec, rank_of(lo, msg->dst), &lo->fragments[k]);
     }
 }
 
 static void emit_recv(lowering_t *lo, uint32_t round,
                       const fs_straggler_msg_t *msg)
 {
-    fs_operand_t own = operand_of(lo, round, msg);
+    fs_operand_t own  = operand_of(lo, round, msg);
+    uint32_t     peer = rank_of(lo, msg->src);
 
-    for (size_t k = lo->first[msg->chunk];
-         k < lo->first[msg->chunk + msg->n_chunks]; ++k) {
+    for (size_t k = first_of(lo, msg->chunk);
+         k < first_of(lo, msg->chunk + msg->n_chunks); ++k) {
         if (msg->reduce) {
-            fs_vector_add(&lo->vec, msg->src, &lo->fragments[k], own);
+            fs_vector_add(&lo->vec, peer, &lo->fragments[k], own);
         } else {
-            fs_vector_replace(&lo->vec, msg->src, &lo->fragments[k]);
+            fs_vector_replace(&lo->vec, peer, &lo->fragments[k]);
         }
     }
 }
@@ -198,23 +239,81 @@ static void emit_round(lowering_t *lo, uint32_t round)
     const fs_straggler_t *s = lo->schedule;
 
     for (size_t i = s->first[round]; i < s->first[round + 1]; ++i) {
-        if (s->msgs[i].src == lo->vec.rank) {
+        if (s->msgs[i].src == lo->me) {
             emit_send(lo, &s->msgs[i]);
         }
     }
     for (size_t i = s->first[round]; i < s->first[round + 1]; ++i) {
-        if (s->msgs[i].dst == lo->vec.rank) {
+        if (s->msgs[i].dst == lo->me) {
             emit_recv(lo, round, &s->msgs[i]);
+        }
+    }
+}
+
+/* ---- inside a server ---- */
+
+/* The rank so many places further on, and so its part. */
+static uint32_t neighbour(const lowering_t *lo, uint32_t distance)
+{
+    return (lo->part + distance) % lo->n_parts;
+}
+
+static uint32_t local_rank(const lowering_t *lo, uint32_t part)
+{
+    return fs_topo_rank(lo->vec.topo, lo->server, part);
+}
+
+/* What the other ranks have of this one's part is added to it. */
+static void emit_gather(lowering_t *lo)
+{
+    size_t n = lo->schedule->n_chunks;
+
+    for (uint32_t d = 1; d < lo->n_parts; ++d) {
+        uint32_t to = neighbour(lo, d), from = neighbour(lo, lo->n_parts - d);
+
+        for (size_t k = lo->first[to * n]; k < lo->first[(to + 1) * n]; ++k) {
+            fs_vector_send(&lo->vec, local_rank(lo, to), &lo->fragments[k]);
+        }
+        for (size_t k = lo->first[lo->part * n];
+             k < lo->first[(lo->part + 1) * n]; ++k) {
+            fs_vector_add(&lo->vec, local_rank(lo, from), &lo->fragments[k],
+                          FS_EITHER);
+        }
+    }
+}
+
+/* Each rank hands out its part, chunk by chunk. */
+static void emit_spread(lowering_t *lo)
+{
+    uint32_t n = lo->schedule->n_chunks;
+
+    for (uint32_t c = 0; c < n; ++c) {
+        for (uint32_t d = 1; d < lo->n_parts; ++d) {
+            uint32_t to   = neighbour(lo, d);
+            uint32_t from = neighbour(lo, lo->n_parts - d);
+
+            for (size_t k = first_of(lo, c); k < first_of(lo, c + 1); ++k) {
+                fs_vector_send(&lo->vec, local_rank(lo, to), &lo->fragments[k]);
+            }
+            for (size_t k = lo->first[from * n + c];
+                 k < lo->first[from * n + c + 1]; ++k) {
+                fs_vector_replace(&lo->vec, local_rank(lo, from),
+                                  &lo->fragments[k]);
+            }
         }
     }
 }
 
 static void emit_all(lowering_t *lo)
 {
+    emit_gather(lo);
+    stage_chunk(lo);
     for (uint32_t round = 0; round < lo->schedule->n_rounds; ++round) {
         emit_round(lo, round);
     }
-    for (size_t k = 0; k < lo->first[lo->schedule->n_chunks]; ++k) {
+    emit_spread(lo);
+    for (size_t k = 0;
+         k < lo->first[(size_t)lo->n_parts * lo->schedule->n_chunks]; ++k) {
         fs_vector_finish(&lo->vec, &lo->fragments[k]);
     }
 }
@@ -239,9 +338,10 @@ static fs_status_t share_staging(lowering_t *lo)
     lo->staged_chunk = NO_CHUNK;
     slot             = fs_u64_max(slot, ALIGN);
     if (s->kind == FS_STRAGGLER_STRAGGLAR && lo->reduction->in_place &&
-        lo->vec.rank != s->straggler && n * slot <= limit &&
+        lo->me != s->straggler && n * slot <= limit &&
         chunk <= limit - n * slot) {
-        lo->staged_chunk      = fs_punctual_index(s, lo->vec.rank);
+        lo->staged_chunk = lo->part * s->n_chunks +
+                           fs_punctual_index(s, lo->me);
         lo->vec.staging_bytes = base = chunk;
     }
     n = fs_u64_min(n, (limit - base) / slot);
@@ -251,12 +351,15 @@ static fs_status_t share_staging(lowering_t *lo)
 
 static uint64_t digest_of(const lowering_t *lo)
 {
-    const uint64_t words[] = {
-        lo->schedule->kind,      lo->schedule->n_ranks,
-        lo->schedule->straggler, lo->params->chunk,
-        lo->reduction->n_elems,  lo->reduction->elem_bytes,
-        lo->reduction->in_place};
-    uint64_t digest = 0;
+    const uint64_t words[] = {lo->schedule->kind,
+                              lo->schedule->n_ranks,
+                              lo->schedule->straggler,
+                              lo->params->chunk,
+                              lo->n_parts,
+                              lo->reduction->n_elems,
+                              lo->reduction->elem_bytes,
+                              lo->reduction->in_place};
+    uint64_t       digest  = 0;
 
     for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); ++k) {
         digest = fs_digest_add(digest, words[k]);
@@ -295,7 +398,7 @@ static fs_status_t lower(lowering_t *lo, fs_plan_t **plan_p)
         status = cut(lo);
     }
     if (status == FS_OK) {
-        status = fs_program_init(&lo->program, lo->schedule->n_ranks);
+        status = fs_program_init(&lo->program, fs_topo_n_ranks(lo->vec.topo));
     }
     if (status != FS_OK) {
         return status;
@@ -303,6 +406,20 @@ static fs_status_t lower(lowering_t *lo, fs_plan_t **plan_p)
     lo->vec.wire_recvs.look_ahead = look_ahead(lo);
     emit_all(lo);
     return seal(lo, plan_p);
+}
+
+/* Is the schedule of ranks, or of servers with as many ranks each? */
+static bool find_place(lowering_t *lo)
+{
+    const fs_topo_t *topo     = lo->vec.topo;
+    uint32_t         n        = lo->schedule->n_ranks;
+    bool             of_ranks = fs_topo_n_ranks(topo) == n;
+
+    lo->server  = fs_topo_server(topo, lo->vec.rank);
+    lo->me      = of_ranks ? lo->vec.rank : lo->server;
+    lo->part    = of_ranks ? 0 : fs_topo_local(topo, lo->vec.rank);
+    lo->n_parts = of_ranks ? 1 : fs_topo_n_local(topo, 0);
+    return of_ranks || (fs_topo_n_servers(topo) == n && fs_topo_is_even(topo));
 }
 
 fs_status_t fs_reduction_plan(const fs_straggler_t   *schedule,
@@ -316,8 +433,7 @@ fs_status_t fs_reduction_plan(const fs_straggler_t   *schedule,
     uint64_t    bytes;
     fs_status_t status;
 
-    if (fs_topo_n_ranks(topo) != schedule->n_ranks ||
-        rank >= schedule->n_ranks || params->window == 0 ||
+    if (rank >= fs_topo_n_ranks(topo) || params->window == 0 ||
         reduction->elem_bytes == 0 || params->chunk < reduction->elem_bytes) {
         return FS_ERR_INVAL;
     }
@@ -331,7 +447,7 @@ fs_status_t fs_reduction_plan(const fs_straggler_t   *schedule,
         .program    = &lo.program,
         .arena      = &lo.arena,
         .wire_recvs = {.program = &lo.program, .arena = &lo.arena}};
-    status = lower(&lo, plan_p);
+    status = find_place(&lo) ? lower(&lo, plan_p) : FS_ERR_INVAL;
     fs_program_fini(&lo.program);
     fs_arena_fini(&lo.arena);
     return status;

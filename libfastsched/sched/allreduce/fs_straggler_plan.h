@@ -8,9 +8,10 @@
 /*
  * The program of one rank for an allreduce schedule.
  *
- * schedule   As fs_straggler_check() wants it. Borrowed during the call, like
- *            the rest.
- * topo       Its n_ranks. Messages between servers are on the wire.
+ * schedule   As fs_straggler_check() wants it, of ranks, or, if all servers have as
+ *            many of them, of servers. Borrowed during the call, like the rest.
+ * topo       Its n_ranks. Messages between servers are on the wire. With a schedule
+ *            of servers ranks exchange them with those of their place.
  * params     chunk (a message is that long at most; one element or more), window
  *            and staging_limit (one message or more) are read.
  * plan_p     Set on FS_OK only; fs_plan_destroy() frees it. n_stages are the

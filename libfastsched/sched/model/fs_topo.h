@@ -30,6 +30,17 @@ static inline bool fs_in_a_row(const uint32_t *ranks, uint32_t n)
     return ranks[n - 1] - ranks[0] == n - 1;
 }
 
+/* Has every server as many ranks? */
+static inline bool fs_topo_is_even(const fs_topo_t *topo)
+{
+    bool even = true;
+
+    for (uint32_t v = 0; v < topo->n_servers; ++v) {
+        even = even && topo->first[v + 1] - topo->first[v] == topo->first[1];
+    }
+    return even;
+}
+
 /* Give a server other lanes. proxy: [n_lanes] local positions, ascending; may be
  * the topology's own. */
 void fs_topo_set_lanes(fs_topo_t *topo, uint32_t server, uint32_t n_lanes,

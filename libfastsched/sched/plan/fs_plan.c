@@ -21,6 +21,8 @@ static const struct {
 #undef X
         [FS_ALG_NATIVE] = {"native", NULL},
     [FS_ALG_BUNDLES]    = {"bundles", NULL},
+    [FS_ALG_RING]       = {"ring", NULL},
+    [FS_ALG_STRAGGLAR]  = {"stragglar", NULL},
 };
 
 const char *fs_alg_name(fs_alg_t alg)

@@ -6,14 +6,6 @@
 
 #include "fastsched.h"
 
-/* What is reduced; equal on all ranks. */
-typedef struct fs_reduction {
-    uint64_t n_elems;
-    uint32_t elem_bytes; /* above 0; no element is ever cut */
-    bool     in_place;   /* a rank's own vector is in its receive buffer, and
-                            nobody reads the send buffer */
-} fs_reduction_t;
-
 /*
  * Prove the programs of all ranks, as fs_plan_check() does, which takes the same
  * arguments otherwise: nothing waits for ever; no two operations touch the same

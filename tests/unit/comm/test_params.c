@@ -30,6 +30,8 @@ static const field_t fields[] = {
     FIELD(nonblocking),
     FIELD(frames),
     FIELD(early),
+    FIELD(allreduce),
+    FIELD(straggler),
     FIELD(progress_thread),
     FIELD(verbose),
     FIELD(stats),
@@ -39,6 +41,7 @@ static const field_t fields[] = {
     FIELD(rate),
     FIELD(watchdog),
     FIELD(min_bytes),
+    FIELD(allreduce_min),
     FIELD(mtm_threshold),
     FIELD(lanes),
     FIELD(nics),
@@ -166,6 +169,9 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.nonblocking, 1);
     ck_assert_uint_eq(params.frames, 8);
     ck_assert_uint_eq(params.early, FS_EARLY_AUTO);
+    ck_assert_uint_eq(params.allreduce, FS_ALLREDUCE_OFF);
+    ck_assert_uint_eq(params.straggler, FS_STRAGGLER_AUTO);
+    ck_assert_uint_eq(params.allreduce_min, 1 << 20);
     ck_assert_str_eq(params.progress_thread, "off");
     ck_assert_uint_eq(params.mtm_threshold, FS_MTM_THRESHOLD_AUTO);
     ck_assert_uint_eq(params.min_bytes, FS_MIN_BYTES_AUTO);
@@ -203,6 +209,15 @@ static const struct {
     {"algorithm", "pipe2d", FS_ALG_PIPE2D},
     {"algorithm", "direct", FS_ALG_DIRECT},
     {"algorithm", "off", FS_ALGORITHM_OFF},
+    {"allreduce", "off", FS_ALLREDUCE_OFF},
+    {"allreduce", "exact", FS_ALLREDUCE_EXACT},
+    {"allreduce", "all", FS_ALLREDUCE_ALL},
+    {"straggler", "auto", FS_STRAGGLER_AUTO},
+    {"straggler", "none", FS_STRAGGLER_NONE},
+    {"straggler", "0", 0},
+    {"straggler", "4095", 4095},
+    {"allreduce_min", "1", 1},
+    {"allreduce_min", "16g", 16 * GIB},
     {"transport", "auto", FS_TRANSPORT_AUTO},
     {"transport", "ucx", FS_TRANSPORT_UCX},
     {"transport", "mpi", FS_TRANSPORT_MPI},
@@ -352,6 +367,13 @@ static const struct {
     {"frames", "0"},
     {"frames", "65"},
     {"early", "yes"},
+    {"allreduce", "on"},
+    {"allreduce", "1"},
+    {"straggler", "4096"},
+    {"straggler", "-1"},
+    {"straggler", ""},
+    {"allreduce_min", "0"},
+    {"allreduce_min", "17g"},
     {"progress_thread", ""},
     {"progress_thread", "yes"},
     {"progress_thread", "1,"},
@@ -583,6 +605,8 @@ static const struct {
     {"nonblocking", true, "0"},
     {"frames", true, "1"},
     {"early", true, "off"},
+    {"allreduce", true, "exact"},
+    {"straggler", true, "none"},
     {"progress_thread", true, "1"},
     {"verbose", true, "1"},
     {"stats", true, "1"},
@@ -592,6 +616,7 @@ static const struct {
     {"rate", false, "100gbit"},
     {"watchdog", true, "1"},
     {"min_bytes", true, "65537"},
+    {"allreduce_min", true, "65537"},
     {"mtm_threshold", true, "2.201"},
     {"lanes", true, "1"},
     {"nics", true, "1"},
@@ -705,7 +730,7 @@ START_TEST(words_are_names)
     fs_params_t params;
 
     fs_params_init(&params);
-    for (uint32_t alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
+    for (uint32_t alg = FS_ALG_NATIVE + 1; alg <= FS_ALG_BUNDLES; ++alg) {
         set(&params, "algorithm", fs_alg_name(alg));
         ck_assert_uint_eq(params.algorithm, alg);
         ck_assert_int_eq(fs_params_plan(&params).algorithm,

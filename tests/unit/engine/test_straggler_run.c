@@ -134,8 +134,9 @@ static bool turn(play_t *play, uint32_t r)
 /* The straggler comes when the others have had `late` turns each. */
 static void run(play_t *play, uint32_t late)
 {
-    uint32_t n = play->g->n, straggler = play->g->schedule->straggler;
-    uint32_t n_busy = n;
+    uint32_t n = play->g->n, n_busy = n;
+    uint32_t straggler = play->g->schedule->straggler *
+                         (n / play->g->schedule->n_ranks);
 
     for (uint32_t r = 0; r < n; ++r) {
         if (r != straggler) {
@@ -242,6 +243,28 @@ START_TEST(every_straggler_gets_the_sum)
 }
 END_TEST
 
+/* Two tiers; the first rank of the late server is late. */
+START_TEST(servers_get_the_sum)
+{
+    uint32_t n = (uint32_t)_i;
+
+    for (uint32_t n_local = 2; n_local <= 4; ++n_local) {
+        for (uint32_t straggler = 0; straggler < n; ++straggler) {
+            uint64_t        seed = 64 * (uint64_t)n + straggler;
+            fs_test_group_t g;
+
+            fs_test_group_init_tiers(&g, FS_STRAGGLER_STRAGGLAR, n, straggler,
+                                     n_local);
+            g.params.window = 1 + straggler % 5;
+            run_sum(&g, 20 * g.n + 3, false, seed);
+            run_sum(&g, 20 * g.n + 3, true, seed + 1);
+            run_sum(&g, g.n - 1, true, seed + 2);
+            fs_test_group_fini(&g);
+        }
+    }
+}
+END_TEST
+
 /* Any servers, any kind, any size, little memory and much. */
 START_TEST(prop_sums)
 {
@@ -299,6 +322,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, every_straggler_gets_the_sum, 3, 34);
+    tcase_add_loop_test(tcase, servers_get_the_sum, 3, 9);
     tcase_add_loop_test(tcase, prop_sums, 0, 150);
     tcase_add_test(tcase, same_bits_everywhere);
     suite_add_tcase(suite, tcase);

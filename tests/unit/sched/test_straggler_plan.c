@@ -56,6 +56,49 @@ START_TEST(every_kind_is_proved)
 }
 END_TEST
 
+/* Servers of 2 to 5 ranks, each of them late; all kinds. */
+START_TEST(two_tiers_are_proved)
+{
+    uint32_t n = (uint32_t)_i;
+
+    for (uint32_t n_local = 2; n_local <= 5; ++n_local) {
+        for (uint32_t straggler = 0; straggler < n; ++straggler) {
+            for (int kind = 0; kind <= FS_STRAGGLER_ALLPAIRS; ++kind) {
+                fs_test_group_t g;
+
+                fs_test_group_init_tiers(&g, (fs_straggler_kind_t)kind, n,
+                                         straggler, n_local);
+                prove_sizes(&g, false);
+                prove_sizes(&g, true);
+                g.params.staging_limit = 256; /* little */
+                g.params.window        = 1;
+                fs_test_group_plan(&g, 300, 8, true);
+                fs_test_group_prove(&g);
+                fs_test_group_fini(&g);
+            }
+        }
+    }
+}
+END_TEST
+
+/* A schedule of servers needs servers that are alike. */
+START_TEST(two_tiers_are_even)
+{
+    const uint32_t  servers[] = {0, 0, 1, 1, 2, 2, 3};
+    fs_test_group_t g;
+    fs_topo_t      *topo;
+
+    fs_test_group_init_tiers(&g, FS_STRAGGLER_RING, 4, 0, 2);
+    MUST(fs_topo_create(7, servers, 0, &topo) == FS_OK);
+    fs_test_group_set_topo(&g, topo);
+    g.reduction = (fs_reduction_t){10, 8, false};
+    ck_assert_int_eq(fs_reduction_plan(g.schedule, g.topo, &g.params,
+                                       &g.reduction, 0, &g.plans[0]),
+                     FS_ERR_INVAL);
+    fs_test_group_fini(&g);
+}
+END_TEST
+
 /* Longer than what a fragment is at least. */
 START_TEST(long_elements)
 {
@@ -301,6 +344,8 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, every_straggler_is_proved, 2, 34);
     tcase_add_loop_test(tcase, every_kind_is_proved, 2, 14);
+    tcase_add_loop_test(tcase, two_tiers_are_proved, 2, 10);
+    tcase_add_test(tcase, two_tiers_are_even);
     tcase_add_test(tcase, long_elements);
     tcase_add_test(tcase, one_rank_alone);
     tcase_add_test(tcase, little_staging);

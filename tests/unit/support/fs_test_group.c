@@ -25,6 +25,16 @@ void fs_test_group_init(fs_test_group_t *g, fs_straggler_kind_t kind,
         .chunk = 64, .window = 4, .staging_limit = UINT64_C(1) << 30};
 }
 
+void fs_test_group_init_tiers(fs_test_group_t *g, fs_straggler_kind_t kind,
+                              uint32_t n_servers, uint32_t straggler,
+                              uint32_t n_local)
+{
+    fs_test_group_init(g, kind, n_servers * n_local, 0, n_local);
+    fs_straggler_destroy(g->schedule);
+    MUST(fs_straggler_create(kind, n_servers, straggler, &g->schedule) ==
+         FS_OK);
+}
+
 static void drop_plans(fs_test_group_t *g)
 {
     for (uint32_t r = 0; r < g->n; ++r) {

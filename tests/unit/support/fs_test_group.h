@@ -22,6 +22,10 @@ typedef struct fs_test_group {
  * plans yet. */
 void fs_test_group_init(fs_test_group_t *g, fs_straggler_kind_t kind,
                         uint32_t n, uint32_t straggler, uint32_t n_local);
+/* Likewise, with a schedule of servers. */
+void fs_test_group_init_tiers(fs_test_group_t *g, fs_straggler_kind_t kind,
+                              uint32_t n_servers, uint32_t straggler,
+                              uint32_t n_local);
 void fs_test_group_fini(fs_test_group_t *g);
 
 /* Other servers; the group's. */

@@ -152,9 +152,11 @@ START_TEST(summary_is_of_rank_0_and_verbose)
     wrapper.inter_bytes             = 12345;
     fs_wrapper_summary(&wrapper);
 #define NONE(_alg, _word, _text) ", 0 " #_word
-    snprintf(wanted, sizeof(wanted),
-             "summary: 2 calls, 1%s, 0 bundles, 12345 bytes between servers",
-             &FS_ALG_MAP(NONE)[3]);
+    snprintf(
+        wanted, sizeof(wanted),
+        "summary: 2 calls, 1%s, 0 bundles, 0 ring, 0 stragglar, 12345 bytes "
+        "between servers",
+        &FS_ALG_MAP(NONE)[3]);
 #undef NONE
     ck_assert_str_eq(said, wanted);
 }

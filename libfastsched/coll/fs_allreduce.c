@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Allreduce: by StragglAR where one rank is late, as a ring, or by the MPI.
+ *
+ * Count, type and operation are equal on all ranks, so each rank decides alone, and
+ * those that are there begin without a word to anybody: what they do before the late
+ * rank comes is the gain. Only a new plan is agreed on.
+ *
+ *   note      who was late, and what took how long    fs_late.c
+ *   schedule  who sends what to whom in which round    fs_straggler.h
+ *   plan      the program of this rank                 fs_straggler_plan.c
+ */
+#include "base/fs_arith.h"
+#include "base/fs_clock.h"
+#include "base/fs_digest.h"
+#include "coll/fs_request.h"
+#include "comm/fs_params.h"
+#include "sched/allreduce/fs_straggler_plan.h"
+#include "sched/model/fs_topo.h"
+
+enum { FEWEST_SERVERS = 4, MOST_SERVERS = 256 };
+
+/* ---- what serves a call ---- */
+
+/* Has each rank a lane of its own, and each server as many? */
+static bool has_lanes(const fs_topo_t *topo)
+{
+    bool all = fs_topo_is_even(topo);
+
+    for (uint32_t v = 0; v < topo->n_servers; ++v) {
+        all = all && topo->n_lanes[v] == fs_topo_n_local(topo, v);
+    }
+    return all;
+}
+
+/* NULL: we can. */
+static const char *why_native(const fs_comm_t *comm)
+{
+    const fs_topo_t *topo = comm->topo;
+
+    return topo->n_servers < FEWEST_SERVERS ? "few servers"
+           : topo->n_servers > MOST_SERVERS ? "many servers"
+           : !has_lanes(topo)               ? "not every rank has a lane"
+                                            : NULL;
+}
+
+static fs_choice_t by(fs_alg_t alg, const char *reason)
+{
+    return (fs_choice_t){alg, false, reason};
+}
+
+static void choose(fs_request_t *request, uint64_t bytes)
+{
+    const fs_comm_t *comm      = request->comm;
+    fs_outcome_t    *outcome   = &request->outcome;
+    uint32_t         straggler = comm->params.straggler;
+    const char      *why       = why_native(comm);
+    fs_late_choice_t choice;
+
+    if (why != NULL) {
+        outcome->choice = fs_comm_leave(why);
+    } else if (straggler < comm->topo->n_ranks) {
+        outcome->choice    = by(FS_ALG_STRAGGLAR, "parameter straggler");
+        outcome->straggler = straggler;
+    } else {
+        choice                 = fs_late_choose(&comm->late, bytes);
+        outcome->choice        = by(choice.alg, choice.reason);
+        outcome->straggler     = choice.straggler;
+        outcome->reduced_bytes = bytes;
+    }
+}
+
+/* Has there been a plan for this? */
+static void find_plan(fs_request_t *request)
+{
+    const fs_reduction_t *reduction = &request->call->reduction;
+    fs_outcome_t         *outcome   = &request->outcome;
+    bool           is_straggler     = outcome->choice.alg == FS_ALG_STRAGGLAR;
+    const uint64_t words[]          = {
+                 outcome->choice.alg, is_straggler ? outcome->straggler : 0,
+                 reduction->n_elems, reduction->elem_bytes, reduction->in_place};
+
+    request->key = 0;
+    for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); ++k) {
+        request->key = fs_digest_add(request->key, words[k]);
+    }
+    request->counts_key = request->key;
+    request->plan     = fs_plan_cache_find(&request->comm->cache, request->key);
+    outcome->recalled = request->plan != NULL;
+    request->comm->stats.cache_hits += outcome->recalled;
+}
+
+/* Either schedule sends each chunk to all servers but one, and adds up those of all but
+ * one. */
+static uint64_t bytes_between(const fs_comm_t *comm, uint64_t bytes)
+{
+    uint64_t sum;
+
+    return fs_u64_mul(2 * (uint64_t)(comm->topo->n_servers - 1), bytes, &sum)
+               ? sum
+               : UINT64_MAX;
+}
+
+static void decide(fs_request_t *request)
+{
+    const fs_reduction_t *reduction = &request->call->reduction;
+    uint64_t              bytes = reduction->n_elems * reduction->elem_bytes;
+
+    choose(request, bytes);
+    if (request->outcome.choice.alg != FS_ALG_NATIVE) {
+        request->flags = FS_FLAG_CONFIRMS;
+        request->outcome.traffic.inter_bytes =
+            bytes_between(request->comm, bytes);
+        find_plan(request);
+    }
+}
+
+/* Of ranks, or of servers that have several: a late rank makes its server late. */
+static fs_status_t make_schedule(const fs_comm_t    *comm,
+                                 const fs_outcome_t *outcome,
+                                 fs_straggler_t    **schedule_p)
+{
+    const fs_topo_t *topo    = comm->topo;
+    bool             of_some = topo->n_servers < topo->n_ranks;
+    uint32_t         late    = outcome->straggler;
+
+    if (outcome->choice.alg == FS_ALG_RING) {
+        return fs_straggler_create(FS_STRAGGLER_RING, topo->n_servers, 0,
+                                   schedule_p);
+    }
+    return fs_straggler_create(FS_STRAGGLER_STRAGGLAR, topo->n_servers,
+                               of_some ? topo->server[late] : late, schedule_p);
+}
+
+static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
+                        fs_schedule_t **lane_p)
+{
+    const fs_comm_t    *comm     = request->comm;
+    const fs_outcome_t *outcome  = &request->outcome;
+    fs_plan_params_t    params   = fs_params_plan(&comm->params);
+    fs_straggler_t     *schedule = NULL;
+    fs_status_t         status   = make_schedule(comm, outcome, &schedule);
+
+    (void)lane_p; /* a lane's turns are not known in advance */
+    if (status == FS_OK) {
+        status = fs_reduction_plan(schedule, comm->topo, &params,
+                                   &request->call->reduction, comm->rank,
+                                   plan_p);
+    }
+    fs_straggler_destroy(schedule);
+    if (status == FS_OK) {
+        (*plan_p)->alg = outcome->choice.alg;
+    }
+    return status;
+}
+
+const fs_collective_t fs_allreduce = {.decide = decide, .plan = plan};
+
+/* ---- after a call ---- */
+
+/* Both rounds are of words that begin with a time. */
+static fs_status_t find_least(fs_comm_t *comm, uint64_t sum_ns,
+                              fs_late_sums_t *sums)
+{
+    fs_vote_t   vote   = {.last = fs_entries_word(sum_ns, comm->rank)};
+    fs_status_t status = fs_comm_vote(comm, &vote);
+
+    if (status != FS_OK) {
+        return status;
+    }
+    sums->least_ns  = fs_entries_time(vote.last);
+    sums->rank      = fs_entries_rank(vote.last);
+    vote            = (fs_vote_t){.last = comm->rank == sums->rank
+                                              ? 0
+                                              : fs_entries_word(sum_ns, comm->rank)};
+    status          = fs_comm_vote(comm, &vote);
+    sums->second_ns = fs_entries_time(vote.last);
+    return status;
+}
+
+fs_status_t fs_allreduce_note(fs_comm_t *comm)
+{
+    const fs_outcome_t *outcome = &comm->outcome;
+    uint64_t            bytes   = outcome->reduced_bytes, sum_ns;
+    fs_late_sums_t      sums;
+    fs_status_t         status = FS_OK;
+
+    if (fs_late_add(&comm->late, bytes, fs_now_ns() - outcome->entered_ns,
+                    &sum_ns)) {
+        status = find_least(comm, sum_ns, &sums);
+        if (status == FS_OK) {
+            fs_late_conclude(&comm->late, bytes, &sums);
+        }
+    }
+    return status;
+}

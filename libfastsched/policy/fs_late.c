@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   epoch     16 calls of what serves: who is late?
+ *   trials    4 calls each of what is not known, one after another
+ *   then      epochs of the fastest, until somebody else is late, or the others are
+ *             to be tried again
+ *
+ * StragglAR pays from the critical delay on: from then on its early rounds save more
+ * than what its late rounds cost beside those of a ring (StragglAR App. B). Half of it
+ * more is asked for before it is tried.
+ */
+#include "policy/fs_late.h"
+
+#include "base/fs_arith.h"
+
+#include <string.h>
+
+enum { LONGEST_PAUSE = 64, GAIN = 50 /* a fiftieth */ };
+
+/* By the whole part of the logarithm. */
+static uint32_t class_index(uint64_t bytes)
+{
+    return 63 - (uint32_t)__builtin_clzll(bytes);
+}
+
+void fs_late_init(fs_late_t *late, uint32_t n_servers, bool compares,
+                  bool looks)
+{
+    memset(late, 0, sizeof(*late));
+    late->n_servers = n_servers;
+    late->compares  = compares;
+    late->looks     = looks;
+    for (uint32_t k = 0; k < FS_LATE_CLASSES; ++k) {
+        late->classes[k].serves     = compares ? FS_LATE_NATIVE : FS_LATE_RING;
+        late->classes[k].straggler  = FS_LATE_NOBODY;
+        late->classes[k].next_pause = 1;
+    }
+}
+
+fs_late_choice_t fs_late_choose(const fs_late_t *late, uint64_t bytes)
+{
+    static const fs_alg_t algs[] = {
+#define X(_value, _word, _alg) [_value] = (_alg),
+        FS_LATE_MAP(X)
+#undef X
+    };
+    const fs_late_class_t *class = &late->classes[class_index(bytes)];
+    bool found                   = class->ns[class->serves] != 0;
+
+    return (fs_late_choice_t){.alg       = algs[class->serves],
+                              .straggler = class->straggler,
+                              .reason    = !late->compares
+                                               ? class->serves == FS_LATE_STRAGGLAR
+                                                     ? "a rank is late"
+                                                     : "no rank is late"
+                                           : class->is_trial ? "trial"
+                                           : found           ? "fastest so far"
+                                                             : "who is late?"};
+}
+
+bool fs_late_add(fs_late_t *late, uint64_t bytes, uint64_t ns, uint64_t *sum_p)
+{
+    fs_late_class_t *class = &late->classes[class_index(bytes)];
+    uint32_t last          = class->is_trial ? FS_LATE_TRIAL : FS_LATE_EPOCH;
+
+    class->sum_ns += class->n_calls > 0 ? ns : 0;
+    *sum_p = class->sum_ns;
+    return class->n_calls++ == last;
+}
+
+/* ---- who is late ---- */
+
+/* What a rank would need to send or receive a vector once, if the call took so long
+ * after the last entry. */
+static uint64_t vector_ns(const fs_late_t *late, fs_late_candidate_t served,
+                          uint64_t ns)
+{
+    uint64_t n = late->n_servers;
+
+    return served == FS_LATE_STRAGGLAR
+               ? ns * (n - 1) / (n + fs_log2_up(late->n_servers) - 2)
+               : ns * n / (2 * (n - 1));
+}
+
+/* FS_LATE_NOBODY, if no rank is late enough. */
+static uint32_t find_late(const fs_late_t *late, const fs_late_class_t *class,
+                          const fs_late_sums_t *sums)
+{
+    uint64_t n        = late->n_servers;
+    uint64_t least_ns = sums->least_ns / FS_LATE_EPOCH;
+    uint64_t lead_ns  = (sums->second_ns - sums->least_ns) / FS_LATE_EPOCH;
+    uint64_t critical = vector_ns(late, class->serves, least_ns) *
+                        fs_log2_up(late->n_servers) / n;
+    bool goes_on = class->serves == FS_LATE_STRAGGLAR &&
+                   class->straggler == sums->rank;
+
+    return late->looks && lead_ns > (goes_on ? critical : critical * 3 / 2)
+               ? sums->rank
+               : FS_LATE_NOBODY;
+}
+
+/* ---- what serves next ---- */
+
+static bool may_serve(const fs_late_t    *late, const fs_late_class_t *class,
+                      fs_late_candidate_t candidate)
+{
+    return candidate == FS_LATE_NATIVE      ? late->compares
+           : candidate == FS_LATE_STRAGGLAR ? class->straggler != FS_LATE_NOBODY
+                                            : true;
+}
+
+static bool is_to_try(const fs_late_t    *late, const fs_late_class_t *class,
+                      fs_late_candidate_t candidate)
+{
+    return may_serve(late, class, candidate) && class->ns[candidate] == 0 &&
+           (candidate != FS_LATE_STRAGGLAR || class->pause == 0);
+}
+
+/* What is no better than the MPI's own by a fiftieth is not worth it. */
+static uint64_t price(const fs_late_class_t *class, fs_late_candidate_t c)
+{
+    return class->ns[c] == 0     ? UINT64_MAX
+           : c == FS_LATE_NATIVE ? class->ns[c] - class->ns[c] / GAIN
+                                 : class->ns[c];
+}
+
+static fs_late_candidate_t fastest(const fs_late_t *late,
+                                   const fs_late_class_t *class)
+{
+    fs_late_candidate_t best = FS_LATE_RING;
+
+    for (int c = FS_LATE_RING; c >= FS_LATE_NATIVE; --c) {
+        if (may_serve(late, class, (fs_late_candidate_t)c) &&
+            price(class, (fs_late_candidate_t)c) <= price(class, best)) {
+            best = (fs_late_candidate_t)c;
+        }
+    }
+    return best;
+}
+
+static void begin_epoch(fs_late_class_t *class, fs_late_candidate_t serves,
+                        bool is_trial, bool another)
+{
+    class->n_calls  = another ? 0 : 1;
+    class->sum_ns   = 0;
+    class->serves   = serves;
+    class->is_trial = is_trial;
+}
+
+/* Without a comparison StragglAR serves whenever a rank is late. */
+static void choose_next(const fs_late_t *late, fs_late_class_t *class,
+                        bool             another_straggler)
+{
+    fs_late_candidate_t before = class->serves, next = fastest(late, class);
+    bool                is_trial = false;
+
+    for (int c = 0; c < FS_LATE_CANDIDATES && late->compares && !is_trial;
+         ++c) {
+        if (is_to_try(late, class, (fs_late_candidate_t)c)) {
+            next     = (fs_late_candidate_t)c;
+            is_trial = true;
+        }
+    }
+    if (!late->compares) {
+        next = class->straggler != FS_LATE_NOBODY ? FS_LATE_STRAGGLAR
+                                                  : FS_LATE_RING;
+    }
+    begin_epoch(class, next, is_trial,
+                next != before ||
+                    (next == FS_LATE_STRAGGLAR && another_straggler));
+}
+
+/* It was tried, and something else is faster: the next rank that seems to be late
+ * has to wait. */
+static void note_failure(const fs_late_t *late, fs_late_class_t *class)
+{
+    if (fastest(late, class) == FS_LATE_STRAGGLAR) {
+        class->next_pause = 1;
+        return;
+    }
+    class->pause      = class->next_pause;
+    class->next_pause = class->next_pause < LONGEST_PAUSE
+                            ? 2 * class->next_pause
+                            : LONGEST_PAUSE;
+}
+
+static void forget(fs_late_class_t *class)
+{
+    for (int c = 0; c < FS_LATE_CANDIDATES; ++c) {
+        class->ns[c] = c == (int)class->serves ? class->ns[c] : 0;
+    }
+    class->n_epochs = 0;
+}
+
+/* Of a long epoch: is somebody late? True: it is another one than before. */
+static bool look(const fs_late_t      *late, fs_late_class_t *class,
+                 const fs_late_sums_t *sums)
+{
+    uint32_t rank    = find_late(late, class, sums);
+    bool     another = rank != class->straggler;
+
+    class->pause -= class->pause > 0;
+    if (another) {
+        class->straggler             = rank;
+        class->ns[FS_LATE_STRAGGLAR] = 0;
+    }
+    if (++class->n_epochs == FS_LATE_FORGETS) {
+        forget(class);
+    }
+    return another;
+}
+
+void fs_late_conclude(fs_late_t *late, uint64_t bytes,
+                      const fs_late_sums_t *sums)
+{
+    fs_late_class_t *class = &late->classes[class_index(bytes)];
+    bool trial = class->is_trial, another = false;
+
+    class->ns[class->serves] =
+        fs_u64_max(sums->least_ns / (trial ? FS_LATE_TRIAL : FS_LATE_EPOCH), 1);
+    if (!trial) {
+        another = look(late, class, sums);
+    } else if (class->serves == FS_LATE_STRAGGLAR) {
+        note_failure(late, class);
+    }
+    choose_next(late, class, another);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who is late to allreduces, and what serves them: whole runs of calls, with times made
+ * by a model, as all ranks see them. */
+#include "policy/fs_late.h"
+#include "fs_test_util.h"
+
+#include <string.h>
+
+enum { N = 8, BYTES = 8 << 20, RING_NS = 14000, STRAGGLAR_NS = 9000 };
+
+/* What calls take after the last entry. */
+typedef struct world {
+    fs_late_t late[N]; /* each rank's */
+    uint64_t  delay_ns[N];
+    uint64_t  ns[FS_LATE_CANDIDATES];
+    unsigned  n_of[FS_LATE_CANDIDATES]; /* calls so far */
+    uint32_t  straggler;                /* of the last StragglAR */
+} world_t;
+
+static void begin(world_t *w, bool compares, bool looks)
+{
+    *w = (world_t){.ns = {[FS_LATE_NATIVE]    = RING_NS,
+                          [FS_LATE_RING]      = RING_NS,
+                          [FS_LATE_STRAGGLAR] = STRAGGLAR_NS}};
+    for (uint32_t r = 0; r < N; ++r) {
+        fs_late_init(&w->late[r], N, compares, looks);
+    }
+}
+
+static fs_late_candidate_t candidate_of(fs_alg_t alg)
+{
+    return alg == FS_ALG_NATIVE ? FS_LATE_NATIVE
+           : alg == FS_ALG_RING ? FS_LATE_RING
+                                : FS_LATE_STRAGGLAR;
+}
+
+static uint64_t last_entry(const world_t *w)
+{
+    uint64_t last = 0;
+
+    for (uint32_t r = 0; r < N; ++r) {
+        last = w->delay_ns[r] > last ? w->delay_ns[r] : last;
+    }
+    return last;
+}
+
+/* StragglAR helps only if the last one is the one it is for. */
+static uint64_t time_of(const world_t *w, fs_late_candidate_t c)
+{
+    bool right = w->delay_ns[w->straggler] == last_entry(w) &&
+                 last_entry(w) > 0;
+
+    return c == FS_LATE_STRAGGLAR && !right ? RING_NS * 5 / 4 : w->ns[c];
+}
+
+static void combine(const uint64_t *sums, fs_late_sums_t *found)
+{
+    *found = (fs_late_sums_t){UINT64_MAX, 0, UINT64_MAX};
+    for (uint32_t r = 0; r < N; ++r) {
+        if (sums[r] < found->least_ns) {
+            *found = (fs_late_sums_t){sums[r], r, found->least_ns};
+        } else if (sums[r] < found->second_ns) {
+            found->second_ns = sums[r];
+        }
+    }
+}
+
+/* Who serves it; the same on all ranks. */
+static fs_late_candidate_t call(world_t *w, uint64_t bytes)
+{
+    fs_late_choice_t    first = fs_late_choose(&w->late[0], bytes);
+    fs_late_candidate_t c     = candidate_of(first.alg);
+    uint64_t            sums[N];
+    unsigned            n_over = 0;
+    fs_late_sums_t      found;
+
+    w->straggler = first.straggler < N ? first.straggler : 0;
+    for (uint32_t r = 0; r < N; ++r) {
+        fs_late_choice_t choice = fs_late_choose(&w->late[r], bytes);
+
+        ck_assert_int_eq(choice.alg, first.alg);
+        ck_assert_uint_eq(choice.straggler, first.straggler);
+        ck_assert_ptr_nonnull(choice.reason);
+        n_over += fs_late_add(&w->late[r], bytes,
+                              last_entry(w) - w->delay_ns[r] + time_of(w, c),
+                              &sums[r]);
+    }
+    ck_assert(n_over == 0 || n_over == N);
+    if (n_over == N) {
+        combine(sums, &found);
+        for (uint32_t r = 0; r < N; ++r) {
+            fs_late_conclude(&w->late[r], bytes, &found);
+        }
+    }
+    ++w->n_of[c];
+    return c;
+}
+
+/* The last of n calls. */
+static fs_late_candidate_t calls(world_t *w, unsigned n)
+{
+    fs_late_candidate_t c = FS_LATE_NATIVE;
+
+    memset(w->n_of, 0, sizeof(w->n_of));
+    for (unsigned k = 0; k < n; ++k) {
+        c = call(w, BYTES);
+    }
+    return c;
+}
+
+/* The MPI's own is as good as the ring: it serves all calls but a few. */
+START_TEST(nobody_late_is_the_mpis)
+{
+    world_t w;
+
+    begin(&w, true, true);
+    ck_assert_int_eq(calls(&w, 500), FS_LATE_NATIVE);
+    ck_assert_uint_eq(w.n_of[FS_LATE_STRAGGLAR], 0);
+    ck_assert_uint_le(w.n_of[FS_LATE_RING], 10);
+}
+END_TEST
+
+START_TEST(a_faster_ring_serves)
+{
+    world_t w;
+
+    begin(&w, true, true);
+    w.ns[FS_LATE_NATIVE] = 2 * RING_NS;
+    ck_assert_int_eq(calls(&w, 100), FS_LATE_RING);
+    w.ns[FS_LATE_RING] = RING_NS * 99 / 100; /* and a hundredth is not enough */
+    begin(&w, true, true);
+    w.ns[FS_LATE_RING] = RING_NS * 99 / 100;
+    ck_assert_int_eq(calls(&w, 100), FS_LATE_NATIVE);
+}
+END_TEST
+
+/* Each rank, found within the first epoch and a trial. */
+START_TEST(late_rank_is_found)
+{
+    world_t w;
+
+    begin(&w, true, true);
+    w.delay_ns[_i] = RING_NS / 2;
+    ck_assert_int_eq(calls(&w, 17 + 5 + 5 + 1), FS_LATE_STRAGGLAR);
+    ck_assert_uint_eq(w.straggler, (uint32_t)_i);
+    ck_assert_int_eq(calls(&w, 300), FS_LATE_STRAGGLAR);
+    ck_assert_uint_ge(w.n_of[FS_LATE_STRAGGLAR], 290);
+}
+END_TEST
+
+/* The late one changes, then there is none. */
+START_TEST(late_rank_changes)
+{
+    world_t w;
+
+    begin(&w, true, true);
+    w.delay_ns[3] = RING_NS;
+    ck_assert_int_eq(calls(&w, 100), FS_LATE_STRAGGLAR);
+    w.delay_ns[3] = 0;
+    w.delay_ns[5] = RING_NS;
+    ck_assert_int_eq(calls(&w, 100), FS_LATE_STRAGGLAR);
+    ck_assert_uint_eq(w.straggler, 5);
+    w.delay_ns[5] = 0;
+    ck_assert_int_eq(calls(&w, 100), FS_LATE_NATIVE);
+    ck_assert_uint_le(w.n_of[FS_LATE_STRAGGLAR], 40);
+}
+END_TEST
+
+/* Two late ranks, or one that is hardly late: not for StragglAR. */
+START_TEST(lead_must_be_large)
+{
+    world_t w;
+
+    begin(&w, true, true);
+    w.delay_ns[1] = RING_NS;
+    w.delay_ns[2] = RING_NS - 100;
+    (void)calls(&w, 200);
+    ck_assert_uint_eq(w.n_of[FS_LATE_STRAGGLAR], 0);
+    begin(&w, true, true);
+    w.delay_ns[1] = RING_NS / 4; /* critical: 3/14 */
+    (void)calls(&w, 200);
+    ck_assert_uint_eq(w.n_of[FS_LATE_STRAGGLAR], 0);
+}
+END_TEST
+
+/* Where it does not help it is tried more and more rarely. */
+START_TEST(failures_are_rare)
+{
+    world_t w;
+
+    begin(&w, true, true);
+    w.ns[FS_LATE_STRAGGLAR] = 2 * RING_NS;
+    for (unsigned k = 0; k < 40; ++k) { /* somebody else each epoch */
+        memset(w.delay_ns, 0, sizeof(w.delay_ns));
+        w.delay_ns[k % N] = RING_NS;
+        for (unsigned j = 0; j < 16; ++j) {
+            (void)call(&w, BYTES);
+        }
+    }
+    ck_assert_uint_ge(w.n_of[FS_LATE_STRAGGLAR], 4);
+    ck_assert_uint_le(w.n_of[FS_LATE_STRAGGLAR], 40);
+}
+END_TEST
+
+START_TEST(without_comparison)
+{
+    world_t w;
+
+    begin(&w, false, true);
+    ck_assert_int_eq(calls(&w, 50), FS_LATE_RING);
+    w.delay_ns[7] = RING_NS;
+    ck_assert_int_eq(calls(&w, 50), FS_LATE_STRAGGLAR);
+    ck_assert_uint_eq(w.n_of[FS_LATE_NATIVE], 0);
+    begin(&w, false, false);
+    w.delay_ns[7] = RING_NS;
+    ck_assert_int_eq(calls(&w, 50), FS_LATE_RING);
+}
+END_TEST
+
+/* A class of its own for each size, up to the largest. */
+START_TEST(sizes_are_apart)
+{
+    world_t w;
+
+    begin(&w, true, true);
+    w.delay_ns[2] = RING_NS;
+    ck_assert_int_eq(calls(&w, 50), FS_LATE_STRAGGLAR);
+    ck_assert_int_eq(call(&w, 1), FS_LATE_NATIVE);
+    ck_assert_int_eq(call(&w, UINT64_MAX), FS_LATE_NATIVE);
+    ck_assert_int_eq(call(&w, BYTES + 1), FS_LATE_STRAGGLAR);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("late");
+    TCase *tcase = tcase_create("late");
+
+    tcase_add_test(tcase, nobody_late_is_the_mpis);
+    tcase_add_test(tcase, a_faster_ring_serves);
+    tcase_add_loop_test(tcase, late_rank_is_found, 0, N);
+    tcase_add_test(tcase, late_rank_changes);
+    tcase_add_test(tcase, lead_must_be_large);
+    tcase_add_test(tcase, failures_are_rare);
+    tcase_add_test(tcase, without_comparison);
+    tcase_add_test(tcase, sizes_are_apart);
+    suite_add_tcase(suite, tcase);
+    return fs_test_run(suite);
+}
