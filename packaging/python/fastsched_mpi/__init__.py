@@ -4,3 +4,4 @@
 from pathlib import Path
 
 LIBRARY = Path(__file__).parent / "libmpich_coll_fast.so"
+COMMAND = Path(__file__).parent / "command" / "fastsched"

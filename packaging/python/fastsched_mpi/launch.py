@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fastsched-mpirun: the mpiexec of this environment's MPI, with fast in front of that MPI."""
+"""fastsched-mpirun: the mpiexec of this environment's MPI, with fast in front of that MPI.
+
+And fastsched, the command, which is a program inside this package.
+"""
 
 import os
 import sys
 from pathlib import Path
 
-from fastsched_mpi import LIBRARY
+from fastsched_mpi import COMMAND, LIBRARY
 
 USAGE = """usage: fastsched-mpirun [OPTION OF MPIEXEC...] COMMAND [ARGUMENT...]
 
@@ -40,7 +43,11 @@ def find_mpiexec(prefix):
     die((OPEN_MPI if is_open_mpi else NO_MPI).format(prefix=prefix))
 
 
-def main():
+def command():
+    os.execv(COMMAND, ["fastsched", *sys.argv[1:]])
+
+
+def mpirun():
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, end="", file=sys.stdout if arguments else sys.stderr)
