@@ -2,7 +2,8 @@ dnl SPDX-License-Identifier: BSD-3-Clause
 dnl
 dnl FS_MPICH: MPICH's mpi.h, and MPICH itself for the tests. The compiler wrapper
 dnl says where they are. Sets MPICC_MPICH, MPIEXEC_MPICH, MPICH_CPPFLAGS and
-dnl MPICH_LIBS.
+dnl MPICH_LIBS. MPICH itself writes -Wl,-rpath -Wl,DIR, which libtool would take
+dnl apart.
 AC_DEFUN([FS_MPICH], [
   FS_WITH([mpich], [MPICH: the library that stands before it, its tests])
   AS_IF([test "x$fs_want_mpich" != xno], [
@@ -18,7 +19,8 @@ AC_DEFUN([FS_MPICH], [
       for fs_word in $fs_show; do
         AS_CASE([$fs_word],
           [-I*], [MPICH_CPPFLAGS="$MPICH_CPPFLAGS $fs_word"],
-          [-L*|-l*|-Wl,-rpath*], [MPICH_LIBS="$MPICH_LIBS $fs_word"])
+          [-L*|-l*|-Wl,-rpath=*|-Wl,-rpath,*], [MPICH_LIBS="$MPICH_LIBS $fs_word"],
+          [-Wl,/*], [MPICH_LIBS="$MPICH_LIBS -Wl,-rpath,${fs_word@%:@-Wl,}"])
       done
       FS_MPICH_HEADER])])
   AC_SUBST([MPICH_CPPFLAGS])

@@ -8,7 +8,7 @@
 #   prototypes   code in a page of section 3 that is not in a header, up to
 #                white space and comments; lists (FS_ALG_MAP) are enums there
 #   words        a parameter, or a word of a list that users type, is missing
-#   layers       fastsched(7) and the README list different folders, or in another order
+#   layers       fastsched(7) and docs/internals.md list different folders, or in another order
 #   examples     one that does not compile or, with a build, prints something
 #                else than the page says
 #   fastsched.1  a command or an option that --help prints is missing
@@ -141,10 +141,10 @@ words_are_in FS_STRAGGLER_MAP fastsched.1
 
 # ---- layers ----
 
-sed -nE 's,^    (libfastsched[/a-z]*)  .*,\1,p' "$src/README" | uniq >"$work/layers"
-[ -s "$work/layers" ] || complain 'README lists no layers'
+sed -nE 's,^    (libfastsched[/a-z]*)  .*,\1,p' "$src/docs/internals.md" | uniq >"$work/layers"
+[ -s "$work/layers" ] || complain 'docs/internals.md lists no layers'
 sed -n '/^\.SH THE LAYERS/,/^\.SH SOURCES/s,^\.B \(libfastsched.*\),\1,p' "$man/fastsched.7" |
-    diff "$work/layers" - >&2 || complain 'fastsched.7 and README list different layers'
+    diff "$work/layers" - >&2 || complain 'fastsched.7 and docs/internals.md list different layers'
 
 # ---- examples ----
 

@@ -107,7 +107,7 @@ with_path() {
 
 documented() {
     # shellcheck disable=SC2016
-    if grep -q '/lib/openmpi:SYS_DEFAULT' "$src/README" "$src/quickstart" \
+    if grep -q '/lib/openmpi:SYS_DEFAULT' "$src/README" "$src"/docs/*.md "$src/quickstart" \
         "$src/man/coll_fast.7"; then
         echo 'a page has our directory in front of SYS_DEFAULT'
         return 1

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fastsched-mpirun: the mpiexec of this environment's MPI, with fast in front of that MPI.
+
+And fastsched, the command, which is a program inside this package.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from fastsched_mpi import COMMAND, LIBRARY
+
+USAGE = """usage: fastsched-mpirun [OPTION OF MPIEXEC...] COMMAND [ARGUMENT...]
+
+  fastsched-mpirun -n 64 ./app
+  fastsched-mpirun -n 4 python app.py
+
+Starts COMMAND with the mpiexec of the MPI that pip has installed in this Python
+environment (mpich or impi-rt), and lets fastsched serve its MPI_Alltoallv,
+MPI_Alltoall and MPI_Alltoallw. Parameters are variables of the environment:
+FASTSCHED_VERBOSE=1 prints a line for each call.
+"""
+
+NO_MPI = "there is no MPI in {prefix}; install one beside fastsched-mpi: pip install mpich"
+
+OPEN_MPI = (
+    "the MPI in {prefix} is Open MPI, and pip's Open MPI loads no plugins (it was built"
+    " with --disable-dlopen); use pip install mpich, or an Open MPI that loads plugins"
+    " with the component from fastsched's sources"
+)
+
+
+def die(text):
+    sys.exit("fastsched-mpirun: " + text)
+
+
+def find_mpiexec(prefix):
+    """The hydra of an MPI with MPICH's ABI. Its library is libmpi.so.12."""
+    mpiexec = prefix / "bin" / "mpiexec.hydra"
+    if (prefix / "lib" / "libmpi.so.12").exists() and mpiexec.exists():
+        return mpiexec
+    is_open_mpi = (prefix / "lib" / "libmpi.so.40").exists()
+    die((OPEN_MPI if is_open_mpi else NO_MPI).format(prefix=prefix))
+
+
+def command():
+    os.execv(COMMAND, ["fastsched", *sys.argv[1:]])
+
+
+def mpirun():
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE, end="", file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else 2
+    mpiexec = str(find_mpiexec(Path(sys.prefix)))
+    # Tools that are there already stay in front: they see MPI_, fastsched sees PMPI_.
+    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), str(LIBRARY)]))
+    choice = ["-genv", "LD_PRELOAD", preload]
+    choice += ["-genv", "MPICH_ALLTOALLV_INTRA_ALGORITHM", "fast"]
+    os.execv(mpiexec, [mpiexec, *choice, *arguments])
