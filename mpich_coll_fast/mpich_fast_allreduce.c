@@ -82,7 +82,9 @@ static bool is_ours(call_t *c)
     const mpich_fast_reduce_args_t *a = c->args;
     MPI_Datatype type = (MPI_Datatype) a->type;
 
-    if (a->count <= 0 || MPI_DATATYPE_NULL == type) {
+    /* MPICH says what is wrong with such calls. */
+    if (a->count <= 0 || MPI_DATATYPE_NULL == type || NULL == a->recvbuf
+        || MPI_IN_PLACE == a->recvbuf || NULL == a->sendbuf) {
         return false;
     }
     mpi.Type_size_x(type, &c->size);

@@ -86,7 +86,7 @@ static fs_status_t make(fs_request_t *request)
     }
     status        = serve(request);
     comm->outcome = request->outcome;
-    if (request->ran && comm->outcome.reduced_bytes > 0) {
+    if (status == FS_OK && request->ran && comm->outcome.reduced_bytes > 0) {
         status = fs_allreduce_note(comm);
     }
     if (comm->trace != NULL) {

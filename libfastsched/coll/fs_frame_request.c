@@ -115,6 +115,7 @@ static fs_status_t prepare(void *owner)
 static void add_counts(fs_frame_request_t *frame)
 {
     fs_counts_t *counts = &frame->counts;
+    uint64_t     weight = 1;
 
     fs_counts_begin(counts, frame->request.comm->topo);
     for (uint32_t peer = 0; peer < counts->n_ranks; ++peer) {
@@ -126,10 +127,11 @@ static void add_counts(fs_frame_request_t *frame)
         }
         fs_counts_add(counts, peer, send, recv);
     }
-    /* What differs in two of them may be equal in all together. */
+    /* What differs in two of them may be equal in all together, or in another order. */
     for (const fs_request_t *m = frame->members; m != NULL; m = m->next) {
-        counts->send_digest += m->call->counts->send_digest;
-        counts->received_digest += m->call->counts->received_digest;
+        weight += 2;
+        counts->send_digest += weight * m->call->counts->send_digest;
+        counts->received_digest += weight * m->call->counts->received_digest;
     }
 }
 

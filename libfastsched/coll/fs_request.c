@@ -228,7 +228,7 @@ static fs_step_t run(fs_request_t *request)
 
     request->ran        = true;
     request->started_ns = fs_now_ns();
-    if (request->is_early) {
+    if (request->is_early && !fs_request_is_nonblocking(request)) {
         comm->lull_ns = request->started_ns - request->outcome.gathered_ns;
     }
     enter(request, FS_TRACE_RUN);
@@ -503,11 +503,15 @@ static fs_step_t compare_plans(fs_request_t *request)
     if (status != FS_OK) {
         return lose(request, status);
     }
+    if (request->collective->vote == NULL) {
+        request->outcome.gathered_ns = fs_now_ns(); /* all have entered */
+    }
     digest = request->plan != NULL ? request->plan->plan->digest : 0;
     if (all->flags & FS_FLAG_DECLINE ||
         all->sum[0] != digest * comm->topo->n_ranks) {
         request->outcome.choice.alg    = FS_ALG_NATIVE;
         request->outcome.choice.reason = "a rank could not plan";
+        request->outcome.reduced_bytes = 0; /* not this algorithm's time */
         fs_replan_clear(&comm->replan); /* not equal on all ranks any more */
         return leave(request);
     }
@@ -554,10 +558,10 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     if (request->collective->vote == NULL) {
         return; /* a summary told nobody when it began */
     }
-    timed = (fs_timed_run_t){plan->total_per_lane,
+    timed      = (fs_timed_run_t){plan->total_per_lane,
                              plan->n_stages > 0 ? plan->n_stages
-                                                : comm->topo->n_servers - 1,
-                             ended_ns - request->outcome.decided_ns};
+                                                     : comm->topo->n_servers - 1,
+                                  ended_ns - request->outcome.decided_ns};
     comm->last = fs_last_call_of(&request->outcome,
                                  fs_request_is_nonblocking(request), timed);
     if (!comm->last.is_nonblocking) {

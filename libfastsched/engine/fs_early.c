@@ -437,6 +437,7 @@ static bool is_usable(const fs_call_t *call)
 {
     return call->send_block != NULL && call->recv_block != NULL &&
            call->prepare == NULL && !call->send_late && !call->recv_late &&
+           call->fetch == NULL && call->landed == NULL &&
            call->device.consent == FS_CONSENT_YES &&
            call->device.send_mem.kind == FS_MEM_HOST &&
            call->device.recv_mem.kind == FS_MEM_HOST;

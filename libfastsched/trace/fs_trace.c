@@ -240,7 +240,7 @@ void fs_trace_early(fs_trace_t *trace, uint64_t bytes)
 {
     pthread_mutex_lock(&trace->lock);
     if (trace->in_call) {
-        current(trace)->early_bytes = bytes;
+        current(trace)->early_bytes += bytes; /* of all that a frame drains */
     }
     pthread_mutex_unlock(&trace->lock);
 }

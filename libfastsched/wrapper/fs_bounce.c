@@ -80,16 +80,16 @@ static void free_bounce(fs_bounce_t *bounce, bool all_done)
 /* ---- those of a call ---- */
 
 static fs_status_t make_both(fs_bounces_t *bounces, const fs_wrapper_t *wrapper,
-                             unsigned mem_kinds, const fs_buffers_t *b)
+                             const fs_buffers_t *b)
 {
     uint32_t    n      = b->counts.n_ranks;
     fs_status_t status = FS_OK;
 
-    if (!b->in_place && fs_buffers_need_bounce(mem_kinds, b->send_mem)) {
+    if (!b->in_place && fs_buffers_need_bounce(wrapper, b->send_mem)) {
         status = make_bounce(&bounces->send, b->send_mem, n, b->send_block,
                              b->counts.send_bytes);
     }
-    if (status == FS_OK && fs_buffers_need_bounce(mem_kinds, b->recv_mem)) {
+    if (status == FS_OK && fs_buffers_need_bounce(wrapper, b->recv_mem)) {
         status = make_bounce(&bounces->recv, b->recv_mem, n,
                              (const void *const *)b->recv_block,
                              b->counts.recv_bytes);
@@ -107,24 +107,23 @@ static void free_both(fs_bounces_t *bounces, bool all_done)
 }
 
 fs_status_t fs_bounces_begin(fs_bounces_t *bounces, const fs_wrapper_t *wrapper,
-                             unsigned mem_kinds, const fs_buffers_t *buffers,
-                             char *why, size_t why_len)
+                             const fs_buffers_t *buffers, char *why,
+                             size_t why_len)
 {
     fs_status_t status = FS_OK;
 
-    if (fs_buffers_need_bounce(mem_kinds, buffers->send_mem)) {
+    if (fs_buffers_need_bounce(wrapper, buffers->send_mem)) {
         status = fs_buffers_check(buffers, wrapper, FS_SIDE_SEND, "the MPI",
                                   why, why_len);
     }
-    if (status == FS_OK &&
-        fs_buffers_need_bounce(mem_kinds, buffers->recv_mem)) {
+    if (status == FS_OK && fs_buffers_need_bounce(wrapper, buffers->recv_mem)) {
         status = fs_buffers_check(buffers, wrapper, FS_SIDE_RECV, "the MPI",
                                   why, why_len);
     }
     if (status != FS_OK) {
         return status;
     }
-    status = make_both(bounces, wrapper, mem_kinds, buffers);
+    status = make_both(bounces, wrapper, buffers);
     if (status != FS_OK) {
         snprintf(why, why_len, "buffers on a device: %s", fs_strerror(status));
         free_both(bounces, true);

@@ -19,14 +19,13 @@ typedef struct fs_bounces {
     fs_bounce_t recv;
 } fs_bounces_t;
 
-/* Make them where they are needed, by what takes such kinds of memory, and copy to
- * them what is read. Local;
+/* Make them where they are needed, and copy to them what the MPI reads. Local;
  * the other ranks need not know. FS_OK; or an error, which leaves none, and why
  * is one line for the user: FS_ERR_UNSUPPORTED as in fs_buffers_for_call(),
  * FS_ERR_NOMEM, FS_ERR_ACCEL. */
 fs_status_t fs_bounces_begin(fs_bounces_t *bounces, const fs_wrapper_t *wrapper,
-                             unsigned mem_kinds, const fs_buffers_t *buffers,
-                             char *why, size_t why_len);
+                             const fs_buffers_t *buffers, char *why,
+                             size_t why_len);
 
 /* moved: the MPI has written to them: copy that back, and free them. Else it may still
  * use them, and they are left alone for good. FS_OK, FS_ERR_ACCEL. */

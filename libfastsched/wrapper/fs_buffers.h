@@ -58,8 +58,7 @@ fs_status_t fs_buffers_check(const fs_buffers_t *buffers,
                              const fs_wrapper_t *wrapper, fs_side_t side,
                              const char *server, char *why, size_t why_len);
 
-/* Memory of a device where that is lost which takes these kinds: bits
- * 1 << fs_mem_kind_t. */
-bool fs_buffers_need_bounce(unsigned mem_kinds, fs_mem_t mem);
+/* Memory of a device where the MPI's own algorithm is lost. */
+bool fs_buffers_need_bounce(const fs_wrapper_t *wrapper, fs_mem_t mem);
 
 #endif

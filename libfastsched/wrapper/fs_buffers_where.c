@@ -56,9 +56,9 @@ static bool is_in(unsigned mem_kinds, fs_mem_t mem)
     return mem_kinds >> mem.kind & 1;
 }
 
-bool fs_buffers_need_bounce(unsigned mem_kinds, fs_mem_t mem)
+bool fs_buffers_need_bounce(const fs_wrapper_t *wrapper, fs_mem_t mem)
 {
-    return fs_mem_is_device(mem) && !is_in(mem_kinds, mem);
+    return fs_mem_is_device(mem) && !is_in(wrapper->mem_kinds, mem);
 }
 
 fs_status_t fs_buffers_check(const fs_buffers_t *buffers,
@@ -177,8 +177,8 @@ fs_status_t fs_buffers_for_call(const fs_buffers_t *b, fs_wrapper_t *wrapper,
         status = go_round(device, b, wrapper, comm, FS_SIDE_RECV, why, why_len);
     }
     if (device->consent == FS_CONSENT_YES && !wrapper->params.accel_fallback &&
-        (fs_buffers_need_bounce(wrapper->mem_kinds, b->send_mem) ||
-         fs_buffers_need_bounce(wrapper->mem_kinds, b->recv_mem))) {
+        (fs_buffers_need_bounce(wrapper, b->send_mem) ||
+         fs_buffers_need_bounce(wrapper, b->recv_mem))) {
         device->consent = FS_CONSENT_OURS;
     }
     return status;

@@ -17,7 +17,6 @@ typedef struct serve {
     const fs_wrapper_calls_t *calls;
     void                     *ctx;
     bool                      on_device; /* a buffer is */
-    ptrdiff_t send_shift, recv_shift;    /* where copies on the host stand in */
 } serve_t;
 
 /* ---- errors ---- */
@@ -50,10 +49,10 @@ static int run_native(const serve_t *s)
     int                rc;
 
     if (!s->on_device) {
-        return s->calls->native(s->ctx, s->send_shift, s->recv_shift);
+        return s->calls->native(s->ctx, 0, 0);
     }
-    status = fs_bounces_begin(&bounce, comm->wrapper, comm->wrapper->mem_kinds,
-                              &comm->buffers, why, sizeof(why));
+    status = fs_bounces_begin(&bounce, comm->wrapper, &comm->buffers, why,
+                              sizeof(why));
     if (status != FS_OK) {
         complain(s, why);
         return s->calls->raise(s->ctx, status);
@@ -124,36 +123,6 @@ static int try(const serve_t *s)
     return rc;
 }
 
-/* ---- what reduces does it on the host ---- */
-
-static int try_on_host(serve_t *s)
-{
-    fs_wrapper_comm_t *comm   = s->comm;
-    fs_buffers_t      *b      = &comm->buffers;
-    fs_bounces_t       bounce = {.send.memory = NULL};
-    char               why[256];
-    fs_status_t        status =
-        fs_bounces_begin(&bounce, comm->wrapper, 0, b, why, sizeof(why));
-    int rc;
-
-    if (status != FS_OK) {
-        complain(s, why);
-        return s->calls->raise(s->ctx, status);
-    }
-    s->on_device     = false;
-    s->send_shift    = bounce.send.shift;
-    s->recv_shift    = bounce.recv.shift;
-    b->send_block[0] = (const char *)b->send_block[0] + s->send_shift;
-    b->recv_block[0] = (char *)b->recv_block[0] + s->recv_shift;
-    rc               = try(s);
-    status           = fs_bounces_end(&bounce, comm->wrapper, b, rc == 0);
-    if (status == FS_OK) {
-        return rc;
-    }
-    complain(s, fs_strerror(status));
-    return s->calls->raise(s->ctx, status);
-}
-
 /* ---- a call ---- */
 
 /* Where there are accelerators a communicator may need this that is the MPI's alone. */
@@ -170,7 +139,7 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
 {
     fs_wrapper_t *wrapper   = comm->wrapper;
     bool          has_accel = fs_wrapper_has_accel(wrapper);
-    serve_t       s         = {comm, calls, ctx, false, 0, 0};
+    serve_t       s         = {comm, calls, ctx, false};
 
     fs_wrapper_count(&wrapper->calls, 1);
     __atomic_store_n(&wrapper->last_algorithm, (unsigned)FS_ALG_NATIVE,
@@ -188,7 +157,8 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
         return calls->native(ctx, 0, 0);
     }
     s.on_device = has_accel && fs_buffers_find(&comm->buffers, wrapper);
-    return comm->ours == NULL                     ? run_native(&s)
-           : s.on_device && calls->reduce != NULL ? try_on_host(&s)
-                                                  : try(&s);
+    /* There is no kernel that reduces on a device. */
+    return comm->ours == NULL || (s.on_device && calls->reduce != NULL)
+               ? run_native(&s)
+               : try(&s);
 }

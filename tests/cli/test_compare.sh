@@ -56,7 +56,7 @@ rotation           2.00 s         2.00      2.00x  to r + 1, r + 2, ... in turn 
 pairwise           2.00 s         2.00      2.00x  one partner per step, in lock step (Open MPI)
 all at once        2.00 s         2.00      2.00x  everything is posted at the start (Open MPI's linear)
 hierarchical       2.00 s         2.00      2.00x  gathered inside servers, then sent along rails
-fast               1.00 s         1.00             staged, openshop
+fast               1.00 s         1.00             staged, birkhoff
 lower bound        1.00 s         1.00             the bytes of the busiest server over its NICs
 
 You would gain 2.0x over the best of these, rotation: one NIC has 2.0 times the

@@ -130,7 +130,7 @@ is_neutral() {
     ! readelf -d "$library" | grep 'NEEDED.*\(libmpi\|libmpich\|libopen\)' &&
         ! nm -D --undefined-only "$library" | grep 'P\{0,1\}MPI_' &&
         nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$scratch/names" &&
-        for name in Alltoall Alltoall_c Alltoallv Alltoallv_c Alltoallw Alltoallw_c \
+        for name in Allreduce Allreduce_c Alltoall Alltoall_c Alltoallv Alltoallv_c Alltoallw Alltoallw_c \
             Ialltoall Ialltoall_c Ialltoallv Ialltoallv_c Ialltoallw Ialltoallw_c \
             Request_get_status Init Init_thread Session_init; do
             echo "MPI_$name"

@@ -755,11 +755,12 @@ static void frame_refused(rank_t *me)
     frame_kinds(me, make_comm_with_frames(me, FS_ALG_STAGED, 8), true);
 }
 
-/* A byte less in the first call, one more in the second: both are errors, which no
- * frame hides. */
-static void frame_of_errors(rank_t *me)
+/* What rank 0 sends to rank 3 in two calls is not what that expects: an error of both,
+ * which no frame hides. */
+static void frame_of_two_errors(rank_t *me, uint64_t first, uint64_t second)
 {
-    fs_comm_t *comm = make_comm_with_frames(me, FS_ALG_STAGED, 8);
+    const uint64_t more[] = {first, second};
+    fs_comm_t     *comm   = make_comm_with_frames(me, FS_ALG_STAGED, 8);
 
     for (uint32_t k = 0; k < 2; ++k) {
         op_t    *op = make_op(me, k, ONE_PAIR + k);
@@ -768,7 +769,7 @@ static void frame_of_errors(rank_t *me)
         memcpy(send_bytes, op->counts.send_bytes, sizeof(send_bytes));
         memcpy(recv_bytes, op->counts.recv_bytes, sizeof(recv_bytes));
         if (me->place.rank == 0) {
-            send_bytes[3] += k == 0 ? -1 : 1;
+            send_bytes[3] += more[k];
         }
         fs_counts_fini(&op->counts);
         op->counts = fs_test_call_counts(comm->topo, me->place.rank, send_bytes,
@@ -787,9 +788,24 @@ static void frame_of_errors(rank_t *me)
     fs_comm_destroy(comm);
 }
 
+static void frame_of_errors(rank_t *me)
+{
+    frame_of_two_errors(me, UINT64_MAX, 1);
+}
+
+/* The same blocks in another order. */
+static void frame_of_swapped(rank_t *me)
+{
+    uint64_t first  = length_of_pair(0, 0, 3);
+    uint64_t second = length_of_pair(1, 0, 3);
+
+    ck_assert_uint_ne(first, second);
+    frame_of_two_errors(me, second - first, first - second);
+}
+
 static void (*const frames[])(rank_t *me) = {
-    frame_all,   frame_two,    frame_none,    frame_some,
-    frame_mixed, frame_packed, frame_refused, frame_of_errors};
+    frame_all,    frame_two,     frame_none,      frame_some,      frame_mixed,
+    frame_packed, frame_refused, frame_of_errors, frame_of_swapped};
 
 START_TEST(calls_in_frames)
 {
