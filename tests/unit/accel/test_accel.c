@@ -453,8 +453,8 @@ static bool find(fixture_t *f)
 
 static fs_status_t begin(fixture_t *f)
 {
-    return fs_bounces_begin(&f->bounces, &wrapper, wrapper.mem_kinds,
-                            &f->buffers, f->why, sizeof(f->why));
+    return fs_bounces_begin(&f->bounces, &wrapper, &f->buffers, f->why,
+                            sizeof(f->why));
 }
 
 static fs_status_t end(fixture_t *f, bool moved)
