@@ -11,7 +11,7 @@
 /**
  * What MPIs do: value, word, baseline of the simulator, the most ranks for
  * which it is simulated (beyond, that takes more than some seconds), and what it
- * is. Where an MPI's name stands, its source has been read.
+ * is. An MPI's name says that it has such an algorithm.
  */
 #define FS_TOOL_COMPARE_MAP(X)                                      \
     X(FS_TOOL_ROTATION, "rotation", FS_SIM_ROTATION, 256,           \
