@@ -22,7 +22,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PROGRAM "osu_allreduce_arrival"
 #ifndef FS_VERSION
@@ -142,18 +141,6 @@ static void draw_entries(bench_t *b, uint64_t size, uint64_t iteration)
     }
 }
 
-/* Not a moment of this is the MPI's: so programs compute. */
-static void come_late(const bench_t *b)
-{
-    uint64_t        ns   = b->entry_ns[b->rank];
-    struct timespec time = {.tv_sec  = (time_t)(ns / 1000000000),
-                            .tv_nsec = (long)(ns % 1000000000)};
-
-    if (ns > 0) {
-        nanosleep(&time, NULL);
-    }
-}
-
 /* Seconds on this rank, from the first entry. */
 static double run_call(bench_t *b, uint64_t size, uint64_t call)
 {
@@ -166,7 +153,7 @@ static double run_call(bench_t *b, uint64_t size, uint64_t call)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     seconds = MPI_Wtime();
-    come_late(b);
+    osu_sleep(b->entry_ns[b->rank]);
     MPI_Allreduce(o->in_place ? MPI_IN_PLACE : b->send, b->recv, (int)n_elems,
                   o->doubles ? MPI_DOUBLE : MPI_UINT64_T, MPI_SUM,
                   MPI_COMM_WORLD);

@@ -30,7 +30,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static unsigned size_class(uint64_t size)
 {
@@ -159,18 +158,6 @@ static void draw_entries(bench_t *b, uint64_t iteration, bool is_timed)
     }
 }
 
-/* Not a moment of this is the MPI's: so programs compute. */
-static void come_late(const bench_t *b)
-{
-    uint64_t        ns   = b->entry_ns[b->rank];
-    struct timespec time = {.tv_sec  = (time_t)(ns / 1000000000),
-                            .tv_nsec = (long)(ns % 1000000000)};
-
-    if (ns > 0) {
-        nanosleep(&time, NULL);
-    }
-}
-
 /* One call, with a computation; seconds on this rank. */
 static double run_call(bench_t *b, double compute_s)
 {
@@ -185,7 +172,7 @@ static double run_call(bench_t *b, double compute_s)
     }
     seconds = MPI_Wtime();
     if (b->options->arrival_text != NULL) {
-        come_late(b);
+        osu_sleep(b->entry_ns[b->rank]);
     }
     exchange(b, compute_s);
     seconds = MPI_Wtime() - seconds;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- the servers behind the ranks ---- */
 
@@ -230,6 +231,16 @@ static int ascending(const void *a, const void *b)
     double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
+}
+
+void osu_sleep(uint64_t ns)
+{
+    struct timespec time = {.tv_sec  = (time_t)(ns / 1000000000),
+                            .tv_nsec = (long)(ns % 1000000000)};
+
+    if (ns > 0) {
+        nanosleep(&time, NULL);
+    }
 }
 
 void osu_sort(double *values, size_t n)

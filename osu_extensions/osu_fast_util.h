@@ -52,6 +52,9 @@ double osu_ceiling_mbit(MPI_Comm comm, const osu_cluster_t *cluster);
 
 void osu_sort(double *values, size_t n);
 
+/* As a program that computes: not a moment of it is the MPI's. */
+void osu_sleep(uint64_t ns);
+
 /* Interpolates linearly between neighbours, so that 50 is the usual median.
  * sorted: [n], ascending; n is not 0. */
 double osu_percentile(const double *sorted, size_t n, double percent);

@@ -22,7 +22,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PROGRAM "osu_fft_step"
 #ifndef FS_VERSION
@@ -124,17 +123,13 @@ static double compute_s(const fft_t *f, uint64_t step, int phase)
 
 static void compute(fft_t *f, uint64_t step, int phase)
 {
-    uint64_t        n       = osu_block_values(&f->transposes[phase].from);
-    double          seconds = compute_s(f, step, phase);
-    struct timespec time    = {.tv_sec = (time_t)seconds};
+    uint64_t n       = osu_block_values(&f->transposes[phase].from);
+    double   seconds = compute_s(f, step, phase);
 
     for (uint64_t k = 0; k < n; ++k) {
         f->in[k] += 1;
     }
-    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    if (seconds > 0) {
-        nanosleep(&time, NULL);
-    }
+    osu_sleep((uint64_t)(seconds * 1e9));
 }
 
 static void make_step(fft_t *f, uint64_t step)

@@ -22,25 +22,16 @@ enum { FEWEST_SERVERS = 4, MOST_SERVERS = 256 };
 
 /* ---- what serves a call ---- */
 
-/* Has each rank a lane of its own, and each server as many? */
-static bool has_lanes(const fs_topo_t *topo)
-{
-    bool all = fs_topo_is_even(topo);
-
-    for (uint32_t v = 0; v < topo->n_servers; ++v) {
-        all = all && topo->n_lanes[v] == fs_topo_n_local(topo, v);
-    }
-    return all;
-}
-
 /* NULL: we can. */
 static const char *why_native(const fs_comm_t *comm)
 {
     const fs_topo_t *topo = comm->topo;
 
+    bool even = fs_topo_is_even(topo) && fs_topo_all_have_lanes(topo);
+
     return topo->n_servers < FEWEST_SERVERS ? "few servers"
            : topo->n_servers > MOST_SERVERS ? "many servers"
-           : !has_lanes(topo)               ? "not every rank has a lane"
+           : !even                          ? "not every rank has a lane"
                                             : NULL;
 }
 
@@ -74,7 +65,7 @@ static void choose(fs_request_t *request, uint64_t bytes)
 static void find_plan(fs_request_t *request)
 {
     const fs_reduction_t *reduction = &request->call->reduction;
-    fs_outcome_t         *outcome   = &request->outcome;
+    const fs_outcome_t   *outcome   = &request->outcome;
     bool           is_straggler     = outcome->choice.alg == FS_ALG_STRAGGLAR;
     const uint64_t words[]          = {
                  outcome->choice.alg, is_straggler ? outcome->straggler : 0,
@@ -85,9 +76,7 @@ static void find_plan(fs_request_t *request)
         request->key = fs_digest_add(request->key, words[k]);
     }
     request->counts_key = request->key;
-    request->plan     = fs_plan_cache_find(&request->comm->cache, request->key);
-    outcome->recalled = request->plan != NULL;
-    request->comm->stats.cache_hits += outcome->recalled;
+    fs_request_recall(request);
 }
 
 /* Either schedule sends each chunk to all servers but one, and adds up those of all but

@@ -404,7 +404,6 @@ static void predict(fs_comm_t *comm, const fs_outcome_t *outcome)
 /* Has there been a plan for this? */
 static void find_plan(fs_request_t *request)
 {
-    fs_comm_t          *comm    = request->comm;
     const fs_outcome_t *outcome = &request->outcome;
 
     if (outcome->choice.alg == FS_ALG_NATIVE ||
@@ -414,9 +413,7 @@ static void find_plan(fs_request_t *request)
     request->key =
         fs_digest_add(request->counts_key,
                       (uint64_t)outcome->choice.alg << 1 | is_coarse(outcome));
-    request->plan             = fs_plan_cache_find(&comm->cache, request->key);
-    request->outcome.recalled = request->plan != NULL;
-    comm->stats.cache_hits += request->outcome.recalled;
+    fs_request_recall(request);
 }
 
 /* What a call took that the tuner knows: with the summary, which all candidates

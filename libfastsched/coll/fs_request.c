@@ -165,6 +165,15 @@ fs_status_t fs_request_prepare(fs_request_t *request)
     return status;
 }
 
+void fs_request_recall(fs_request_t *request)
+{
+    fs_comm_t *comm = request->comm;
+
+    request->plan             = fs_plan_cache_find(&comm->cache, request->key);
+    request->outcome.recalled = request->plan != NULL;
+    comm->stats.cache_hits += request->outcome.recalled;
+}
+
 static fs_status_t make_plan(fs_request_t *request)
 {
     fs_plan_t     *plan   = NULL;

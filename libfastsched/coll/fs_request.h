@@ -126,6 +126,9 @@ fs_status_t fs_request_wait(fs_request_t *request);
 /* Progress the net until the queue is empty. */
 void fs_request_wait_all(fs_comm_t *comm);
 
+/* The plan of an earlier call with its key, if there is one. */
+void fs_request_recall(fs_request_t *request);
+
 /* fs_call_t.prepare, once. */
 fs_status_t fs_request_prepare(fs_request_t *request);
 

@@ -23,12 +23,8 @@ enum {
 
 bool fs_early_can(const fs_topo_t *topo)
 {
-    bool can = topo->n_servers > 1 && topo->n_ranks <= MOST_RANKS;
-
-    for (uint32_t v = 0; v < topo->n_servers; ++v) {
-        can = can && topo->n_lanes[v] == fs_topo_n_local(topo, v);
-    }
-    return can;
+    return topo->n_servers > 1 && topo->n_ranks <= MOST_RANKS &&
+           fs_topo_all_have_lanes(topo);
 }
 
 bool fs_early_talk(const fs_topo_t *topo, uint32_t a, uint32_t b)

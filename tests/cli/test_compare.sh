@@ -8,30 +8,10 @@ set -u
 export LC_ALL=C
 
 tool=${1:-${FS_BUILDDIR:-.}}/libfastsched/fastsched
-[ -x "$tool" ] || { echo "$tool is not there"; exit 1; }
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT INT TERM
-tool=$(cd "$(dirname "$tool")" && pwd)/fastsched
-cd "$scratch" || exit 1
 python=$(command -v python3 || true)
-failed=0
-
-# WHAT: what was wrong is in $scratch/why.
-verdict() {
-    [ -s why ] || return 0
-    failed=$((failed + 1))
-    echo "FAILED  $1"
-    sed 's/^/    /' why
-}
-
-run() {
-    "$tool" compare "$@" >out 2>err </dev/null
-    status=$?
-}
-
-ends() { [ "$status" = "$1" ] || { echo "exit status $status instead of $1" && cat err; }; }
-silent() { [ ! -s "$1" ] || { echo "on std$1:" && cat "$1"; }; }
-said() { grep -qF -e "$2" "$1" || { echo "$1 lacks: $2" && cat "$1"; }; }
+subcommand=compare
+# shellcheck source=tests/cli/command.sh
+. "$(dirname "$0")/command.sh"
 
 # ---- by hand: no start-up costs, 1 GB/s ----
 

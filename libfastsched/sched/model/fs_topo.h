@@ -41,6 +41,17 @@ static inline bool fs_topo_is_even(const fs_topo_t *topo)
     return even;
 }
 
+/* Has each rank a lane of its own? */
+static inline bool fs_topo_all_have_lanes(const fs_topo_t *topo)
+{
+    bool all = true;
+
+    for (uint32_t v = 0; v < topo->n_servers; ++v) {
+        all = all && topo->n_lanes[v] == fs_topo_n_local(topo, v);
+    }
+    return all;
+}
+
 /* Give a server other lanes. proxy: [n_lanes] local positions, ascending; may be
  * the topology's own. */
 void fs_topo_set_lanes(fs_topo_t *topo, uint32_t server, uint32_t n_lanes,
