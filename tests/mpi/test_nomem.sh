@@ -14,9 +14,6 @@ need_mpi mpi/mpi_nomem
 
 limit=300 # a hang is told earlier, by the program
 
-preload=$build/tests/mpi/libfail_alloc.so
-[ "$mpi" = ompi ] || preload=$preload:$build/tests/mpi/libyield_progress.so
-
 # AT-LEAST ERRORS MCA-OPTION...: so many allocations have failed; so many calls
 # had an error, or any number.
 nomem() {
@@ -24,7 +21,7 @@ nomem() {
     shift 2
     any_run -np 3 --mca coll fast --mca coll_fast_servers 2+1 \
         --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 "$@" \
-        -x LD_PRELOAD="$preload" "$program" >"$scratch/out" 2>&1
+        -x LD_PRELOAD="$build/tests/mpi/libfail_alloc.so" "$program" >"$scratch/out" 2>&1
     status=$?
     ends_well || return 1
     # shellcheck disable=SC2046 # two numbers
