@@ -20,6 +20,8 @@ PAIRWISE += ["--mca", "coll_tuned_alltoall_algorithm", "2"]
 FAST = ["--mca", "coll", "fast", "--mca", "coll_fast_stats", "1"]
 LAUNCHER = ["mpich-fast"]  # in front of the program
 MPICH_FAST = ["-x", "FASTSCHED_STATS=1"]
+SILENT = suite_table.SILENT
+KEPT = suite_table.KEPT
 
 # Options of mpirun. The tuner times the native algorithm periodically, which
 # would be counted as ours; in small calls that is part of what a user gets.
@@ -28,6 +30,9 @@ VARIANTS = {
     "ompi": {
         "stream": EAGER,
         "fast": FAST + ["--mca", "coll_fast_tuner", "0"],
+        SILENT: FAST + ["--mca", "coll_fast_tuner", "0",
+                        "--mca", "coll_fast_early", "off"],
+        KEPT: FAST + ["--mca", "coll_fast_early", "on"],
         TUNED: FAST,
         "default": [],
         "default eager": EAGER,
@@ -37,6 +42,8 @@ VARIANTS = {
     "mpich": {
         "stream": EAGER,
         "fast": MPICH_FAST + ["-x", "FASTSCHED_TUNER=0"],
+        SILENT: MPICH_FAST + ["-x", "FASTSCHED_TUNER=0",
+                              "-x", "FASTSCHED_EARLY=off"],
         TUNED: MPICH_FAST,
         "default": [],
         "default eager": EAGER,
@@ -59,7 +66,7 @@ PATTERNS = {
 FLAT_MOE = {"moe:0.18": 1.1, "moe:0.43": 1.3, "moe:0.7": 1.5}
 SMALL_PATTERNS = ["balanced", "random", "zipf:0.8", "moe", "intrahost",
                   "pencil"]
-KINDS = ["bulk", "small", "alltoall", "traffic", "plan"]
+KINDS = ["bulk", "small", "alltoall", "traffic", "late", "siblings", "plan"]
 BULK_LAYOUTS = ["4x4", "8x2", "2x8", "4+4+2+1"]
 BULK_RATES = ["50mbit", "100mbit"]
 BULK_SIZES = {"4x4": [1000000, 100000]}  # elsewhere the first one
@@ -138,6 +145,19 @@ ALLTOALL = {lab: (ALLTOALL_PARTS, ["balanced"]) for lab in [
     lab_of_small("4x16", "100mbit", 1)]}
 TRAFFIC = [Lab("4x4", "50mbit", 0), Lab("8x2", "50mbit", 0)]
 
+# Entries are shares of the lower bound: see --arrival of the benchmark.
+LATE = TRAFFIC
+LATE_ENTRIES = ["", "uniform:0.1", "uniform:0.3", "uniform:1", "late:5:0.5"]
+LATE_PATTERNS = ["balanced", "zipf:0.8"]
+LATE_VARIANTS = {"ompi": ["fast", SILENT, KEPT, "default eager"],
+                 "mpich": ["fast", SILENT, "default eager"]}
+LATE_SIZES = [300000, 1000000]
+LATE_WARMUP = 3  # fast begins early after calls whose ranks came apart
+SIBLINGS = [Lab("4x4", "100mbit", 1)]
+SIBLING_ENTRIES = ["", "uniform:0.3"]
+SIBLING_PATTERNS = ["balanced", "zipf:0.5", "zipf:0.8", "zipf:1.2"]
+SIBLING_SIZES = [300000]
+
 
 def read_size(text):
     suffixes = {"k": 10, "m": 20}
@@ -166,6 +186,7 @@ class Job:
     mpi: str = "ompi"
     matrix: str = ""  # the file; sizes do not count then
     reduced: str = ""  # what it was made of
+    arrival: str = ""  # of ranks; none: together
 
     def name(self):
         """What a later run recognises it by."""
@@ -177,6 +198,7 @@ class Job:
             words += [self.sizes]
         elif not self.matrix:
             words += [self.sizes.partition(":")[2]]
+        words += [self.arrival] if self.arrival else []
         words += [self.variant]
         words += [f"round {self.round + 1}"] if self.is_in_turn() else []
         return " ".join([self.kind] + words)
@@ -200,7 +222,9 @@ class Job:
             int(self.sizes.partition(":")[2]))
         over = 1.1 if self.variant == "fast" else 2.2
         weight = (PATTERNS | FLAT_MOE).get(self.pattern, 1)
-        return start_s + (self.calls + 1) * bound * weight * over
+        if self.kind in ("late", "siblings"):
+            over = 1.5
+        return start_s + (self.calls + self.warmup) * bound * weight * over
 
     def options(self):
         """Of the benchmark."""
@@ -211,10 +235,13 @@ class Job:
             options += ["-p", self.pattern, "-m", self.sizes]
         options += ["--rate", self.lab.rate, "--json"]
         options += ["--nics", str(self.lab.nics)] if self.lab.nics else []
+        options += ["--arrival", self.arrival] if self.arrival else []
         return options + {
             "stream": ["--ceiling"],
             "bulk": ["-c", "--times"],
             "traffic": ["-c", "--times"],
+            "late": ["-c", "--times"],
+            "siblings": ["-c", "--times", "--siblings"],
             "small": ["-c", "--nic-counters=nic*"],
             "alltoall": ["-c", "--nic-counters=nic*", "--collective",
                          "alltoall"],
@@ -224,7 +251,9 @@ class Job:
         run = [LAB, "run", "--name", lab_name, "--mpi", self.mpi]
         run += ["--timeout", str(timeout_s), *VARIANTS[self.mpi][self.variant]]
         ours = self.mpi == "mpich" and self.variant.startswith("fast")
-        run += ["--", *(LAUNCHER if ours else []), PROGRAM[self.mpi]]
+        program = PROGRAM[self.mpi]
+        program += "_persistent" if self.variant == KEPT else ""
+        run += ["--", *(LAUNCHER if ours else []), program]
         # Should this script be killed, so is the job.
         return ["setpriv", "--pdeathsig", "TERM", *run, *self.options()]
 
@@ -236,7 +265,8 @@ def chosen_labs(kind, options):
     """Of a kind. --layout, --rate and --nics choose among those that it has;
     of bulk, and where none is left, they make labs of their own."""
     known = {"small": list(SMALL), "alltoall": list(ALLTOALL),
-             "traffic": TRAFFIC}.get(kind, [])
+             "traffic": TRAFFIC, "late": LATE,
+             "siblings": SIBLINGS}.get(kind, [])
     labs = [lab for lab in known
             if lab.layout in (options.layout or [lab.layout])
             and lab.rate in (options.rate or [lab.rate])
@@ -273,6 +303,26 @@ def traffic_jobs(lab, options, variants):
         for variant in variants:
             yield Job("traffic", lab, variant, pattern, "1000000:1000000",
                       options.repeat or 5, mpi=options.mpi)
+
+
+def late_jobs(lab, options):
+    for size in options.size or LATE_SIZES:
+        for pattern in options.only or LATE_PATTERNS:
+            for entries in LATE_ENTRIES:
+                for variant in LATE_VARIANTS[options.mpi]:
+                    yield Job("late", lab, variant, pattern, f"{size}:{size}",
+                              options.repeat or 9, LATE_WARMUP,
+                              mpi=options.mpi, arrival=entries)
+
+
+def sibling_jobs(lab, options):
+    for size in options.size or SIBLING_SIZES:
+        for pattern in options.only or SIBLING_PATTERNS:
+            for entries in SIBLING_ENTRIES:
+                for variant in ["fast", "default eager"]:
+                    yield Job("siblings", lab, variant, pattern,
+                              f"{size}:{size}", options.repeat or 9,
+                              LATE_WARMUP, mpi=options.mpi, arrival=entries)
 
 
 def jobs_in_turn(kind, lab, options):
@@ -312,6 +362,10 @@ def jobs_of(kind, lab, options):
         yield from jobs_in_turn(kind, lab, options)
         return
     if len(lab.servers()) == 1:
+        return
+    if kind in ("late", "siblings"):
+        yield from {"late": late_jobs, "siblings": sibling_jobs}[kind](
+            lab, options)
         return
     yield Job("stream", lab, "stream", warmup=0, mpi=options.mpi)
     yield from {"bulk": bulk_jobs, "traffic": traffic_jobs}[kind](

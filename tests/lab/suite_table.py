@@ -11,6 +11,9 @@ import typing
 median = statistics.median
 
 TUNED = "fast, tuned"  # the variant that small calls are compared by
+SILENT = "fast, early off"
+KEPT = "fast, persistent, early on"
+EAGER = "default eager"
 OUTLIER = 1.3  # over the lower bound: no run should be
 STAGING_BYTES = 64 << 20
 REAL_GOAL = 1.015  # over the lower bound: matrices that programs made
@@ -355,6 +358,52 @@ def small_table(where, collective, patterns):
     return text + [x for g in goals for x in speed_goal(g, cells)] + [""]
 
 
+# ---- entries apart ----
+
+# Over the lower bound, from the first entry; of a persistent call.
+LATE_GOALS = {"uniform:0.1": 1.10, "uniform:0.3": 1.22, "uniform:1": 1.70,
+              "late:5:0.5": 1.22}
+KEPT_GOALS = {"late:5:0.5": 1.17}
+WORSE_TOGETHER = 0.005  # than without
+SIBLINGS_GOAL = 1.05    # together
+WORSE_APART = 0.02      # than eager messages
+
+
+def late_goal(kind, arrival, variant, known):
+    """known: {variant: ratio}. None: no goal was set."""
+    if kind == "siblings" and variant == "fast":
+        return known.get(EAGER, 9) + WORSE_APART if arrival else SIBLINGS_GOAL
+    if kind == "late" and variant == "fast":
+        return LATE_GOALS.get(arrival, known.get(SILENT, 9) + WORSE_TOGETHER)
+    return KEPT_GOALS.get(arrival) if variant == KEPT else None
+
+
+def late_cell(kind, arrival, variant, line, known):
+    if line is None or "error" in line:
+        return "failed" if line else ""
+    goal = late_goal(kind, arrival, variant, known)
+    text = f"{known[variant]:.3f}"
+    return f"**{text}**" if goal and known[variant] > goal else text
+
+
+def late_table(kind, title, entries):
+    """entries: {arrival: {pattern: {variant: line}}}. A median that misses its goal
+    stands out."""
+    variants = [v for v in ("fast", SILENT, KEPT, EAGER) if any(
+        v in by for patterns in entries.values() for by in patterns.values())]
+    text = [f"### {title}", "",
+            "Median time from the first entry over the lower bound.", ""]
+    text += head(["entries", "pattern", *variants])
+    for arrival, patterns in entries.items():
+        for pattern, lines in patterns.items():
+            known = {v: median(ratios(x)) for v, x in lines.items()
+                     if "error" not in x}
+            text.append(row([arrival or "together", pattern] + [
+                late_cell(kind, arrival, v, lines.get(v), known)
+                for v in variants]))
+    return text + [""]
+
+
 # ---- matrices of programs ----
 
 
@@ -409,6 +458,7 @@ class Lines:
         retried = {x["job"] for x in lines if "error" not in x}
         self.ceilings, self.bulk, self.traffic = {}, tree(), tree()
         self.small, self.plans, self.failed = tree(), [], []
+        self.late = tree()
         for line in last.values():
             if "error" not in line or line["job"] not in retried:
                 self.add(line)
@@ -420,6 +470,9 @@ class Lines:
             self.bulk[where][size][pattern][line["variant"]] = line
         elif kind == "traffic":
             self.traffic[where][pattern][line["variant"]] = line
+        elif kind in ("late", "siblings"):
+            entries = self.late[kind, where, line["avg_bytes_per_pair"]]
+            entries[line["arrival"]][pattern][line["variant"]] = line
         elif kind == "plan":
             self.plans.append(line)
         elif "error" in line:
@@ -446,6 +499,9 @@ def markdown(lines):
         text += bulk_table(f"{show_place(where)}, traffic of programs",
                            patterns, known.ceilings.get(where))
         text += reductions(patterns) + [""]
+    for (kind, where, size), entries in known.late.items():
+        title = f"{show_place(where)}, {show_size(size)} per pair"
+        text += late_table(kind, f"{title}, {kind}", entries)
     if known.plans:
         text += plan_table(known.plans)
     return "\n".join(text + known.failed)

@@ -44,6 +44,12 @@ plan() { # LAYOUT TOTAL
         "\"pattern\": \"m\", \"round\": 0, \"lower_bound\": 1000, \"total\": $2}"
 }
 
+late() { # KIND VARIANT ARRIVAL TIME: entries apart, at a lower bound of 1 s
+    local arrival=null
+    [[ -z $3 ]] || arrival=\"$3\"
+    bulk "$2" "$4" "$4" "$4" | sed "s/\"bulk/\"$1/g; s/\"job\": \"[^\"]*/&$3/; s/\"round\": 0/&, \"arrival\": $arrival/"
+}
+
 failed() { # VARIANT
     bulk "$1" 1 1 1 | sed 's/"lower_bound_s".*/"error": "exit status 124: too long"}/'
 }
@@ -77,6 +83,12 @@ test_table() {
         small "fast, tuned" 0 16 1e-5 15 4x4
         small default 0 65536 1.8 600 4x4
         small "fast, tuned" 0 65536 1.2 600 4x4
+        late late fast "" 1.02
+        late late "fast, early off" "" 1.01
+        late late "default eager" "" 1.03
+        late late fast uniform:0.3 1.22
+        late siblings fast uniform:0.3 1.22
+        late siblings "default eager" uniform:0.3 1.21
         plan 4x4 1015
         plan 2x8 1016
     } >"$work/lab-suite.jsonl"
@@ -102,6 +114,10 @@ test_table() {
     prints "Data packets per call, goal: at most 14.4, that is 1.2 x 4 x 3." "packets"
     prints "| 8 B | random | 12.0 | 190.0 | 1000 | 1000 | yes |" "few"
     prints "| 16 B | random | 15.0 | 192.0 | 1000 | 1000 | no |" "and too many"
+    prints "### 4x4, 50mbit, 1 MB per pair, late" "entries apart"
+    prints "| together | zipf:0.8 | **1.020** | 1.010 | 1.030 |" "one that is slower than without"
+    prints "| uniform:0.3 | zipf:0.8 | 1.220 |  |  |" "one that meets its goal"
+    prints "| uniform:0.3 | zipf:0.8 | 1.220 | 1.210 |" "communicators that share NICs"
     prints "| m | 4x4 | 1.0150 | yes |" "a plan"
     prints "| m | 2x8 | 1.0160 | no: > 1.015 |" "and one above its goal"
 }
@@ -179,6 +195,9 @@ TEXT
     "$suite" --list --kind alltoall --mpi mpich --repeat 1 >"$work/output" 2>&1
     [[ $(grep -c "^alltoall 4x4 100mbit balanced 8:4k" "$work/output") == 3 ]]
     report $? "of MPI_Alltoall"
+    "$suite" --list --kind late --only balanced --layout 8x2 --size 300000 >"$work/output" 2>&1
+    [[ $(grep -c "^late 8x2 50mbit balanced 300000 late:5:0.5 fast" "$work/output") == 3 ]]
+    report $? "of entries apart"
     touch "$work/other.so"
     "$suite" --list --kind alltoall --repeat 1 --peer "other=$work/other.so,METHOD=2" >"$work/output" 2>&1
     [[ $(grep -c "^alltoall 4x4 100mbit balanced 8:4k other round 1" "$work/output") == 1 ]]
