@@ -267,7 +267,7 @@ between() {
 late='--pattern balanced --arrival late:5:0.5'
 # shellcheck disable=SC2086
 {
-    between 1 1.001 entry_bound_over_optimal $late
+    between 1.125 1.126 entry_bound_over_optimal $late
     between 1.5 1.51 early_off_over_optimal $late
     between 1 1.01 early_off_from_last_over_optimal $late
     between 1.1 1.25 early_on_over_optimal $late
@@ -275,7 +275,7 @@ late='--pattern balanced --arrival late:5:0.5'
     between 7 7 agreement_us $late --agreement 7
     between 0 0 last_entry_us $late --arrival late:5:0
     between 70000 70000 early_chunk $late --early-chunk 70000
-    between 1.02 1.2 entry_bound_over_optimal --pattern zipf:0.8 --arrival uniform:0.4 --repeat 3
+    between 1.1 1.25 entry_bound_over_optimal --pattern zipf:0.8 --arrival uniform:0.4 --repeat 3
 } >why
 verdict 'entries apart: bounds and times'
 run sim --pattern random --mean 1k --servers 1025 --level lanes --arrival uniform:0.3

@@ -386,6 +386,13 @@ def late_cell(kind, arrival, variant, line, known):
     return f"**{text}**" if goal and known[variant] > goal else text
 
 
+def entry_bound(lines):
+    """Over the lower bound: what no algorithm can beat with these entries."""
+    bounds = [x["entry_bound_s"] / x["lower_bound_s"] for x in lines.values()
+              if x.get("entry_bound_s")]
+    return f"{bounds[0]:.3f}" if bounds else ""
+
+
 def late_table(kind, title, entries):
     """entries: {arrival: {pattern: {variant: line}}}. A median that misses its goal
     stands out."""
@@ -393,12 +400,13 @@ def late_table(kind, title, entries):
         v in by for patterns in entries.values() for by in patterns.values())]
     text = [f"### {title}", "",
             "Median time from the first entry over the lower bound.", ""]
-    text += head(["entries", "pattern", *variants])
+    text += head(["entries", "pattern", "bound", *variants])
     for arrival, patterns in entries.items():
         for pattern, lines in patterns.items():
             known = {v: median(ratios(x)) for v, x in lines.items()
                      if "error" not in x}
-            text.append(row([arrival or "together", pattern] + [
+            text.append(row([arrival or "together", pattern,
+                             entry_bound(lines)] + [
                 late_cell(kind, arrival, v, lines.get(v), known)
                 for v in variants]))
     return text + [""]

@@ -46,7 +46,7 @@ plan() { # LAYOUT TOTAL
 
 late() { # KIND VARIANT ARRIVAL TIME: entries apart, at a lower bound of 1 s
     local arrival=null
-    [[ -z $3 ]] || arrival=\"$3\"
+    [[ -z $3 ]] || arrival="\"$3\", \"entry_bound_s\": 1.15"
     bulk "$2" "$4" "$4" "$4" | sed "s/\"bulk/\"$1/g; s/\"job\": \"[^\"]*/&$3/; s/\"round\": 0/&, \"arrival\": $arrival/"
 }
 
@@ -115,9 +115,9 @@ test_table() {
     prints "| 8 B | random | 12.0 | 190.0 | 1000 | 1000 | yes |" "few"
     prints "| 16 B | random | 15.0 | 192.0 | 1000 | 1000 | no |" "and too many"
     prints "### 4x4, 50mbit, 1 MB per pair, late" "entries apart"
-    prints "| together | zipf:0.8 | **1.020** | 1.010 | 1.030 |" "one that is slower than without"
-    prints "| uniform:0.3 | zipf:0.8 | 1.220 |  |  |" "one that meets its goal"
-    prints "| uniform:0.3 | zipf:0.8 | 1.220 | 1.210 |" "communicators that share NICs"
+    prints "| together | zipf:0.8 |  | **1.020** | 1.010 | 1.030 |" "one that is slower than without"
+    prints "| uniform:0.3 | zipf:0.8 | 1.150 | 1.220 |  |  |" "one that meets its goal"
+    prints "| uniform:0.3 | zipf:0.8 | 1.150 | 1.220 | 1.210 |" "communicators that share NICs"
     prints "| m | 4x4 | 1.0150 | yes |" "a plan"
     prints "| m | 2x8 | 1.0160 | no: > 1.015 |" "and one above its goal"
 }

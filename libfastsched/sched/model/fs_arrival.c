@@ -4,8 +4,8 @@
  *
  * The bound: of all that a server sends, what has an end among the last k ranks
  * to enter cannot move before the first of these, and then takes its bytes over
- * the server's lanes. The longest such time, of all k, all servers and both
- * directions.
+ * those lanes of the server of which a rank has entered. The longest such time, of
+ * all k, all servers and both directions.
  */
 #include "sched/model/fs_arrival.h"
 
@@ -125,6 +125,8 @@ typedef struct queue {
     uint32_t        *place;    /* [n_ranks] of each rank in entries */
     uint64_t *sent, *received; /* [n_ranks] bytes of a server that can move from
                                   the k-th entry on and not before */
+    uint64_t *lane_ns; /* [n_ranks] of its lanes, in ascending order: when the first of
+                          their ranks enters */
 } queue_t;
 
 static int by_time(const void *a, const void *b)
@@ -146,9 +148,10 @@ static fs_status_t queue_init(queue_t *queue, const fs_topo_t *topo,
                        .entries  = malloc(n * sizeof(*queue->entries)),
                        .place    = malloc(n * sizeof(*queue->place)),
                        .sent     = malloc(n * sizeof(*queue->sent)),
-                       .received = malloc(n * sizeof(*queue->received))};
+                       .received = malloc(n * sizeof(*queue->received)),
+                       .lane_ns  = malloc(n * sizeof(*queue->lane_ns))};
     if (queue->entries == NULL || queue->place == NULL || queue->sent == NULL ||
-        queue->received == NULL) {
+        queue->received == NULL || queue->lane_ns == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t r = 0; r < n; ++r) {
@@ -167,6 +170,7 @@ static void queue_fini(queue_t *queue)
     free(queue->place);
     free(queue->sent);
     free(queue->received);
+    free(queue->lane_ns);
 }
 
 static void add_server(const queue_t *queue, const uint64_t *rank_bytes,
@@ -191,9 +195,44 @@ static void add_server(const queue_t *queue, const uint64_t *rank_bytes,
     }
 }
 
-/* rate: of all lanes of the server. */
+/* Ranks without a lane may use any. */
+static void add_lanes(const queue_t *queue, uint32_t server)
+{
+    const fs_topo_t *topo    = queue->topo;
+    uint32_t         n_lanes = topo->n_lanes[server], n = 0;
+
+    for (uint32_t k = 0; n < n_lanes; ++k) {
+        const entry_t *entry  = &queue->entries[k];
+        bool           is_all = topo->lane[entry->rank] == FS_NO_LANE;
+
+        if (topo->server[entry->rank] == server) {
+            do {
+                queue->lane_ns[n++] = entry->ns;
+            } while (is_all && n < n_lanes);
+        }
+    }
+}
+
+/* When work_ns of one lane are done, from start_ns on: by the first lane alone, by the
+ * first two, and so on, whatever is first. */
+static uint64_t end_of(const queue_t *queue, uint32_t n_lanes,
+                       uint64_t start_ns, fs_u128_t work_ns)
+{
+    fs_u128_t sum = work_ns, first = UINT64_MAX;
+
+    for (uint32_t n = 1; n <= n_lanes; ++n) {
+        fs_u128_t end;
+
+        sum += fs_u64_max(queue->lane_ns[n - 1], start_ns);
+        end   = (sum + n - 1) / n;
+        first = end < first ? end : first;
+    }
+    return (uint64_t)first;
+}
+
+/* rate: of a lane. */
 static uint64_t longest(const queue_t *queue, const uint64_t *bytes,
-                        fs_u128_t rate)
+                        uint32_t n_lanes, uint64_t rate)
 {
     uint64_t  bound = 0;
     fs_u128_t bits  = 0;
@@ -203,7 +242,8 @@ static uint64_t longest(const queue_t *queue, const uint64_t *bytes,
         if (bits > 0) {
             fs_u128_t ns = (bits * 1000000000 + rate - 1) / rate;
 
-            bound = fs_u64_max(bound, queue->entries[k].ns + (uint64_t)ns);
+            bound = fs_u64_max(bound, end_of(queue, n_lanes,
+                                             queue->entries[k].ns, ns));
         }
     }
     return bound;
@@ -218,11 +258,13 @@ fs_status_t fs_arrival_bound(const fs_topo_t *topo, const uint64_t *rank_bytes,
     uint64_t    bound  = 0;
 
     for (uint32_t u = 0; u < topo->n_servers && status == FS_OK; ++u) {
-        fs_u128_t of_server = (fs_u128_t)rate * topo->n_lanes[u];
+        uint32_t n_lanes = topo->n_lanes[u];
 
         add_server(&queue, rank_bytes, u);
-        bound = fs_u64_max(bound, longest(&queue, queue.sent, of_server));
-        bound = fs_u64_max(bound, longest(&queue, queue.received, of_server));
+        add_lanes(&queue, u);
+        bound = fs_u64_max(bound, longest(&queue, queue.sent, n_lanes, rate));
+        bound =
+            fs_u64_max(bound, longest(&queue, queue.received, n_lanes, rate));
     }
     if (status == FS_OK) {
         *bound_ns_p = bound;

@@ -51,7 +51,8 @@ uint64_t fs_arrival_last(const uint64_t *entry_ns, uint32_t n_ranks);
 
 /**
  * What no algorithm can beat, from the first entry on: bytes move when both
- * their ranks have entered, over all lanes of their servers.
+ * their ranks have entered, over all lanes of their servers, and a lane carries
+ * nothing before its rank has entered, or one that has no lane.
  *
  * @param[in]  rank_bytes  [n_ranks x n_ranks] row-major, [src][dst]; the sum
  *                         fits in 64 bits.

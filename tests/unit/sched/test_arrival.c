@@ -101,23 +101,30 @@ START_TEST(seeds)
 }
 END_TEST
 
-/* Ranks 0, 1 on server 0, ranks 2, 3 on server 1; two lanes of 1 byte per ns. */
-static uint64_t bound_of(const uint64_t entry_ns[N],
-                         const uint64_t bytes[N * N])
+/* Ranks 0, 1 on server 0, ranks 2, 3 on server 1; lanes of 1 byte per ns, as many as
+ * ranks or fewer. */
+static uint64_t bound_with(uint32_t max_lanes, const uint64_t entry_ns[N],
+                           const uint64_t bytes[N * N])
 {
     static const uint32_t server_of[N] = {0, 0, 1, 1};
     fs_topo_t            *topo;
     uint64_t              bound;
 
-    ck_assert_int_eq(fs_topo_create(N, server_of, 0, &topo), FS_OK);
+    ck_assert_int_eq(fs_topo_create(N, server_of, max_lanes, &topo), FS_OK);
     ck_assert_int_eq(
         fs_arrival_bound(topo, bytes, entry_ns, 8000000000, &bound), FS_OK);
     fs_topo_destroy(topo);
     return bound;
 }
 
-/* Rank 3 is late by 1000 ns. Before it comes server 0 can send 600 bytes, after
- * that it has the rest. */
+static uint64_t bound_of(const uint64_t entry_ns[N],
+                         const uint64_t bytes[N * N])
+{
+    return bound_with(0, entry_ns, bytes);
+}
+
+/* Rank 3 is late by 1000 ns. Before it comes rank 2 can receive 600 bytes, over its own
+ * lane, after that both have the rest. */
 START_TEST(bounds)
 {
     static const uint64_t late[N] = {0, 0, 0, 1000}, none[N] = {0};
@@ -127,14 +134,29 @@ START_TEST(bounds)
     bytes[0 * N + 1] = 5000; /* inside */
     ck_assert_uint_eq(bound_of(late, bytes), 0);
     bytes[0 * N + 2] = 600;
-    ck_assert_uint_eq(bound_of(late, bytes), 300);
+    ck_assert_uint_eq(bound_of(late, bytes), 600);
     bytes[1 * N + 3] = 400;
     ck_assert_uint_eq(bound_of(none, bytes), 500);
     ck_assert_uint_eq(bound_of(late, bytes), 1200);
     bytes[0 * N + 2] = 6001;
-    ck_assert_uint_eq(bound_of(late, bytes), 3201); /* (6001 + 400) / 2 */
-    bytes[3 * N + 0] = 4500;
-    ck_assert_uint_eq(bound_of(late, bytes), 3250); /* the other way */
+    ck_assert_uint_eq(bound_of(late, bytes), 3701); /* (6001 + 400 + 1000) / 2 */
+    bytes[3 * N + 0] = 6000;
+    ck_assert_uint_eq(bound_of(late, bytes), 4000); /* the other way */
+}
+END_TEST
+
+/* The rank of the only lane is late: another one of its server may use it. */
+START_TEST(bound_of_a_shared_lane)
+{
+    static const uint64_t late[N] = {0, 0, 1000, 0};
+    uint64_t              bytes[N * N] = {0};
+
+    bytes[0 * N + 3] = 600;
+    ck_assert_uint_eq(bound_with(0, late, bytes), 600);
+    ck_assert_uint_eq(bound_with(1, late, bytes), 600);
+    bytes[0 * N + 2] = 600;
+    ck_assert_uint_eq(bound_with(0, late, bytes), 1300);
+    ck_assert_uint_eq(bound_with(1, late, bytes), 1600);
 }
 END_TEST
 
@@ -148,6 +170,7 @@ int main(void)
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, seeds);
     tcase_add_test(tcase, bounds);
+    tcase_add_test(tcase, bound_of_a_shared_lane);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }
