@@ -8,27 +8,20 @@ import dataclasses
 import pathlib
 import re
 
-import suite_table
+import suite_table  # finds the modules of fastsched
 import suite_traffic
+from fastsched.field.settings import EAGER, FAST, LAUNCHER, PAIRWISE, PROGRAM, TUNED, warmup
+from fastsched.field.tables import each_size
 
 LAB = str(pathlib.Path(__file__).resolve().parent / "lab")
-PROGRAM = {"ompi": "osu_alltoallv_skew", "mpich": "osu_alltoallv_skew.mpich"}
-EAGER = ["-x", "UCX_RNDV_THRESH=inf"]
-PAIRWISE = ["--mca", "coll_tuned_use_dynamic_rules", "1"]
-PAIRWISE += ["--mca", "coll_tuned_alltoallv_algorithm", "2"]
-PAIRWISE += ["--mca", "coll_tuned_alltoall_algorithm", "2"]
-FAST = ["--mca", "coll", "fast", "--mca", "coll_fast_stats", "1"]
-LAUNCHER = ["mpich-fast"]  # in front of the program
-MPICH_FAST = ["-x", "FASTSCHED_STATS=1"]
 
 # Options of mpirun. The tuner times the native algorithm periodically, which
 # would be counted as ours; in small calls that is part of what a user gets.
-TUNED = suite_table.TUNED
 VARIANTS = {
     "ompi": {
         "stream": EAGER,
-        "fast": FAST + ["--mca", "coll_fast_tuner", "0"],
-        TUNED: FAST,
+        "fast": FAST["ompi"] + ["--mca", "coll_fast_tuner", "0"],
+        TUNED: FAST["ompi"],
         "default": [],
         "default eager": EAGER,
         "pairwise": PAIRWISE,
@@ -36,8 +29,8 @@ VARIANTS = {
     },
     "mpich": {
         "stream": EAGER,
-        "fast": MPICH_FAST + ["-x", "FASTSCHED_TUNER=0"],
-        TUNED: MPICH_FAST,
+        "fast": FAST["mpich"] + ["-x", "FASTSCHED_TUNER=0"],
+        TUNED: FAST["mpich"],
         "default": [],
         "default eager": EAGER,
     },
@@ -105,16 +98,12 @@ def lab_of_small(layout, rate, nics):
     return dataclasses.replace(lab, burst="10kb" if slow else "")
 
 
-# Sizes and timed calls of a job. Before them come some that warm up; the tuner
-# may need six until it has settled, in each class of calls: matrices that are drawn
-# anew fall into several.
+# Sizes and timed calls of a job.
 SMALL_PARTS = [("8:8k", 15), ("16k:64k", 3)]
 LONGER_PARTS = [("8:8k", 15), ("16k:1m", 5)]
 FEW_PARTS = [("8:64", 15)]
 ONE_SERVER_PARTS = [("8:1m", 200)]
 ALLTOALL_PARTS = [("8:4k", 15)]
-WARMUP = {(TUNED, False): 8, (TUNED, True): 32}
-OTHER_WARMUP = 2
 # After so many rounds a setting of the MPI that is nowhere near the best one
 # is left out of those that follow.
 TRIAL_ROUNDS = 3
@@ -137,20 +126,6 @@ ALLTOALL = {lab: (ALLTOALL_PARTS, ["balanced"]) for lab in [
     lab_of_small("4x4", "100mbit", 0), lab_of_small("2x16", "100mbit", 1),
     lab_of_small("4x16", "100mbit", 1)]}
 TRAFFIC = [Lab("4x4", "50mbit", 0), Lab("8x2", "50mbit", 0)]
-
-
-def read_size(text):
-    suffixes = {"k": 10, "m": 20}
-    shift = suffixes.get(text[-1], 0)
-    return int(text[:-1] if shift else text) << shift
-
-
-def each_size(sizes):
-    """Of "8:8k" and the like, doubling."""
-    least, most = map(read_size, sizes.split(":"))
-    while least <= most:
-        yield least
-        least *= 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,7 +199,7 @@ class Job:
         run = [LAB, "run", "--name", lab_name, "--mpi", self.mpi]
         run += ["--timeout", str(timeout_s), *VARIANTS[self.mpi][self.variant]]
         ours = self.mpi == "mpich" and self.variant.startswith("fast")
-        run += ["--", *(LAUNCHER if ours else []), PROGRAM[self.mpi]]
+        run += ["--", *(LAUNCHER[self.mpi] if ours else []), PROGRAM[self.mpi]]
         # Should this script be killed, so is the job.
         return ["setpriv", "--pdeathsig", "TERM", *run, *self.options()]
 
@@ -291,8 +266,7 @@ def jobs_in_turn(kind, lab, options):
                 # There and back, so that a drift is nobody's.
                 for variant in variants[::-1 if k % 2 else 1]:
                     yield Job(kind, lab, variant, pattern, sizes, calls,
-                              WARMUP.get((variant, pattern == "moe"),
-                                         OTHER_WARMUP), k, options.mpi)
+                              warmup(variant, pattern), k, options.mpi)
 
 
 def plan_jobs(options):
