@@ -14,7 +14,8 @@ TOP = os.environ.get("FS_SRCDIR", os.path.dirname(os.path.dirname(os.path.abspat
 COMMAND = os.path.join("libfastsched", "tools", "python")
 LONGEST_LINE, LONGEST_FUNCTION = 120, 40
 LIBRARY = {
-    "argparse", "array", "bisect", "collections", "fnmatch", "json", "os", "re", "signal", "struct", "sys",
+    "argparse", "array", "bisect", "collections", "dataclasses", "fnmatch", "json", "os", "re", "shlex", "shutil",
+    "signal", "statistics", "struct", "subprocess", "sys", "time",
 }
 
 

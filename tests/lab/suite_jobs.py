@@ -8,32 +8,25 @@ import dataclasses
 import pathlib
 import re
 
-import suite_table
+import suite_table  # finds the modules of fastsched
 import suite_traffic
+from fastsched.field.settings import EAGER, FAST, LAUNCHER, PAIRWISE, PROGRAM, TUNED, warmup
+from fastsched.field.tables import each_size
 
 LAB = str(pathlib.Path(__file__).resolve().parent / "lab")
-PROGRAM = {"ompi": "osu_alltoallv_skew", "mpich": "osu_alltoallv_skew.mpich"}
-EAGER = ["-x", "UCX_RNDV_THRESH=inf"]
-PAIRWISE = ["--mca", "coll_tuned_use_dynamic_rules", "1"]
-PAIRWISE += ["--mca", "coll_tuned_alltoallv_algorithm", "2"]
-PAIRWISE += ["--mca", "coll_tuned_alltoall_algorithm", "2"]
-FAST = ["--mca", "coll", "fast", "--mca", "coll_fast_stats", "1"]
-LAUNCHER = ["mpich-fast"]  # in front of the program
-MPICH_FAST = ["-x", "FASTSCHED_STATS=1"]
 SILENT = suite_table.SILENT
 KEPT = suite_table.KEPT
 
 # Options of mpirun. The tuner times the native algorithm periodically, which
 # would be counted as ours; in small calls that is part of what a user gets.
-TUNED = suite_table.TUNED
 VARIANTS = {
     "ompi": {
         "stream": EAGER,
-        "fast": FAST + ["--mca", "coll_fast_tuner", "0"],
-        SILENT: FAST + ["--mca", "coll_fast_tuner", "0",
-                        "--mca", "coll_fast_early", "off"],
-        KEPT: FAST + ["--mca", "coll_fast_early", "on"],
-        TUNED: FAST,
+        "fast": FAST["ompi"] + ["--mca", "coll_fast_tuner", "0"],
+        SILENT: FAST["ompi"] + ["--mca", "coll_fast_tuner", "0",
+                                "--mca", "coll_fast_early", "off"],
+        KEPT: FAST["ompi"] + ["--mca", "coll_fast_early", "on"],
+        TUNED: FAST["ompi"],
         "default": [],
         "default eager": EAGER,
         "pairwise": PAIRWISE,
@@ -41,10 +34,10 @@ VARIANTS = {
     },
     "mpich": {
         "stream": EAGER,
-        "fast": MPICH_FAST + ["-x", "FASTSCHED_TUNER=0"],
-        SILENT: MPICH_FAST + ["-x", "FASTSCHED_TUNER=0",
-                              "-x", "FASTSCHED_EARLY=off"],
-        TUNED: MPICH_FAST,
+        "fast": FAST["mpich"] + ["-x", "FASTSCHED_TUNER=0"],
+        SILENT: FAST["mpich"] + ["-x", "FASTSCHED_TUNER=0",
+                                 "-x", "FASTSCHED_EARLY=off"],
+        TUNED: FAST["mpich"],
         "default": [],
         "default eager": EAGER,
     },
@@ -112,16 +105,12 @@ def lab_of_small(layout, rate, nics):
     return dataclasses.replace(lab, burst="10kb" if slow else "")
 
 
-# Sizes and timed calls of a job. Before them come some that warm up; the tuner
-# may need six until it has settled, in each class of calls: matrices that are drawn
-# anew fall into several.
+# Sizes and timed calls of a job.
 SMALL_PARTS = [("8:8k", 15), ("16k:64k", 3)]
 LONGER_PARTS = [("8:8k", 15), ("16k:1m", 5)]
 FEW_PARTS = [("8:64", 15)]
 ONE_SERVER_PARTS = [("8:1m", 200)]
 ALLTOALL_PARTS = [("8:4k", 15)]
-WARMUP = {(TUNED, False): 8, (TUNED, True): 32}
-OTHER_WARMUP = 2
 # After so many rounds a setting of the MPI that is nowhere near the best one
 # is left out of those that follow.
 TRIAL_ROUNDS = 3
@@ -157,20 +146,6 @@ SIBLINGS = [Lab("4x4", "100mbit", 1)]
 SIBLING_ENTRIES = ["", "uniform:0.3"]
 SIBLING_PATTERNS = ["balanced", "zipf:0.5", "zipf:0.8", "zipf:1.2"]
 SIBLING_SIZES = [300000]
-
-
-def read_size(text):
-    suffixes = {"k": 10, "m": 20}
-    shift = suffixes.get(text[-1], 0)
-    return int(text[:-1] if shift else text) << shift
-
-
-def each_size(sizes):
-    """Of "8:8k" and the like, doubling."""
-    least, most = map(read_size, sizes.split(":"))
-    while least <= most:
-        yield least
-        least *= 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,7 +228,7 @@ class Job:
         ours = self.mpi == "mpich" and self.variant.startswith("fast")
         program = PROGRAM[self.mpi]
         program += "_persistent" if self.variant == KEPT else ""
-        run += ["--", *(LAUNCHER if ours else []), program]
+        run += ["--", *(LAUNCHER[self.mpi] if ours else []), program]
         # Should this script be killed, so is the job.
         return ["setpriv", "--pdeathsig", "TERM", *run, *self.options()]
 
@@ -341,8 +316,7 @@ def jobs_in_turn(kind, lab, options):
                 # There and back, so that a drift is nobody's.
                 for variant in variants[::-1 if k % 2 else 1]:
                     yield Job(kind, lab, variant, pattern, sizes, calls,
-                              WARMUP.get((variant, pattern == "moe"),
-                                         OTHER_WARMUP), k, options.mpi)
+                              warmup(variant, pattern), k, options.mpi)
 
 
 def plan_jobs(options):

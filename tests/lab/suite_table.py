@@ -5,12 +5,15 @@ Imported by suite; runs nothing."""
 
 import collections
 import dataclasses
+import pathlib
 import statistics
+import sys
 import typing
 
-median = statistics.median
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "libfastsched" / "tools" / "python"))
+from fastsched.field.settings import TUNED  # noqa: E402 # the variant that small calls are compared by
+from fastsched.field.tables import Cell, head, median, row, show_size  # noqa: E402
 
-TUNED = "fast, tuned"  # the variant that small calls are compared by
 SILENT = "fast, early off"
 KEPT = "fast, persistent, early on"
 EAGER = "default eager"
@@ -101,22 +104,6 @@ def ratios(line):
     return [t / b for t, b in zip(line["times_s"], line["bounds_s"])]
 
 
-def show_size(size):
-    units = {"MB": 1000000, "kB": 1000, "MiB": 1 << 20, "KiB": 1 << 10}
-    for unit, factor in units.items():
-        if size >= factor and size % factor == 0:
-            return f"{size // factor} {unit}"
-    return f"{size} B"
-
-
-def row(cells):
-    return "| " + " | ".join(cells) + " |"
-
-
-def head(cells):
-    return [row(cells), "|" + "---|" * len(cells)]
-
-
 def show_ratios(values):
     """Median and range; what is above the limit stands out."""
     least, most = f"{min(values):.3f}", f"{max(values):.3f}"
@@ -195,38 +182,6 @@ def bulk_table(title, patterns, ceiling):
 
 
 # ---- small ----
-
-
-class Cell:
-    """A size and a pattern: what the rounds of each variant say.
-
-    speeds: of fast over the best peer, a number for each round;
-    best: which setting that is, by its median."""
-
-    def __init__(self, rounds):
-        by_variant = collections.defaultdict(list)
-        for variants in rounds.values():
-            for variant, line in variants.items():
-                by_variant[variant].append(line)
-        self.lines = {name: lines for name, lines in by_variant.items()}
-        native = [name for name in self.lines if name != TUNED]
-        self.best = min(native, key=self.time_s, default=None)
-        self.speeds = [
-            v[self.best]["time_s"] / v[TUNED]["time_s"]
-            for v in rounds.values() if self.best in v and TUNED in v]
-        self.speed = median(self.speeds) if self.speeds else None
-
-    def time_s(self, variant):
-        return median(line["time_s"] for line in self.lines[variant])
-
-    def over_bound(self):
-        """None: nothing leaves a server."""
-        bound = self.lines[TUNED][0].get("lower_bound_s")
-        return self.time_s(TUNED) / bound if bound else None
-
-    def packets(self, variant):
-        counts = [line.get("data_packets") for line in self.lines[variant]]
-        return None if None in counts else median(counts)
 
 
 def servers_of(layout):

@@ -6,9 +6,12 @@ import sys
 
 from . import report, spans
 from .failure import FAILED, Failure, failed
-from .trace import command
+from .field import command as field
+from .trace import command as trace
 
-_commands = {"trace": command.run, "draw": spans.run, "report": report.run, "timeline": report.run_timeline}
+_commands = {
+    "trace": trace.run, "draw": spans.run, "report": report.run, "timeline": report.run_timeline, "field": field.run,
+}
 
 
 def _run(argv):
@@ -22,14 +25,15 @@ def _run(argv):
 
 def main(argv):
     """The exit code of: COMMAND ARGUMENT..."""
+    name = "fastsched-field" if argv[0] == "field" else "fastsched"
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         _run(argv)
     except Failure as failure:
-        print(f"fastsched: {failure}", file=sys.stderr)
+        print(f"{name}: {failure}", file=sys.stderr)
         return failure.code
     except MemoryError:
-        print("fastsched: out of memory", file=sys.stderr)
+        print(f"{name}: out of memory", file=sys.stderr)
         return FAILED
     return 0
