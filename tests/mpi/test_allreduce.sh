@@ -14,6 +14,14 @@ need_mpi mpi/mpi_allreduce
 
 limit=120
 
+# What is left to the MPI, whatever the parameters.
+only=
+if [ "$mpi" = mpich ]; then
+    only=--no-persistent
+    # shellcheck disable=SC2154 # mpich_job.sh sets it
+    "$mpiexec" --version | grep -q 'Version: *4\.[0-2]\.' && only="$only --no-nonblocking"
+fi
+
 # NP SERVERS [MCA-OPTION...] [-- [PROGRAM-OPTION...]]
 job() {
     np=$1 servers=$2 mca=
@@ -25,7 +33,7 @@ job() {
     [ $# = 0 ] || shift
     # shellcheck disable=SC2086 # options have no blanks
     any_run -np "$np" --mca coll fast --mca coll_fast_servers "$servers" \
-        --mca coll_fast_allreduce_min 1 $mca "$program" "$@" >"$scratch/out" 2>&1
+        --mca coll_fast_allreduce_min 1 $mca "$program" $only "$@" >"$scratch/out" 2>&1
     status=$?
     ends_well
 }
@@ -58,6 +66,9 @@ fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
         --mca coll_fast_plan_cache 0 -- --expect stragglar --all
     case_of 'messages of the MPI' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_transport mpi -- --expect stragglar --all
+    case_of 'a thread of ours, which calls no MPI' job 8 8x1 $all $fixed 2 \
+        --mca coll_fast_progress_thread on -- --expect stragglar --all --no-nonblocking \
+        --no-persistent outstanding among-others freed persistent
     case_of 'lines, sums, a trace, check' job 8 8x1 $all $fixed 2 --mca coll_fast_verbose 1 \
         --mca coll_fast_stats 1 --mca coll_fast_trace "$scratch" \
         --mca coll_fast_check 1 -- --all
@@ -73,7 +84,7 @@ fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
             --all --expect stragglar
     done
     case_of 'two tiers, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 -- --all \
-        --expect stragglar --late 3 sizes bits mixed comms types
+        --expect stragglar --late 3 sizes bits mixed comms types outstanding persistent
     case_of 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
         --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
         --mca coll_fast_window 1 -- --expect stragglar --all sizes bits large mixed

@@ -5,17 +5,20 @@
 #include "fs_test_native.h"
 #include "fs_test_util.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_RANKS = 5, N_ELEMS = 4000, LAST_CALL = 40 };
+enum { N_RANKS = 5, N_ELEMS = 4000, LAST_CALL = 40, N_POSTED = 4 };
 
 typedef struct vector {
-    uint64_t    elems[2][N_ELEMS]; /* [0] is sent, [1] received */
-    const void *send_block[N_RANKS];
-    void       *recv_block[N_RANKS];
-    fs_counts_t counts;
-    fs_call_t   call;
+    uint64_t     elems[2][N_ELEMS]; /* [0] is sent, [1] received */
+    const void  *send_block[N_RANKS];
+    void        *recv_block[N_RANKS];
+    fs_counts_t  counts;
+    fs_call_t    call;
+    fs_request_t request;
+    uint32_t     n_done; /* nonblocking: how often it has said so */
 } vector_t;
 
 typedef struct rank {
@@ -27,12 +30,13 @@ typedef struct rank {
 static fs_test_world_t world;
 static rank_t          ranks[N_RANKS];
 static void (*scene)(rank_t *me);
-static uint32_t straggler;
+static uint32_t straggler, tuner;
 
 static void set_up(void)
 {
     memset(ranks, 0, sizeof(ranks));
     straggler = FS_STRAGGLER_NONE;
+    tuner     = 0;
     fs_test_world_init(&world, N_RANKS, 31);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         ranks[r].place = (fs_test_place_t){.world = &world, .rank = r};
@@ -115,7 +119,7 @@ static void *live(void *arg)
 
     fs_params_init(&params);
     params.straggler = straggler;
-    params.tuner     = 0;
+    params.tuner     = tuner;
     params.chunk     = 1000;
     ck_assert_int_eq(
         fs_comm_create(&native, &params, &member, &me->comm, why, sizeof(why)),
@@ -168,6 +172,103 @@ START_TEST(sums)
 }
 END_TEST
 
+/* ---- nonblocking ---- */
+
+static void note_end(fs_request_t *request)
+{
+    ++((vector_t *)((char *)request - offsetof(vector_t, request)))->n_done;
+}
+
+static void wait_for(const rank_t *me, const vector_t *v)
+{
+    while (v->n_done == 0) {
+        (void)fs_net_progress(me->comm->net);
+    }
+}
+
+/* One that is done. */
+static void take(vector_t *v, uint32_t seed)
+{
+    ck_assert_int_eq(v->request.status, FS_OK);
+    ck_assert(v->request.ran);
+    ck_assert_uint_eq(v->n_done, 1);
+    check(v, seed);
+    fs_request_fini(&v->request);
+    free_vector(v);
+}
+
+/* The last is waited for first, and a blocking one comes after them. */
+static void post_several(rank_t *me)
+{
+    vector_t *v[N_POSTED];
+
+    for (uint32_t round = 0; round < 2; ++round) {
+        for (uint32_t k = 0; k < N_POSTED; ++k) {
+            v[k] = make_vector(me, k, k % 2);
+            fs_request_init(&v[k]->request, me->comm, &fs_allreduce,
+                            &v[k]->call);
+            fs_comm_post(&v[k]->request, note_end);
+        }
+        if (round == 1) {
+            wait_for(me, v[N_POSTED - 1]);
+        }
+        ck_assert_int_eq(reduce(me, 11), FS_OK);
+        for (uint32_t k = 0; k < N_POSTED; ++k) {
+            take(v[k], k);
+        }
+    }
+    ck_assert_uint_eq(me->comm->stats.cache_hits, 2 * N_POSTED);
+}
+
+static void make_persistent(rank_t *me)
+{
+    vector_t       *v = make_vector(me, 0, false);
+    fs_persistent_t p;
+
+    ck_assert_int_eq(
+        fs_persistent_init(&p, me->comm, FS_OK, &fs_allreduce, &v->call),
+        FS_OK);
+    ck_assert_ptr_nonnull(p.comm);
+    ck_assert_int_eq(reduce(me, 2), FS_OK); /* has to reserve for its plan */
+    for (uint32_t seed = 0; seed < 3; ++seed) {
+        vector_t *next = make_vector(me, seed, false);
+
+        fs_persistent_start(&p, &next->request, &next->call, note_end);
+        wait_for(me, next);
+        take(next, seed);
+    }
+    fs_test_barrier(&me->place); /* its last messages have arrived */
+    fs_persistent_fini(&p);
+    free_vector(v);
+}
+
+static void (*const not_blocking[])(rank_t *me) = {post_several,
+                                                   make_persistent};
+
+START_TEST(nonblocking)
+{
+    straggler = _i % 2 == 0 ? FS_STRAGGLER_NONE : 2;
+    play(not_blocking[_i / 2]);
+}
+END_TEST
+
+/* What is the MPI's has to be known in the call. */
+static void ask(rank_t *me)
+{
+    const fs_reduction_t reduction = {N_ELEMS, sizeof(uint64_t), false};
+
+    ck_assert(fs_allreduce.takes(me->comm, &reduction) == (tuner == 0));
+    strcpy(me->comm->params.progress_thread, "on");
+    ck_assert(!fs_allreduce.takes(me->comm, &reduction));
+}
+
+START_TEST(left_in_the_call)
+{
+    tuner = (uint32_t)_i; /* without calls before it has tried the MPI's only */
+    play(ask);
+}
+END_TEST
+
 /* ---- errors ---- */
 
 static void call_until_it_fails(rank_t *me)
@@ -201,6 +302,8 @@ int main(void)
     tcase_set_timeout(calls, 60); /* threads that take turns on busy cores */
     tcase_add_checked_fixture(calls, set_up, tear_down);
     tcase_add_loop_test(calls, sums, 0, 3);
+    tcase_add_loop_test(calls, nonblocking, 0, 4);
+    tcase_add_loop_test(calls, left_in_the_call, 0, 2);
     suite_add_tcase(suite, calls);
     tcase_set_timeout(errors, 60);
     tcase_add_checked_fixture(errors, set_up, NULL);
