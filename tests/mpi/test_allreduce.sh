@@ -99,5 +99,65 @@ fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
     case_of 'three ranks' job 3 3x1 $all $fixed 0 -- --all --expect native
 }
 
+# ---- how MPICH chooses it ----
+
+# NAME=VALUE... -- PROGRAM ARGUMENT...: the environment of mpiexec, hydra included.
+chosen() {
+    settings=
+    while [ "$1" != -- ]; do
+        settings="$settings $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # settings have no blanks
+    env LD_PRELOAD="$library" FASTSCHED_SERVERS=8x1 FASTSCHED_TUNER=0 $settings \
+        FASTSCHED_ALLREDUCE_MIN=1 timeout --kill-after=5 "$limit" "$mpiexec" -n 8 "$@" \
+        </dev/null >"$scratch/out" 2>&1
+    status=$?
+    ends_well
+}
+
+# LINE NAME=VALUE...: the last two of four ranks have these settings; what is said, and all ends
+# well by the MPI.
+differ() {
+    line=$1 own=
+    shift
+    for setting; do
+        own="$own -env ${setting%%=*} ${setting#*=}"
+    done
+    # shellcheck disable=SC2086
+    mpi_run -genv LD_PRELOAD "$library" -genv FASTSCHED_SERVERS 4x1 -genv FASTSCHED_ALLREDUCE_MIN 1 \
+        -genv MPICH_ALLTOALLV_INTRA_ALGORITHM fast -n 2 "$program" --expect native sizes bits : \
+        $own -n 2 "$program" --expect native sizes bits >"$scratch/out" 2>&1
+    status=$?
+    [ "$(grep -c 'goes to the MPI' "$scratch/out")" = 1 ] || status=1
+    grep -q "$line" "$scratch/out" || status=1
+    ends_well
+}
+
+if [ "$mpi" = mpich ]; then
+    # shellcheck disable=SC2154 # mpich_job.sh sets it
+    alltoallv="${program%/*}/mpi_alltoallv --servers 8x1 --expect"
+    here="$program --no-persistent --no-nonblocking --expect"
+    fast=MPICH_ALLREDUCE_INTRA_ALGORITHM=fast
+    # shellcheck disable=SC2086
+    {
+        case_of "$fast" chosen $fast -- $here ring sizes types bits mixed
+        case_of 'the same, no MPI_Alltoallv' chosen $fast FASTSCHED_MIN_BYTES=0 -- \
+            $alltoallv absent ragged
+        case_of 'the same, all' chosen $fast FASTSCHED_ALLREDUCE=all -- $here ring --all types bits
+        case_of 'the same, off' chosen $fast FASTSCHED_ALLREDUCE=off -- $here native types bits
+        case_of 'MPIR_CVAR_... is another one' chosen $fast \
+            MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM=recursive_doubling -- $here native types
+        case_of 'both' chosen $fast MPICH_ALLTOALLV_INTRA_ALGORITHM=fast FASTSCHED_MIN_BYTES=0 \
+            FASTSCHED_ALGORITHM=staged -- $alltoallv staged ragged
+        case_of 'two ranks want more' \
+            differ 'FASTSCHED_ALLREDUCE is exact on rank 2 and off on rank 0' FASTSCHED_ALLREDUCE=exact
+        case_of 'two ranks want less' \
+            differ 'choice of fast for MPI_Alltoallv is off on rank 2 and on on rank 0' \
+            MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM=auto FASTSCHED_ALLREDUCE=off $fast
+    }
+fi
+
 echo "$n_cases cases, $failed failed"
 [ $failed = 0 ]
