@@ -131,7 +131,7 @@ static void stop_if(const char *wrong, int rank, bool in_init)
 enum { ALLTOALL, ALLREDUCE, ALLREDUCE_MIN, N_RULES };
 
 static const char *const rules[] = {
-    [ALLTOALL] = "the choice of fast for MPI_Alltoallv",
+    [ALLTOALL] = "fast for MPI_Alltoallv",
     [ALLREDUCE] = "FASTSCHED_ALLREDUCE",
     [ALLREDUCE_MIN] = "FASTSCHED_ALLREDUCE_MIN",
 };
@@ -145,7 +145,7 @@ static void print_rule(int rule, long long value, char text[32])
     if (ALLREDUCE == rule) {
         snprintf(text, 32, "%s", modes[value]);
     } else if (ALLTOALL == rule) {
-        snprintf(text, 32, "%s", value ? "on" : "off");
+        snprintf(text, 32, "%s", value ? "chosen" : "not chosen");
     } else {
         snprintf(text, 32, "%lld", value);
     }

@@ -13,8 +13,9 @@
  * a call is depends on its place in the program, not on when the set-up is over on
  * this rank.
  *
- * Open MPI keeps the datatypes and the operation of a nonblocking call alive until it
- * is complete. Persistent ones are complete at first, so theirs are kept here.
+ * Open MPI keeps the datatypes of a nonblocking call alive until it is complete.
+ * Persistent ones are complete at first, so theirs are kept here; and so are the
+ * operations of all.
  */
 #include "coll_fast.h"
 
@@ -127,15 +128,21 @@ static void keep_object(opal_object_t *object, bool keep)
     }
 }
 
-/* The types of all its blocks; or the operation of an allreduce, whose type is Open MPI's own. */
-static void keep_objects(const mca_coll_fast_request_t *r, bool keep)
+/* Of an allreduce, whose type is Open MPI's own. */
+static void keep_op(const mca_coll_fast_request_t *r, bool keep)
 {
     ompi_op_t *op = r->call.op;
-    size_t n = NULL != op ? 0 : 2 * (size_t) ompi_comm_size(r->call.module->comm);
 
     if (NULL != op && !ompi_op_is_intrinsic(op)) {
         keep_object(&op->super, keep);
     }
+}
+
+/* Of all its blocks. */
+static void keep_types(const mca_coll_fast_request_t *r, bool keep)
+{
+    size_t n = NULL != r->call.op ? 0 : 2 * (size_t) ompi_comm_size(r->call.module->comm);
+
     for (size_t k = 0; k < n; ++k) {
         ompi_datatype_t *dtype = r->kept[k].dtype;
 
@@ -151,8 +158,9 @@ static void recycle(mca_coll_fast_request_t *r)
 
     if (NULL != r->persistent) {
         fs_wrapper_free_persistent(r->persistent);
-        keep_objects(r, false);
+        keep_types(r, false);
     }
+    keep_op(r, false);
     free(r->kept);
     mca_coll_fast_free_by_pair(&r->by_pair);
     push(&spare, r);
@@ -198,6 +206,7 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
     if (!reduces) {
         mca_coll_fast_keep(&r->call, kept);
     }
+    keep_op(r, true);
     OBJ_RETAIN(comm);
     return r;
 }
@@ -366,7 +375,7 @@ int mca_coll_fast_init(const fs_wrapper_calls_t *calls, const mca_coll_fast_call
         fs_wrapper_init_persistent(&module->shared, calls, NULL != r ? &r->call : NULL, &operation);
     if (NULL != operation) {
         r->persistent = operation;
-        keep_objects(r, true);
+        keep_types(r, true);
         *request = &r->super.super;
     } else if (NULL != r) {
         recycle(r);

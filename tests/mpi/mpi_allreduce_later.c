@@ -55,7 +55,7 @@ static void take(vectors_t *v)
 static int takes_program_ops(void)
 {
 #ifdef OPEN_MPI
-    return allreduce_test.all;
+    return allreduce_test.all && test.expect == EXPECT_SERVED;
 #else
     return 0;
 #endif
@@ -193,24 +193,32 @@ static void case_come_first(void)
     }
 }
 
-/* The operation and the communicator while calls are under way. */
+/* The operation and the communicator, while calls are under way that are ours: Open MPI
+ * 4.1.4's own crash. */
 static void case_freed(void)
 {
-    MPI_Comm  comm   = duplicate();
-    uint64_t  before = pvars_calls_served();
-    plan_t    p      = sum(MPI_INT, 3000, 0);
+    MPI_Comm  comm       = duplicate();
+    uint64_t  before     = pvars_calls_served();
+    plan_t    p          = sum(MPI_INT, 3000, 0);
+    int       early      = test.expect == EXPECT_SERVED && ours(1) > 0;
+    int       takes_both = early && takes_program_ops();
     vectors_t v, w;
     MPI_Op    add;
 
     p.comm = comm;
     must(MPI_Op_create(add_ints, 1, &add), "MPI_Op_create");
-    post_with(&v, &p, add);
+    post_with(&v, &p, takes_both ? add : MPI_SUM);
     must(MPI_Op_free(&add), "MPI_Op_free");
     post(&w, comm, 5);
-    must(MPI_Comm_free(&comm), "MPI_Comm_free");
+    if (early) {
+        must(MPI_Comm_free(&comm), "MPI_Comm_free");
+    }
     take(&v);
     take(&w);
-    expect_served(before, ours(1 + takes_program_ops()));
+    if (!early) {
+        must(MPI_Comm_free(&comm), "MPI_Comm_free");
+    }
+    expect_served(before, ours(2));
 }
 
 /* ---- persistent ---- */
@@ -258,7 +266,9 @@ static void case_persistent(void)
     p.comm = comm;
     must(MPI_Op_create(add_ints, 1, &add), "MPI_Op_create");
     make(&v[0], &p, add);
-    must(MPI_Op_free(&add), "MPI_Op_free");
+    if (takes_program_ops() && allreduce_test.persistent) {
+        must(MPI_Op_free(&add), "MPI_Op_free");
+    }
     for (int k = 1; k < N; ++k) {
         p = nth(comm, k);
         make(&v[k], &p, p.op);
@@ -284,6 +294,9 @@ static void case_persistent(void)
         drop(&v[k]);
     }
     drop(&never);
+    if (add != MPI_OP_NULL) {
+        must(MPI_Op_free(&add), "MPI_Op_free");
+    }
     must(MPI_Comm_free(&comm), "MPI_Comm_free");
 }
 

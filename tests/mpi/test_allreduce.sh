@@ -154,7 +154,7 @@ if [ "$mpi" = mpich ]; then
         case_of 'two ranks want more' \
             differ 'FASTSCHED_ALLREDUCE is exact on rank 2 and off on rank 0' FASTSCHED_ALLREDUCE=exact
         case_of 'two ranks want less' \
-            differ 'choice of fast for MPI_Alltoallv is off on rank 2 and on on rank 0' \
+            differ 'fast for MPI_Alltoallv is not chosen on rank 2 and chosen on rank 0' \
             MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM=auto FASTSCHED_ALLREDUCE=off $fast
     }
 fi

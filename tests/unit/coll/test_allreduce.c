@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_RANKS = 5, N_ELEMS = 4000, LAST_CALL = 40, N_POSTED = 4 };
+enum { N_RANKS = 5, N_ELEMS = 1000, LAST_CALL = 20, N_POSTED = 4 };
 
 typedef struct vector {
     uint64_t     elems[2][N_ELEMS]; /* [0] is sent, [1] received */
@@ -30,7 +30,7 @@ typedef struct rank {
 static fs_test_world_t world;
 static rank_t          ranks[N_RANKS];
 static void (*scene)(rank_t *me);
-static uint32_t straggler, tuner;
+static uint32_t straggler, tuner; /* parameters */
 
 static void set_up(void)
 {
