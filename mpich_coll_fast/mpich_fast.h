@@ -46,7 +46,8 @@ const char *mpich_fast_find_mpi(void);
 /* ---- mpich_fast_params.c ---- */
 
 /* What a launcher that has loaded the library hands on to the ranks. */
-#define MPICH_FAST_ALIAS "FASTSCHED_ALLTOALLV"
+#define MPICH_FAST_ALIAS           "FASTSCHED_ALLTOALLV"
+#define MPICH_FAST_ALLREDUCE_ALIAS "FASTSCHED_ALLREDUCE_ALGORITHM"
 
 extern fs_wrapper_t mpich_fast_wrapper;
 
@@ -60,6 +61,9 @@ void mpich_fast_say_last(const char *format, ...) __attribute__((format(printf, 
 bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t len);
 
 /* ---- mpich_fast_init.c ---- */
+
+/* The user has chosen us for MPI_Allreduce by a variable of MPICH. */
+extern bool mpich_fast_chosen_for_allreduce;
 
 /* Read the parameters, unless that is done. in_init: all of MPI_COMM_WORLD is here. False: nothing
  * is known of this process yet, as MPI_Init was not called (sessions). */
@@ -125,6 +129,11 @@ fs_status_t mpich_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t
                             void *dst);
 fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
                               const void *src);
+
+/* ---- mpich_fast_allreduce.c: likewise, of MPI_Allreduce ---- */
+
+bool mpich_fast_describe_reduction(void *ctx, fs_buffers_t *buffers);
+fs_status_t mpich_fast_reduce(void *ctx, const void *src, void *dst, uint64_t len_bytes);
 
 /* ---- mpich_fast_comm.c: one communicator ---- */
 

@@ -35,9 +35,9 @@
 
 static int serve(const mpich_fast_args_t *args)
 {
-    return !mpich_fast_enabled     ? args->by_mpi(args)
-           : NULL == args->request ? mpich_fast_serve(args)
-                                   : mpich_fast_serve_nonblocking(args);
+    return !mpich_fast_enabled || !mpich_fast_serves_alltoall ? args->by_mpi(args)
+           : NULL == args->request                            ? mpich_fast_serve(args)
+                                                              : mpich_fast_serve_nonblocking(args);
 }
 
 /* ---- MPI_Alltoallv, MPI_Alltoallv_c ---- */
@@ -333,36 +333,69 @@ EXPORT_BOTH(Ialltoall_c, IALLTOALL_PARAMS(int64_t), IALLTOALL_ARGS)
      mpich_fast_word_t op, mpich_fast_word_t comm)
 #define ALLREDUCE_ARGS (sendbuf, recvbuf, count, type, op, comm)
 
+#define IALLREDUCE_PARAMS(_count)                                              \
+    (const void *sendbuf, void *recvbuf, _count count, mpich_fast_word_t type, \
+     mpich_fast_word_t op, mpich_fast_word_t comm, void *request)
+#define IALLREDUCE_ARGS (sendbuf, recvbuf, count, type, op, comm, request)
+
 typedef int allreduce_fn_t ALLREDUCE_PARAMS(int);
 typedef int allreduce_c_fn_t ALLREDUCE_PARAMS(int64_t);
+typedef int iallreduce_fn_t IALLREDUCE_PARAMS(int);
+typedef int iallreduce_c_fn_t IALLREDUCE_PARAMS(int64_t);
 
 static allreduce_fn_t *next_allreduce;
 static allreduce_c_fn_t *next_allreduce_c;
+static iallreduce_fn_t *next_iallreduce;
+static iallreduce_c_fn_t *next_iallreduce_c;
 
-static int forward_allreduce(const mpich_fast_reduce_args_t *a)
+static int forward_allreduce(const mpich_fast_args_t *a)
 {
     if (a->large) {
         NEXT(next_allreduce_c, allreduce_c_fn_t, "PMPI_Allreduce_c");
-        return next_allreduce_c(a->sendbuf, a->recvbuf, a->count, a->type, a->op, a->comm);
+        return next_allreduce_c(a->sendbuf, a->recvbuf, a->count, a->recvtype, a->op, a->comm);
     }
     NEXT(next_allreduce, allreduce_fn_t, "PMPI_Allreduce");
-    return next_allreduce(a->sendbuf, a->recvbuf, (int) a->count, a->type, a->op, a->comm);
+    return next_allreduce(a->sendbuf, a->recvbuf, (int) a->count, a->recvtype, a->op, a->comm);
 }
 
-#define ALLREDUCE_BODY(_name, _params, _large)                                              \
+static int forward_iallreduce(const mpich_fast_args_t *a)
+{
+    if (a->large) {
+        NEXT(next_iallreduce_c, iallreduce_c_fn_t, "PMPI_Iallreduce_c");
+        return next_iallreduce_c(a->sendbuf, a->recvbuf, a->count, a->recvtype, a->op, a->comm,
+                                 a->request);
+    }
+    NEXT(next_iallreduce, iallreduce_fn_t, "PMPI_Iallreduce");
+    return next_iallreduce(a->sendbuf, a->recvbuf, (int) a->count, a->recvtype, a->op, a->comm,
+                           a->request);
+}
+
+#define ALLREDUCE_BODY(_name, _params, _request, _large, _forward)                          \
     static int _name##_body _params                                                         \
     {                                                                                       \
-        mpich_fast_reduce_args_t args = {sendbuf, recvbuf, count,  type,                    \
-                                         op,      comm,    _large, forward_allreduce};      \
+        mpich_fast_args_t args = {.sendbuf = sendbuf,                                       \
+                                  .recvbuf = recvbuf,                                       \
+                                  .recvtype = type,                                         \
+                                  .comm = comm,                                             \
+                                  .large = (_large),                                        \
+                                  .reduces = true,                                          \
+                                  .count = count,                                           \
+                                  .op = op,                                                 \
+                                  .request = (_request),                                    \
+                                  .by_mpi = (_forward)};                                    \
                                                                                             \
         return mpich_fast_enabled ? mpich_fast_serve_allreduce(&args) : args.by_mpi(&args); \
     }
 
-ALLREDUCE_BODY(Allreduce, ALLREDUCE_PARAMS(int), false)
-ALLREDUCE_BODY(Allreduce_c, ALLREDUCE_PARAMS(int64_t), true)
+ALLREDUCE_BODY(Allreduce, ALLREDUCE_PARAMS(int), NULL, false, forward_allreduce)
+ALLREDUCE_BODY(Allreduce_c, ALLREDUCE_PARAMS(int64_t), NULL, true, forward_allreduce)
+ALLREDUCE_BODY(Iallreduce, IALLREDUCE_PARAMS(int), request, false, forward_iallreduce)
+ALLREDUCE_BODY(Iallreduce_c, IALLREDUCE_PARAMS(int64_t), request, true, forward_iallreduce)
 
 EXPORT_BOTH(Allreduce, ALLREDUCE_PARAMS(int), ALLREDUCE_ARGS)
 EXPORT_BOTH(Allreduce_c, ALLREDUCE_PARAMS(int64_t), ALLREDUCE_ARGS)
+EXPORT_BOTH(Iallreduce, IALLREDUCE_PARAMS(int), IALLREDUCE_ARGS)
+EXPORT_BOTH(Iallreduce_c, IALLREDUCE_PARAMS(int64_t), IALLREDUCE_ARGS)
 
 /* ---- MPI_Request_get_status: MPICH 4.0 does not ask us there ---- */
 

@@ -25,25 +25,20 @@ typedef struct mpich_fast_args {
     const void *sendtypes; /* MPI_Alltoallw: of each block, and displacements are bytes; not to be
                               read of an empty one. Else NULL */
     const void *recvtypes;
-    bool large;    /* the call's name ends in _c */
-    bool even;     /* MPI_Alltoall: all blocks alike, one behind the other */
+    bool large;   /* the call's name ends in _c */
+    bool even;    /* MPI_Alltoall: all blocks alike, one behind the other */
+    bool reduces; /* MPI_Allreduce: so many elements of recvtype, by op; the other counts and types
+                      are not set */
+    int64_t count;
+    mpich_fast_word_t op;
     void *request; /* of a nonblocking call; else NULL */
     /* The MPI's own algorithm. Returns an MPI error code. */
     int (*by_mpi)(const struct mpich_fast_args *args);
 } mpich_fast_args_t;
 
-/* One of MPI_Allreduce. */
-typedef struct mpich_fast_reduce_args {
-    const void *sendbuf;
-    void *recvbuf;
-    int64_t count;
-    mpich_fast_word_t type, op, comm;
-    bool large; /* the call's name ends in _c */
-    int (*by_mpi)(const struct mpich_fast_reduce_args *args);
-} mpich_fast_reduce_args_t;
-
-/* The user has chosen us, and nothing speaks against it. */
+/* The user has chosen us for some collective, and nothing speaks against it; and for these. */
 extern bool mpich_fast_enabled;
+extern bool mpich_fast_serves_alltoall; /* MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw */
 
 /* mpich_fast_next.c: the next function of this name. */
 void *mpich_fast_next(const char *name);
@@ -57,8 +52,8 @@ void mpich_fast_after_init(void);
 /* mpich_fast_serve.c: a call, by us or by the MPI. Returns an MPI error code. */
 int mpich_fast_serve(const mpich_fast_args_t *args);
 
-/* mpich_fast_allreduce.c: likewise. */
-int mpich_fast_serve_allreduce(const mpich_fast_reduce_args_t *args);
+/* mpich_fast_allreduce.c: likewise, blocking or not. */
+int mpich_fast_serve_allreduce(const mpich_fast_args_t *args);
 
 /* mpich_fast_request.c: the same, nonblocking. */
 int mpich_fast_serve_nonblocking(const mpich_fast_args_t *args);

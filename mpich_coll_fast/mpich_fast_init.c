@@ -3,29 +3,42 @@
  * When the library is loaded: take the choice over from the environment. When
  * the MPI has started: have the parameters read.
  *
- * An MPICH that finds the value "fast" in its variable, and does not know it,
+ * An MPICH that finds the value "fast" in one of its variables, and does not know it,
  * ends the process in MPI_Init, MPI_T_init_thread or MPI_Session_init. So the
- * variable must be gone before any of these, and an ELF constructor is earlier
+ * variables must be gone before any of these, and an ELF constructor is earlier
  * than all. A launcher may load the library, too (LD_PRELOAD is inherited):
  * there the choice is handed on to the ranks under a name of our own.
  */
 #include "mpich_fast.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool mpich_fast_enabled;
+bool mpich_fast_enabled, mpich_fast_serves_alltoall, mpich_fast_chosen_for_allreduce;
 
 /* ---- the choice ---- */
 
-/* In the order in which MPICH reads them: the last one that is set wins. */
-static const char *const variables[] = {
-    "MPICH_ALLTOALLV_INTRA_ALGORITHM",
-    "MPIR_PARAM_ALLTOALLV_INTRA_ALGORITHM",
-    "MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM",
+typedef struct choice {
+    /* In the order in which MPICH reads them: the last one that is set wins. */
+    const char *variables[3];
+    const char *alias;
+    bool *is_fast;
+} choice_t;
+
+#define CHOICE(_name, _alias, _is_fast)                                             \
+    {                                                                               \
+        {"MPICH_" _name "_INTRA_ALGORITHM", "MPIR_PARAM_" _name "_INTRA_ALGORITHM", \
+         "MPIR_CVAR_" _name "_INTRA_ALGORITHM"},                                    \
+            _alias, _is_fast                                                        \
+    }
+
+static const choice_t choices[] = {
+    CHOICE("ALLTOALLV", MPICH_FAST_ALIAS, &mpich_fast_serves_alltoall),
+    CHOICE("ALLREDUCE", MPICH_FAST_ALLREDUCE_ALIAS, &mpich_fast_chosen_for_allreduce),
 };
 
 static bool is_fast(const char *value)
@@ -52,33 +65,41 @@ static bool stand_before_mpi(void)
            && 0 != dladdr(&mpich_fast_enabled, &own) && other.dli_fbase == own.dli_fbase;
 }
 
-__attribute__((constructor)) static void take_over(void)
+static void take_choice(const choice_t *choice)
 {
     const char *value = NULL; /* of the variables that are not "fast" */
     char alias[64] = "off";
     bool last_is_fast = false;
 
-    if (!stand_before_mpi()) {
-        return;
-    }
-    for (size_t k = 0; k < sizeof(variables) / sizeof(variables[0]); ++k) {
-        const char *text = getenv(variables[k]);
+    for (size_t k = 0; k < sizeof(choice->variables) / sizeof(choice->variables[0]); ++k) {
+        const char *text = getenv(choice->variables[k]);
 
         if (is_fast(text)) {
-            unsetenv(variables[k]);
+            unsetenv(choice->variables[k]);
             last_is_fast = true;
         } else if (NULL != text) {
             value = text;
             last_is_fast = false;
         }
     }
-    mpich_fast_enabled = last_is_fast || alias_is_fast(getenv(MPICH_FAST_ALIAS), value);
-    if (mpich_fast_enabled) {
+    *choice->is_fast = last_is_fast || alias_is_fast(getenv(choice->alias), value);
+    if (*choice->is_fast) {
         snprintf(alias, sizeof(alias), "fast%s%s", NULL == value ? "" : ":",
                  NULL == value ? "" : value);
     }
     if (last_is_fast || NULL != value) {
-        setenv(MPICH_FAST_ALIAS, alias, 1);
+        setenv(choice->alias, alias, 1);
+    }
+}
+
+__attribute__((constructor)) static void take_over(void)
+{
+    if (!stand_before_mpi()) {
+        return;
+    }
+    for (size_t k = 0; k < sizeof(choices) / sizeof(choices[0]); ++k) {
+        take_choice(&choices[k]);
+        mpich_fast_enabled = mpich_fast_enabled || *choices[k].is_fast;
     }
 }
 
@@ -104,6 +125,75 @@ static void stop_if(const char *wrong, int rank, bool in_init)
         mpi.Barrier(MPI_COMM_WORLD);
     }
     mpi.Abort(MPI_COMM_WORLD, 1);
+}
+
+/* What says in a call, to a rank alone, whether that is ours. */
+enum { ALLTOALL, ALLREDUCE, ALLREDUCE_MIN, N_RULES };
+
+static const char *const rules[] = {
+    [ALLTOALL] = "fast for MPI_Alltoallv",
+    [ALLREDUCE] = "FASTSCHED_ALLREDUCE",
+    [ALLREDUCE_MIN] = "FASTSCHED_ALLREDUCE_MIN",
+};
+
+static void print_rule(int rule, long long value, char text[32])
+{
+#define X(_value, _word, _meaning) [_value] = #_word,
+    static const char *const modes[] = {FS_ALLREDUCE_MAP(X)};
+#undef X
+
+    if (ALLREDUCE == rule) {
+        snprintf(text, 32, "%s", modes[value]);
+    } else if (ALLTOALL == rule) {
+        snprintf(text, 32, "%s", value ? "chosen" : "not chosen");
+    } else {
+        snprintf(text, 32, "%lld", value);
+    }
+}
+
+static void leave_to_mpi(int rule)
+{
+    if (ALLTOALL == rule) {
+        mpich_fast_serves_alltoall = false;
+    } else {
+        mpich_fast_wrapper.params.allreduce = FS_ALLREDUCE_OFF;
+    }
+}
+
+/* Where ranks have other rules, some would wait in our set-up for ranks that never come there. The
+ * first that differs from rank 0 says so, and all leave such calls to the MPI. */
+static void compare_rules(int rank)
+{
+    const fs_params_t *params = &mpich_fast_wrapper.params;
+    long long mine[N_RULES] = {mpich_fast_serves_alltoall, params->allreduce,
+                               (long long) params->allreduce_min};
+    long long theirs[N_RULES];
+    int differs[N_RULES], first[N_RULES];
+
+    memcpy(theirs, mine, sizeof(theirs));
+    mpi.Bcast(theirs, N_RULES, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+    for (int k = 0; k < N_RULES; ++k) {
+        bool matters =
+            ALLREDUCE_MIN != k
+            || (FS_ALLREDUCE_OFF != mine[ALLREDUCE] && mine[ALLREDUCE] == theirs[ALLREDUCE]);
+
+        differs[k] = matters && mine[k] != theirs[k] ? rank : INT_MAX;
+    }
+    mpi.Allreduce(differs, first, N_RULES, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    for (int k = 0; k < N_RULES; ++k) {
+        char here[32], there[32];
+
+        if (INT_MAX == first[k]) {
+            continue;
+        }
+        leave_to_mpi(k);
+        if (rank == first[k]) {
+            print_rule(k, mine[k], here);
+            print_rule(k, theirs[k], there);
+            mpich_fast_sayf("%s is %s on rank %d and %s on rank 0: %s goes to the MPI", rules[k],
+                            here, rank, there, ALLTOALL == k ? "MPI_Alltoallv" : "MPI_Allreduce");
+        }
+    }
 }
 
 /* For an MPI whose handles we do not know: by what the launcher says. */
@@ -165,6 +255,9 @@ static bool start(bool in_init)
         return false;
     }
     stop_if(mpich_fast_read_params(rank, size, wrong, sizeof(wrong)) ? NULL : wrong, rank, in_init);
+    if (in_init) {
+        compare_rules(rank);
+    }
     mpich_fast_wrapper.is_driven = NULL != mpi.Async_start;
     mpich_fast_watch_finalize();
     return true;

@@ -155,13 +155,22 @@ static const fs_wrapper_calls_t calls_of[2][3] = {
      CALLS("MPI_Alltoall_init", fs_alltoall)},
 };
 
+static const fs_wrapper_calls_t iallreduce = {.name = "MPI_Iallreduce",
+                                              .collective = &fs_allreduce,
+                                              .describe = mpich_fast_describe_reduction,
+                                              .reduce = mpich_fast_reduce,
+                                              .raise = raise_error};
+
 static const fs_wrapper_calls_t *begin(mpich_fast_operation_t *op, mpich_fast_comm_t *state,
                                        const mpich_fast_args_t *args, bool is_persistent)
 {
     op->args = *args;
     op->call = (mpich_fast_call_t){.args = &op->args, .comm = state->comm};
     op->is_persistent = is_persistent;
-    return &calls_of[is_persistent][args->even ? 2 : NULL != args->recvtypes ? 1 : 0];
+    return args->reduces ? &iallreduce
+                         : &calls_of[is_persistent][args->even                ? 2
+                                                    : NULL != args->recvtypes ? 1
+                                                                              : 0];
 }
 
 fs_status_t mpich_fast_operation_start(mpich_fast_operation_t *op, mpich_fast_comm_t *state,

@@ -85,7 +85,9 @@ static const char *value_of(size_t k, const fs_param_info_t *info)
         spell(alias, variable, sizeof(variable));
         value = getenv(variable);
     }
-    return value;
+    return NULL == value && mpich_fast_chosen_for_allreduce && 0 == strcmp(info->name, "allreduce")
+               ? "exact"
+               : value;
 }
 
 /* NAME is a parameter, or NULL. */
@@ -105,16 +107,22 @@ static bool is_entry(const char *entry, const char *name)
 /* ENTRY=VALUE of the environment, without the prefix. */
 static bool is_known(const char *entry)
 {
+    static const char *const others[] = {&MPICH_FAST_ALIAS "="[sizeof(PREFIX) - 1],
+                                         &MPICH_FAST_ALLREDUCE_ALIAS "="[sizeof(PREFIX) - 1],
+                                         "UCX_"};
     const fs_param_info_t *info;
-    const char *from_launcher = MPICH_FAST_ALIAS "=" + strlen(PREFIX);
 
     for (size_t k = 0; NULL != (info = fs_params_info(k)); ++k) {
         if (is_entry(entry, info->name) || is_entry(entry, fs_params_alias(k))) {
             return true;
         }
     }
-    return 0 == strncmp(entry, from_launcher, strlen(from_launcher))
-           || 0 == strncmp(entry, "UCX_", strlen("UCX_"));
+    for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); ++k) {
+        if (0 == strncmp(entry, others[k], strlen(others[k]))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t len)
@@ -133,8 +141,10 @@ bool mpich_fast_read_params(int world_rank, int world_size, char *wrong, size_t 
         fs_wrapper_look_for_unknown(w, PREFIX, is_known, "mpich_coll_fast");
     }
     if (w->on_world_rank_0 && w->params.verbose > 0) {
-        mpich_fast_say("version " FS_VERSION
-                       " serves MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw of this job");
+        mpich_fast_sayf("version " FS_VERSION " serves %s of this job",
+                        mpich_fast_chosen_for_allreduce && !mpich_fast_serves_alltoall
+                            ? "MPI_Allreduce"
+                            : "MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw");
     }
     return true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alltoallv, MPI_Alltoallw and MPI_Alltoall, with small and large counts, blocking. */
+/* MPI_Alltoallv, MPI_Alltoallw, MPI_Alltoall and MPI_Allreduce, with small and large counts,
+ * blocking. */
 #include "mpich_fast.h"
 
 #include "coll/fs_collective.h"
@@ -31,13 +32,20 @@ static int raise_error(void *ctx, fs_status_t status)
 static const fs_wrapper_calls_t alltoallv = CALLS("MPI_Alltoallv", fs_alltoallv);
 static const fs_wrapper_calls_t alltoallw = CALLS("MPI_Alltoallw", fs_alltoallw);
 static const fs_wrapper_calls_t alltoall = CALLS("MPI_Alltoall", fs_alltoall);
+static const fs_wrapper_calls_t allreduce = {.name = "MPI_Allreduce",
+                                             .collective = &fs_allreduce,
+                                             .describe = mpich_fast_describe_reduction,
+                                             .reduce = mpich_fast_reduce,
+                                             .native = native,
+                                             .raise = raise_error};
 
 int mpich_fast_serve_on(mpich_fast_comm_t *state, const mpich_fast_args_t *args)
 {
     mpich_fast_call_t call = {.args = args, .comm = state->comm};
 
     return fs_wrapper_serve(&state->shared,
-                            args->even                ? &alltoall
+                            args->reduces             ? &allreduce
+                            : args->even              ? &alltoall
                             : NULL != args->recvtypes ? &alltoallw
                                                       : &alltoallv,
                             &call);

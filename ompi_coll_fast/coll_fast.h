@@ -86,8 +86,11 @@ OMPI_DECLSPEC extern mca_coll_fast_component_t mca_coll_fast_component;
     DO(ialltoallv)      \
     DO(ialltoall) DO(ialltoallw) DO(alltoallv_init) DO(alltoall_init) DO(alltoallw_init)
 
+/* Likewise, with parameter allreduce. */
+#define FAST_REDUCING(DO) DO(allreduce) DO(iallreduce) DO(allreduce_init)
+
 /* What served a communicator before us, and what we need of it. */
-#define FAST_NATIVE(DO) DO(allgather) DO(allreduce) FAST_SERVED(DO)
+#define FAST_NATIVE(DO) DO(allgather) FAST_REDUCING(DO) FAST_SERVED(DO)
 
 #define FAST_NATIVE_FIELD(name)              \
     mca_coll_base_module_##name##_fn_t name; \
@@ -167,6 +170,7 @@ typedef struct mca_coll_fast_call {
     const void *sbuf;          /* may be MPI_IN_PLACE */
     mca_coll_fast_side_t send; /* in place: undefined, then the receive side */
     mca_coll_fast_side_t recv;
+    ompi_op_t *op; /* of an allreduce: all else is in sbuf and the receive side. Else NULL */
 } mca_coll_fast_call_t;
 
 /* Look at all that is the caller's, and keep it; kept: [2 * n_ranks], the caller's own. In place
@@ -226,7 +230,8 @@ bool mca_coll_fast_by_pair_is_over(fast_by_pair_t *p, const mca_coll_fast_call_t
 void mca_coll_fast_free_by_pair(fast_by_pair_t *p);
 
 /* coll_fast_request.c: start a nonblocking call, or make a persistent one, which may set up its
- * communicator. call is copied. *request stays NULL if it is not ours. */
+ * communicator. call is copied. *request stays NULL if it is not ours: of allreduces before a call has
+ * set the communicator up none is. */
 int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
                         ompi_request_t **request);
 int mca_coll_fast_init(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
@@ -242,14 +247,8 @@ void mca_coll_fast_close_requests(void);
 extern const fs_native_p2p_t mca_coll_fast_p2p;
 void mca_coll_fast_close_p2p(mca_coll_fast_module_t *module);
 
-/* coll_fast_allreduce.c */
-#define FAST_ALLREDUCE                                                                         \
-    const void *sbuf, void *rbuf, FAST_ONE_COUNT count, ompi_datatype_t *dtype, ompi_op_t *op, \
-        ompi_communicator_t *comm
-int mca_coll_fast_allreduce(FAST_ALLREDUCE, mca_coll_base_module_t *module);
-
-/* coll_fast_alltoallv.c, coll_fast_alltoall.c, coll_fast_alltoallw.c: by Open MPI's interface. What
- * a call begins with: */
+/* coll_fast_alltoallv.c, coll_fast_alltoall.c, coll_fast_alltoallw.c, coll_fast_allreduce.c: by Open
+ * MPI's interface. What a call begins with: */
 #define FAST_ALLTOALLV                                                                   \
     const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls, ompi_datatype_t *sdtype, \
         void *rbuf, FAST_COUNTS rcounts, FAST_DISPLS rdispls, ompi_datatype_t *rdtype,   \
@@ -260,6 +259,9 @@ int mca_coll_fast_allreduce(FAST_ALLREDUCE, mca_coll_base_module_t *module);
 #define FAST_ALLTOALLW                                                                           \
     const void *sbuf, FAST_COUNTS scounts, FAST_DISPLS sdispls, ompi_datatype_t *const *sdtypes, \
         void *rbuf, FAST_COUNTS rcounts, FAST_DISPLS rdispls, ompi_datatype_t *const *rdtypes,   \
+        ompi_communicator_t *comm
+#define FAST_ALLREDUCE                                                                         \
+    const void *sbuf, void *rbuf, FAST_ONE_COUNT count, ompi_datatype_t *dtype, ompi_op_t *op, \
         ompi_communicator_t *comm
 
 #define FAST_DECLARE(_name, ...)                                                               \
@@ -272,5 +274,6 @@ int mca_coll_fast_allreduce(FAST_ALLREDUCE, mca_coll_base_module_t *module);
 FAST_DECLARE(alltoallv, FAST_ALLTOALLV)
 FAST_DECLARE(alltoall, FAST_ALLTOALL)
 FAST_DECLARE(alltoallw, FAST_ALLTOALLW)
+FAST_DECLARE(allreduce, FAST_ALLREDUCE)
 
 #endif

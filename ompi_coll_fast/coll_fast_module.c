@@ -93,7 +93,7 @@ static int enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     FAST_NATIVE(SAVE)
     FAST_SERVED(INSTALL)
     if (serves_allreduce()) {
-        INSTALL(allreduce)
+        FAST_REDUCING(INSTALL)
     }
     return OMPI_SUCCESS;
 }
@@ -106,7 +106,7 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
     (void) comm;
     FAST_SERVED(UNINSTALL)
     if (serves_allreduce()) {
-        UNINSTALL(allreduce)
+        FAST_REDUCING(UNINSTALL)
     }
     return OMPI_SUCCESS;
 }
@@ -204,7 +204,7 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
     module->super.coll_module_disable = disable;
     FAST_SERVED(SERVE)
     if (serves_allreduce()) {
-        SERVE(allreduce)
+        FAST_REDUCING(SERVE)
     }
     return &module->super;
 }

@@ -14,7 +14,8 @@
  * this rank.
  *
  * Open MPI keeps the datatypes of a nonblocking call alive until it is complete.
- * Persistent ones are complete at first, so theirs are kept here.
+ * Persistent ones are complete at first, so theirs are kept here; and so are the
+ * operations of all.
  */
 #include "coll_fast.h"
 
@@ -29,7 +30,7 @@
 struct mca_coll_fast_request {
     ompi_coll_base_nbc_request_t super; /* Open MPI keeps datatypes in it */
     mca_coll_fast_call_t call;
-    mca_coll_fast_block_t *kept; /* [2 * n_ranks] of its two sides */
+    mca_coll_fast_block_t *kept; /* [2 * n_ranks] of its two sides; of an allreduce NULL */
     fs_operation_t *persistent;  /* NULL: it is not */
     const fs_wrapper_calls_t *calls;
     int tag; /* of a call while the communicator is_beside */
@@ -117,21 +118,36 @@ static void construct(mca_coll_fast_request_t *r)
 OBJ_CLASS_DECLARATION(mca_coll_fast_request_t);
 OBJ_CLASS_INSTANCE(mca_coll_fast_request_t, ompi_coll_base_nbc_request_t, construct, NULL);
 
-/* Of all its blocks: keep them alive, or do not any longer. */
+/* Keep it alive, or do not any longer. */
+static void keep_object(opal_object_t *object, bool keep)
+{
+    if (keep) {
+        OBJ_RETAIN(object);
+    } else {
+        OBJ_RELEASE(object);
+    }
+}
+
+/* Of an allreduce, whose type is Open MPI's own. */
+static void keep_op(const mca_coll_fast_request_t *r, bool keep)
+{
+    ompi_op_t *op = r->call.op;
+
+    if (NULL != op && !ompi_op_is_intrinsic(op)) {
+        keep_object(&op->super, keep);
+    }
+}
+
+/* Of all its blocks. */
 static void keep_types(const mca_coll_fast_request_t *r, bool keep)
 {
-    size_t n = 2 * (size_t) ompi_comm_size(r->call.module->comm);
+    size_t n = NULL != r->call.op ? 0 : 2 * (size_t) ompi_comm_size(r->call.module->comm);
 
     for (size_t k = 0; k < n; ++k) {
         ompi_datatype_t *dtype = r->kept[k].dtype;
 
-        if (NULL == dtype || ompi_datatype_is_predefined(dtype)) {
-            continue;
-        }
-        if (keep) {
-            OBJ_RETAIN(dtype);
-        } else {
-            OBJ_RELEASE(dtype);
+        if (NULL != dtype && !ompi_datatype_is_predefined(dtype)) {
+            keep_object(&dtype->super.super, keep);
         }
     }
 }
@@ -144,6 +160,7 @@ static void recycle(mca_coll_fast_request_t *r)
         fs_wrapper_free_persistent(r->persistent);
         keep_types(r, false);
     }
+    keep_op(r, false);
     free(r->kept);
     mca_coll_fast_free_by_pair(&r->by_pair);
     push(&spare, r);
@@ -164,11 +181,12 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
 {
     ompi_communicator_t *comm = call->module->comm;
     size_t n = (size_t) ompi_comm_size(comm);
-    mca_coll_fast_block_t *kept = calloc(n, 2 * sizeof(*kept));
+    bool reduces = NULL != call->op;
+    mca_coll_fast_block_t *kept = reduces ? NULL : calloc(n, 2 * sizeof(*kept));
     mca_coll_fast_request_t *r = pop(&spare);
 
     r = NULL != r ? r : OBJ_NEW(mca_coll_fast_request_t);
-    if (NULL == kept || NULL == r) {
+    if ((NULL == kept && !reduces) || NULL == r) {
         free(kept);
         if (NULL != r) {
             push(&spare, r);
@@ -185,7 +203,10 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
     r->by_pair = (fast_by_pair_t){.rc = MPI_SUCCESS};
     r->call = *call;
     r->kept = kept;
-    mca_coll_fast_keep(&r->call, kept);
+    if (!reduces) {
+        mca_coll_fast_keep(&r->call, kept);
+    }
+    keep_op(r, true);
     OBJ_RETAIN(comm);
     return r;
 }
@@ -313,11 +334,13 @@ int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_cal
     fs_status_t status;
 
     *request = NULL;
-    mca_coll_fast_begin_set_up(module);
-    if (module->is_beside) {
+    if (NULL == call->op) {
+        mca_coll_fast_begin_set_up(module);
+    }
+    if (module->is_beside && NULL == call->op) {
         return start_beside(calls, call, request);
     }
-    if (!fs_wrapper_takes_nonblocking(&module->shared)) {
+    if (module->is_beside || !fs_wrapper_takes_nonblocking(&module->shared)) {
         return OMPI_SUCCESS;
     }
     r = make_request(call, false);

@@ -18,6 +18,8 @@
 #include "sched/allreduce/fs_straggler_plan.h"
 #include "sched/model/fs_topo.h"
 
+#include <string.h>
+
 enum { FEWEST_SERVERS = 4, MOST_SERVERS = 256 };
 
 /* ---- what serves a call ---- */
@@ -40,10 +42,8 @@ static fs_choice_t by(fs_alg_t alg, const char *reason)
     return (fs_choice_t){alg, false, reason};
 }
 
-static void choose(fs_request_t *request, uint64_t bytes)
+static void choose(const fs_comm_t *comm, uint64_t bytes, fs_outcome_t *outcome)
 {
-    const fs_comm_t *comm      = request->comm;
-    fs_outcome_t    *outcome   = &request->outcome;
     uint32_t         straggler = comm->params.straggler;
     const char      *why       = why_native(comm);
     fs_late_choice_t choice;
@@ -59,6 +59,22 @@ static void choose(fs_request_t *request, uint64_t bytes)
         outcome->straggler     = choice.straggler;
         outcome->reduced_bytes = bytes;
     }
+}
+
+static uint64_t bytes_of(const fs_reduction_t *reduction)
+{
+    return reduction->n_elems * reduction->elem_bytes;
+}
+
+/* By what the blocking calls before it have found, which all have ended on all ranks
+ * when it is made. A thread of ours must not add up by a function of the MPI. */
+static bool takes(const fs_comm_t *comm, const fs_reduction_t *reduction)
+{
+    fs_outcome_t outcome = {.reduced_bytes = 0};
+
+    choose(comm, bytes_of(reduction), &outcome);
+    return outcome.choice.alg != FS_ALG_NATIVE &&
+           strcmp(comm->params.progress_thread, "off") == 0;
 }
 
 /* Has there been a plan for this? */
@@ -92,12 +108,14 @@ static uint64_t bytes_between(const fs_comm_t *comm, uint64_t bytes)
 
 static void decide(fs_request_t *request)
 {
-    const fs_reduction_t *reduction = &request->call->reduction;
-    uint64_t              bytes = reduction->n_elems * reduction->elem_bytes;
+    uint64_t bytes = bytes_of(&request->call->reduction);
 
-    choose(request, bytes);
+    choose(request->comm, bytes, &request->outcome);
     if (request->outcome.choice.alg != FS_ALG_NATIVE) {
         request->flags = FS_FLAG_CONFIRMS;
+        if (fs_request_is_nonblocking(request)) {
+            request->flags |= FS_FLAG_NONBLOCKING;
+        }
         request->outcome.traffic.inter_bytes =
             bytes_between(request->comm, bytes);
         find_plan(request);
@@ -143,7 +161,8 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
     return status;
 }
 
-const fs_collective_t fs_allreduce = {.decide = decide, .plan = plan};
+const fs_collective_t fs_allreduce = {
+    .decide = decide, .plan = plan, .takes = takes};
 
 /* ---- after a call ---- */
 

@@ -23,6 +23,9 @@ typedef struct fs_collective {
      * alone. */
     fs_status_t (*plan)(const fs_request_t *request, fs_plan_t **plan_p,
                         fs_schedule_t **lane_p);
+    /* Is a nonblocking or persistent call ours, which cannot be left to the MPI
+     * later? Local; the same on all ranks at the same call. NULL: it is. */
+    bool (*takes)(const fs_comm_t *comm, const fs_reduction_t *reduction);
 } fs_collective_t;
 
 extern const fs_collective_t fs_alltoallv, fs_alltoallw, fs_alltoall,

@@ -173,6 +173,7 @@ static bool is_mergeable(const fs_request_t *request)
 {
     return request->comm->params.frames > 1 &&
            fs_request_is_nonblocking(request) && request->plan == NULL &&
+           request->collective->vote != NULL &&
            request->number > request->comm->alone_until &&
            is_on_host(request->call);
 }

@@ -70,6 +70,9 @@ static fs_status_t make_comm(fs_persistent_t *p, const fs_comm_t *of)
     } else {
         params.algorithm = p->outcome.choice.alg; /* if it begins early */
     }
+    if (p->collective->vote == NULL) {
+        params.early = FS_EARLY_OFF; /* no rank waits for all to begin */
+    }
     p->memory += params.bundle_memory;
     return fs_comm_create(&native, &params, &member, &p->comm, why,
                           sizeof(why));

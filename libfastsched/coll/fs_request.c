@@ -482,7 +482,8 @@ static fs_step_t begin(fs_request_t *request)
 
 /* ---- agree ---- */
 
-/* Keep a new plan for the next call with the same counts. */
+/* Keep a new plan for the next call with the same counts. What it needs has been
+ * reserved. */
 static void keep(fs_request_t *request, uint64_t size)
 {
     fs_comm_t        *comm   = request->comm;
@@ -524,7 +525,8 @@ static fs_step_t compare_plans(fs_request_t *request)
         fs_replan_clear(&comm->replan); /* not equal on all ranks any more */
         return leave(request);
     }
-    if (!request->outcome.recalled && !request->is_early) {
+    if (!request->outcome.recalled && !request->is_early &&
+        !request->plans_only) {
         keep(request, all->max_inter);
     }
     return take_plan(request);

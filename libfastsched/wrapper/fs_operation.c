@@ -86,11 +86,24 @@ static bool packs_whole(const fs_wrapper_t *wrapper)
     return wrapper->packs_in_calls || wrapper->net->helper != NULL;
 }
 
-/* False: its arguments make no sense. */
+/* There is no kernel that reduces on a device. */
+static bool takes_reduction(fs_operation_t *op, const fs_comm_t *comm)
+{
+    const fs_collective_t *collective = op->calls->collective;
+    fs_buffers_t          *b          = &op->buffers;
+    fs_wrapper_t          *wrapper    = op->comm->wrapper;
+
+    return collective->takes == NULL ||
+           (collective->takes(comm, &b->reduction) &&
+            !(fs_wrapper_has_accel(wrapper) && fs_buffers_find(b, wrapper)));
+}
+
+/* False: the MPI has to serve it, or to say what is wrong with its arguments. */
 static bool describe(fs_operation_t *op, const fs_comm_t *comm)
 {
     fs_counts_begin(&op->buffers.counts, fs_comm_topo(comm));
-    return op->calls->describe(op->ctx, &op->buffers);
+    return op->calls->describe(op->ctx, &op->buffers) &&
+           takes_reduction(op, comm);
 }
 
 /* Sides that the MPI alone can pack where they are are packed by it, and memory of

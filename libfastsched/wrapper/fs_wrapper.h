@@ -270,8 +270,8 @@ bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm);
  *
  * @param[in]  ctx          Lives until fs_wrapper_end(); with pack() and unpack()
  *                          that do not use what belongs to the caller of the MPI.
- * @param[out] operation_p  NULL on FS_OK: the arguments make no sense, and it is
- *                          the MPI that complains.
+ * @param[out] operation_p  NULL on FS_OK: the MPI has to serve it, on all ranks, or
+ *                          complains about its arguments.
  * @return FS_OK; FS_ERR_NOMEM, FS_ERR_TRANSPORT: this rank cannot take part, which
  *         has been said
  */

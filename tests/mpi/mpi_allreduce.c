@@ -3,14 +3,14 @@
  * MPI_Allreduce, every byte compared: with a result that each rank computes alone where
  * the order of operands does not matter, with the bits of rank 0 where it does.
  *
- *   mpi_allreduce [--expect ring|stragglar|native|any] [--all] [--late RANK] [CASE...]
+ *   mpi_allreduce [--expect ring|stragglar|native|any] [--all] [--late RANK]
+ *       [--no-nonblocking] [--no-persistent] [CASE...]
  *
  * --expect: what serves each call that may be ours. --all: floating point is, too, with
- * parameter allreduce. --late: this rank sleeps before its calls.
+ * parameter allreduce. --late: this rank sleeps before its calls. --no-...: such calls
+ * are left to the MPI.
  */
-#include "mpi_test.h"
-
-#include "mpi_pattern.h"
+#include "mpi_allreduce.h"
 
 #include <complex.h>
 #include <stdio.h>
@@ -20,26 +20,10 @@
 
 enum { GUARD = 64, GUARD_BYTE = 0xa5, LATE_US = 30000 };
 
-static int all, late = -1;
+allreduce_test_t allreduce_test = {
+    .late = -1, .nonblocking = 1, .persistent = 1};
 
 /* ---- what is reduced ---- */
-
-typedef enum kind {
-    INTEGER,
-    LOGICAL,
-    BYTES,
-    PAIR,
-    REAL,
-    COMPLEX,
-    REAL_PAIR
-} kind_t;
-
-typedef struct type {
-    const char  *name;
-    MPI_Datatype type;
-    kind_t       kind;
-    size_t       size;
-} type_t;
 
 #define TYPE(_type, _kind, _c)           \
     {                                    \
@@ -132,17 +116,6 @@ static const type_t *find_type(MPI_Datatype type)
     }
     return t;
 }
-
-/* A call. */
-typedef struct plan {
-    MPI_Comm      comm;
-    const type_t *type;
-    MPI_Op        op;
-    const char   *op_name;
-    int           count;
-    int           in_place;
-    uint32_t      round;
-} plan_t;
 
 /* ---- values ---- */
 
@@ -281,42 +254,72 @@ static void drop_zero_signs(const plan_t *p, char *vector)
     }
 }
 
-static int is_late(void)
+void come_late(void)
 {
-    return late == test.rank;
-}
-
-static void call(const plan_t *p)
-{
-    size_t len  = (size_t)p->count * p->type->size;
-    char  *send = make_buffer(len), *recv = make_buffer(len),
-         *want = make_buffer(len);
-    int me;
-
-    MPI_Comm_rank(p->comm, &me);
-    write_vector(p, (uint32_t)me, send);
-    if (p->in_place) {
-        memcpy(recv, send, len);
-    }
-    compute(p, want);
-    if (is_late()) {
+    if (allreduce_test.late == test.rank) {
         usleep(LATE_US);
     }
-    must(MPI_Allreduce(p->in_place ? MPI_IN_PLACE : send, recv, p->count,
-                       p->type->type, p->op, p->comm),
+}
+
+void vectors_fill(vectors_t *v)
+{
+    const plan_t *p = &v->plan;
+
+    write_vector(p, (uint32_t)v->rank, v->send);
+    if (p->in_place) {
+        write_vector(p, (uint32_t)v->rank, v->recv);
+    }
+    compute(p, v->want);
+    drop_zero_signs(p, v->want);
+    v->source = p->in_place ? MPI_IN_PLACE : v->send;
+}
+
+void vectors_make(vectors_t *v, const plan_t *p)
+{
+    size_t len = (size_t)p->count * p->type->size;
+
+    *v = (vectors_t){.plan = *p,
+                     .send = make_buffer(len),
+                     .recv = make_buffer(len),
+                     .want = make_buffer(len)};
+    MPI_Comm_rank(p->comm, &v->rank);
+    vectors_fill(v);
+}
+
+void vectors_check(vectors_t *v)
+{
+    const plan_t *p = &v->plan;
+
+    drop_zero_signs(p, v->recv);
+    compare(p, v->recv, v->want);
+    write_vector(p, (uint32_t)v->rank, v->want);
+    compare(p, v->send, v->want); /* nobody has written there */
+}
+
+void vectors_free(vectors_t *v)
+{
+    size_t len = (size_t)v->plan.count * v->plan.type->size;
+
+    free_buffer(v->send, len);
+    free_buffer(v->recv, len);
+    free_buffer(v->want, len);
+}
+
+void call(const plan_t *p)
+{
+    vectors_t v;
+
+    vectors_make(&v, p);
+    come_late();
+    must(MPI_Allreduce(v.source, v.recv, p->count, p->type->type, p->op,
+                       p->comm),
          "MPI_Allreduce");
-    drop_zero_signs(p, recv);
-    drop_zero_signs(p, want);
-    compare(p, recv, want);
-    write_vector(p, (uint32_t)me, want);
-    compare(p, send, want); /* nobody has written there */
-    free_buffer(send, len);
-    free_buffer(recv, len);
-    free_buffer(want, len);
+    vectors_check(&v);
+    vectors_free(&v);
 }
 
 /* Such calls on MPI_COMM_WORLD: were they all ours? */
-static void expect(uint64_t before, uint64_t n)
+void expect_served(uint64_t before, uint64_t n)
 {
     uint64_t served = pvars_calls_served() - before;
 
@@ -331,18 +334,19 @@ static void expect(uint64_t before, uint64_t n)
 
 static int may_be_ours(const plan_t *p)
 {
-    return p->count > 0 && (all || !(FLOATS >> p->type->kind & 1));
+    return p->count > 0 &&
+           (allreduce_test.all || !(FLOATS >> p->type->kind & 1));
 }
 
-static void check_call(const plan_t *p)
+void check_call(const plan_t *p)
 {
     uint64_t before = pvars_calls_served();
 
     call(p);
-    expect(before, may_be_ours(p) ? 1 : 0);
+    expect_served(before, may_be_ours(p) ? 1 : 0);
 }
 
-static plan_t sum(MPI_Datatype type, int count, int in_place)
+plan_t sum(MPI_Datatype type, int count, int in_place)
 {
     static uint32_t round;
 
@@ -430,16 +434,15 @@ static void same_bits(MPI_Op op, int in_place, int count)
         send[k] = odd_value((uint32_t)test.rank, (uint32_t)k);
     }
     memcpy(recv, send, len);
-    if (is_late()) {
-        usleep(LATE_US);
-    }
+    come_late();
     must(MPI_Allreduce(in_place ? MPI_IN_PLACE : send, recv, count, MPI_DOUBLE,
                        op, MPI_COMM_WORLD),
          "MPI_Allreduce");
-    expect(before, all);
+    expect_served(before, allreduce_test.all);
     memcpy(first, recv, len);
     MPI_Bcast(first, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    if (all && test.expect == EXPECT_SERVED && memcmp(first, recv, len) != 0) {
+    if (allreduce_test.all && test.expect == EXPECT_SERVED &&
+        memcmp(first, recv, len) != 0) {
         fail("other bits than those of rank 0");
     }
     free_buffer((char *)send, len);
@@ -486,18 +489,12 @@ static void case_comms(void)
 
 enum { BLOCK = 2000 };
 
-typedef struct exchange {
-    int        *counts, *displs;
-    int        *send, *recv;
-    MPI_Request request;
-} exchange_t;
-
 static int word_of(int src, int dst, int k)
 {
     return (int)draw((uint32_t)src, (uint32_t)dst, (uint32_t)k);
 }
 
-static void exchange_init(exchange_t *x)
+void exchange_init(exchange_t *x)
 {
     x->counts = malloc(2 * (size_t)test.size * sizeof(int));
     x->displs = x->counts + test.size;
@@ -513,7 +510,7 @@ static void exchange_init(exchange_t *x)
     }
 }
 
-static void exchange_fini(exchange_t *x)
+void exchange_fini(exchange_t *x)
 {
     for (int r = 0; r < test.size; ++r) {
         for (int k = 0; k < BLOCK; ++k) {
@@ -563,7 +560,7 @@ static void take_left(void *in, void *inout, int *len, MPI_Datatype *type)
     memcpy(inout, in, (size_t)*len * sizeof(int));
 }
 
-static void add_ints(void *in, void *inout, int *len, MPI_Datatype *type)
+void add_ints(void *in, void *inout, int *len, MPI_Datatype *type)
 {
     int n = *len;
 
@@ -597,7 +594,7 @@ static void case_program_ops(void)
         }
     }
     must(MPI_Allreduce(in, out, COUNT / 3, triple, add, MPI_COMM_WORLD), "add");
-    expect(before, 0);
+    expect_served(before, 0);
     for (int round = 0; round < 2; ++round) {
         for (int k = 0; k < COUNT; ++k) {
             int want = 0;
@@ -612,7 +609,7 @@ static void case_program_ops(void)
         if (round == 0) {
             must(MPI_Allreduce(in, out, COUNT, MPI_INT, add, MPI_COMM_WORLD),
                  "add");
-            expect(before, all);
+            expect_served(before, allreduce_test.all);
         }
     }
     MPI_Op_free(&left);
@@ -636,7 +633,7 @@ static void case_gaps(void)
     must(MPI_Allreduce(in, out, COUNT, MPI_DOUBLE_INT, MPI_MAXLOC,
                        MPI_COMM_WORLD),
          "MPI_MAXLOC");
-    expect(before, 0);
+    expect_served(before, 0);
     for (int k = 0; k < COUNT; ++k) {
         if (out[k].value != test.size - 1 ||
             (out[k].index + k) % test.size != test.size - 1) {
@@ -670,6 +667,28 @@ static const test_case_t cases[] = {
 };
 static const test_case_t many = {"many", case_many}; /* only by name */
 
+static const struct {
+    const char *name;
+    int        *on;
+    int         value;
+} switches[] = {
+    {"--all", &allreduce_test.all, 1},
+    {"--no-nonblocking", &allreduce_test.nonblocking, 0},
+    {"--no-persistent", &allreduce_test.persistent, 0},
+};
+
+/* False: it is none. */
+static int read_switch(const char *word)
+{
+    for (size_t k = 0; k < sizeof(switches) / sizeof(switches[0]); ++k) {
+        if (strcmp(word, switches[k].name) == 0) {
+            *switches[k].on = switches[k].value;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void run(const test_case_t *c)
 {
     test.name = c->name;
@@ -686,6 +705,16 @@ static int is_named(int argc, char **argv, const char *name)
         }
     }
     return 0;
+}
+
+/* Those with a name in argv; without any all. */
+static void run_all(const test_case_t *c, size_t n, int argc, char **argv)
+{
+    for (; n > 0; ++c, --n) {
+        if (argc == 0 || is_named(argc, argv, c->name)) {
+            run(c);
+        }
+    }
 }
 
 static void read_expect(const char *word)
@@ -706,10 +735,11 @@ int main(int argc, char **argv)
     test.program = "mpi_allreduce";
     read_expect("any");
     for (; k < argc && argv[k][0] == '-'; ++k) {
-        if (strcmp(argv[k], "--all") == 0) {
-            all = 1;
-        } else if (strcmp(argv[k], "--late") == 0 && k + 1 < argc) {
-            late = atoi(argv[++k]);
+        if (read_switch(argv[k])) {
+            continue;
+        }
+        if (strcmp(argv[k], "--late") == 0 && k + 1 < argc) {
+            allreduce_test.late = atoi(argv[++k]);
         } else if (strcmp(argv[k], "--expect") == 0 && k + 1 < argc) {
             read_expect(argv[++k]);
         } else {
@@ -717,11 +747,8 @@ int main(int argc, char **argv)
         }
     }
     pvars_init();
-    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); ++c) {
-        if (k == argc || is_named(argc - k, argv + k, cases[c].name)) {
-            run(&cases[c]);
-        }
-    }
+    run_all(cases, sizeof(cases) / sizeof(cases[0]), argc - k, argv + k);
+    run_all(later_cases, n_later_cases, argc - k, argv + k);
     if (is_named(argc - k, argv + k, many.name)) {
         run(&many);
     }

@@ -14,10 +14,12 @@
 #define ALLTOALLV_INIT MPI_Alltoallv_init
 #define ALLTOALLW_INIT MPI_Alltoallw_init
 #define ALLTOALL_INIT  MPI_Alltoall_init
+#define ALLREDUCE_INIT MPI_Allreduce_init
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 #define ALLTOALLV_INIT MPIX_Alltoallv_init
 #define ALLTOALLW_INIT MPIX_Alltoallw_init
 #define ALLTOALL_INIT  MPIX_Alltoall_init
+#define ALLREDUCE_INIT MPIX_Allreduce_init
 #endif
 
 #endif

@@ -14,6 +14,14 @@ need_mpi mpi/mpi_allreduce
 
 limit=120
 
+# What is left to the MPI, whatever the parameters.
+only=
+if [ "$mpi" = mpich ]; then
+    only=--no-persistent
+    # shellcheck disable=SC2154 # mpich_job.sh sets it
+    "$mpiexec" --version | grep -q 'Version: *4\.[0-2]\.' && only="$only --no-nonblocking"
+fi
+
 # NP SERVERS [MCA-OPTION...] [-- [PROGRAM-OPTION...]]
 job() {
     np=$1 servers=$2 mca=
@@ -25,7 +33,7 @@ job() {
     [ $# = 0 ] || shift
     # shellcheck disable=SC2086 # options have no blanks
     any_run -np "$np" --mca coll fast --mca coll_fast_servers "$servers" \
-        --mca coll_fast_allreduce_min 1 $mca "$program" "$@" >"$scratch/out" 2>&1
+        --mca coll_fast_allreduce_min 1 $mca "$program" $only "$@" >"$scratch/out" 2>&1
     status=$?
     ends_well
 }
@@ -58,6 +66,9 @@ fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
         --mca coll_fast_plan_cache 0 -- --expect stragglar --all
     case_of 'messages of the MPI' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_transport mpi -- --expect stragglar --all
+    case_of 'a thread of ours, which calls no MPI' job 8 8x1 $all $fixed 2 \
+        --mca coll_fast_progress_thread on -- --expect stragglar --all --no-nonblocking \
+        --no-persistent outstanding among-others freed persistent
     case_of 'lines, sums, a trace, check' job 8 8x1 $all $fixed 2 --mca coll_fast_verbose 1 \
         --mca coll_fast_stats 1 --mca coll_fast_trace "$scratch" \
         --mca coll_fast_check 1 -- --all
@@ -73,7 +84,7 @@ fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
             --all --expect stragglar
     done
     case_of 'two tiers, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 -- --all \
-        --expect stragglar --late 3 sizes bits mixed comms types
+        --expect stragglar --late 3 sizes bits mixed comms types outstanding persistent
     case_of 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
         --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
         --mca coll_fast_window 1 -- --expect stragglar --all sizes bits large mixed
@@ -87,6 +98,66 @@ fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
     case_of 'one server' job 4 1x4 $all -- --all --expect native
     case_of 'three ranks' job 3 3x1 $all $fixed 0 -- --all --expect native
 }
+
+# ---- how MPICH chooses it ----
+
+# NAME=VALUE... -- PROGRAM ARGUMENT...: the environment of mpiexec, hydra included.
+chosen() {
+    settings=
+    while [ "$1" != -- ]; do
+        settings="$settings $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # settings have no blanks
+    env LD_PRELOAD="$library" FASTSCHED_SERVERS=8x1 FASTSCHED_TUNER=0 $settings \
+        FASTSCHED_ALLREDUCE_MIN=1 timeout --kill-after=5 "$limit" "$mpiexec" -n 8 "$@" \
+        </dev/null >"$scratch/out" 2>&1
+    status=$?
+    ends_well
+}
+
+# LINE NAME=VALUE...: the last two of four ranks have these settings; what is said, and all ends
+# well by the MPI.
+differ() {
+    line=$1 own=
+    shift
+    for setting; do
+        own="$own -env ${setting%%=*} ${setting#*=}"
+    done
+    # shellcheck disable=SC2086
+    mpi_run -genv LD_PRELOAD "$library" -genv FASTSCHED_SERVERS 4x1 -genv FASTSCHED_ALLREDUCE_MIN 1 \
+        -genv MPICH_ALLTOALLV_INTRA_ALGORITHM fast -n 2 "$program" --expect native sizes bits : \
+        $own -n 2 "$program" --expect native sizes bits >"$scratch/out" 2>&1
+    status=$?
+    [ "$(grep -c 'goes to the MPI' "$scratch/out")" = 1 ] || status=1
+    grep -q "$line" "$scratch/out" || status=1
+    ends_well
+}
+
+if [ "$mpi" = mpich ]; then
+    # shellcheck disable=SC2154 # mpich_job.sh sets it
+    alltoallv="${program%/*}/mpi_alltoallv --servers 8x1 --expect"
+    here="$program --no-persistent --no-nonblocking --expect"
+    fast=MPICH_ALLREDUCE_INTRA_ALGORITHM=fast
+    # shellcheck disable=SC2086
+    {
+        case_of "$fast" chosen $fast -- $here ring sizes types bits mixed
+        case_of 'the same, no MPI_Alltoallv' chosen $fast FASTSCHED_MIN_BYTES=0 -- \
+            $alltoallv absent ragged
+        case_of 'the same, all' chosen $fast FASTSCHED_ALLREDUCE=all -- $here ring --all types bits
+        case_of 'the same, off' chosen $fast FASTSCHED_ALLREDUCE=off -- $here native types bits
+        case_of 'MPIR_CVAR_... is another one' chosen $fast \
+            MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM=recursive_doubling -- $here native types
+        case_of 'both' chosen $fast MPICH_ALLTOALLV_INTRA_ALGORITHM=fast FASTSCHED_MIN_BYTES=0 \
+            FASTSCHED_ALGORITHM=staged -- $alltoallv staged ragged
+        case_of 'two ranks want more' \
+            differ 'FASTSCHED_ALLREDUCE is exact on rank 2 and off on rank 0' FASTSCHED_ALLREDUCE=exact
+        case_of 'two ranks want less' \
+            differ 'fast for MPI_Alltoallv is not chosen on rank 2 and chosen on rank 0' \
+            MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM=auto FASTSCHED_ALLREDUCE=off $fast
+    }
+fi
 
 echo "$n_cases cases, $failed failed"
 [ $failed = 0 ]

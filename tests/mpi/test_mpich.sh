@@ -131,7 +131,7 @@ is_neutral() {
         ! nm -D --undefined-only "$library" | grep 'P\{0,1\}MPI_' &&
         nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$scratch/names" &&
         for name in Allreduce Allreduce_c Alltoall Alltoall_c Alltoallv Alltoallv_c Alltoallw Alltoallw_c \
-            Ialltoall Ialltoall_c Ialltoallv Ialltoallv_c Ialltoallw Ialltoallw_c \
+            Iallreduce Iallreduce_c Ialltoall Ialltoall_c Ialltoallv Ialltoallv_c Ialltoallw Ialltoallw_c \
             Request_get_status Init Init_thread Session_init; do
             echo "MPI_$name"
             echo "PMPI_$name"
