@@ -476,11 +476,14 @@ bool fs_comm_describe_tuner(const fs_comm_t *comm, uint32_t k, char *text,
 /** Sums over the calls of one communicator, for this rank. */
 typedef struct fs_comm_stats {
     uint64_t calls;
-    uint64_t
-        calls_by[FS_N_ALGS]; /**< of these, run by fastsched, by fs_alg_t */
-    uint64_t summary_ns;     /**< in the summary exchange */
-    uint64_t plan_ns;        /**< in planning and agreeing on it */
-    uint64_t run_ns;         /**< in moving the data */
+    uint64_t calls_by[FS_N_ALGS]; /**< of these, by fs_alg_t; native: blocking
+                                       ones that were left to the MPI */
+    uint64_t ns_by[FS_N_ALGS];    /**< from entry to exit of those that were
+                                       blocking */
+    uint64_t waited_ns;           /**< in these, until all ranks had entered */
+    uint64_t summary_ns;          /**< in the summary exchange */
+    uint64_t plan_ns;             /**< in planning and agreeing on it */
+    uint64_t run_ns;              /**< in moving the data */
     uint64_t copy_ns;      /**< of that, with copies from, to or on a device */
     uint64_t inter_bytes;  /**< between servers, all ranks, in those calls */
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */

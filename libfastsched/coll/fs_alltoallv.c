@@ -272,6 +272,7 @@ static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
     }
     busiest         = fs_traffic_busiest(comm->topo, &outcome->traffic);
     outcome->bound  = busiest.per_lane;
+    outcome->line   = busiest.line;
     outcome->choice = choose(request);
     if (is_tuned(comm) && outcome->traffic.inter_bytes > 0) {
         describe(request, &busiest);
@@ -286,6 +287,7 @@ static void recall(fs_request_t *request, const fs_cached_plan_t *cached)
     outcome->traffic       = cached->traffic;
     outcome->traffic.bytes = fs_control_matrix(request->comm->control);
     outcome->bound         = cached->bound;
+    outcome->line          = cached->line;
     outcome->choice        = cached->choice;
     outcome->tuned         = cached->tuned;
     request->rest          = cached->rest;

@@ -159,6 +159,7 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     uint64_t            now_ns  = fs_now_ns();
     fs_status_t         status  = FS_OK;
 
+    fs_comm_count(comm, outcome, now_ns);
     if (outcome->reduced_bytes > 0) {
         status = fs_allreduce_note(comm);
     }

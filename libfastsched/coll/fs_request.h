@@ -93,6 +93,14 @@ static inline bool fs_request_is_nonblocking(const fs_request_t *request)
     return request->done != NULL;
 }
 
+/* From its entry until all had entered, and this rank knew. */
+static inline uint64_t fs_outcome_waited_ns(const fs_outcome_t *outcome)
+{
+    return (outcome->gathered_ns != 0 ? outcome->gathered_ns
+                                      : outcome->decided_ns) -
+           outcome->entered_ns;
+}
+
 /* What the next summary will say of it. The program's own time is in that of a
  * nonblocking call: of its stages nothing is learned. */
 static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
@@ -108,8 +116,7 @@ static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
         .run            = run,
         .summary_ns     = outcome->decided_ns -
                       (early ? outcome->gathered_ns : outcome->entered_ns),
-        .waited_ns = (early ? outcome->gathered_ns : outcome->decided_ns) -
-                     outcome->entered_ns};
+        .waited_ns = fs_outcome_waited_ns(outcome)};
 }
 
 /* A new operation; call is borrowed. */

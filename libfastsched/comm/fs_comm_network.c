@@ -158,14 +158,18 @@ static bool all_share(fs_creation_t *c)
     return c->native->agree(c->native->ctx, mine) == FS_OK;
 }
 
-/* For the report of parameter stats. */
-static fs_status_t claim_stats(fs_comm_t *comm, uint32_t n_ranks)
+/* For the reports of parameters stats and verbose. */
+static fs_status_t claim_sums(fs_comm_t *comm, uint32_t n_ranks)
 {
     fs_entries_t *entries = &comm->entries;
 
-    comm->all_stats = calloc(n_ranks, sizeof(*comm->all_stats));
+    if (comm->params.stats) {
+        comm->all_stats = calloc(n_ranks, sizeof(*comm->all_stats));
+    }
     entries->n_last = calloc(n_ranks, sizeof(*entries->n_last));
-    if (comm->all_stats == NULL || entries->n_last == NULL) {
+    if ((comm->params.stats && comm->all_stats == NULL) ||
+        entries->n_last == NULL ||
+        fs_account_init(&comm->account, comm->topo->n_servers) != FS_OK) {
         return FS_ERR_NOMEM;
     }
     entries->n_ranks = n_ranks;
@@ -196,8 +200,8 @@ static fs_status_t build(fs_creation_t *c, bool all_share, uint32_t *failed_p)
         status = fs_early_create(comm->transport, comm->topo, comm->rank,
                                  c->reach, &comm->early);
     }
-    if (status == FS_OK && comm->params.stats) {
-        status = claim_stats(comm, c->member->n_ranks);
+    if (status == FS_OK && (comm->params.stats || comm->params.verbose > 0)) {
+        status = claim_sums(comm, c->member->n_ranks);
     }
     return status;
 }
@@ -293,6 +297,7 @@ void fs_comm_close_network(fs_comm_t *comm)
     fs_net_destroy(comm->own_net);
     free(comm->all_stats);
     free(comm->entries.n_last);
+    fs_account_fini(&comm->account);
     comm->entries   = (fs_entries_t){0};
     comm->all_stats = NULL;
     comm->transport = NULL;
