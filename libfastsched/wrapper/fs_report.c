@@ -221,24 +221,10 @@ static const char *why_unused(const fs_wrapper_t *wrapper)
                                : "no call on a communicator that spans servers";
 }
 
-/* What none of our algorithms has served. */
-static unsigned long long left_of(const fs_wrapper_t *wrapper)
-{
-    unsigned long long left = wrapper->calls;
-
-    for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
-        left -= wrapper->calls_by[alg];
-    }
-    return left;
-}
-
 static void say_used(const fs_wrapper_t *wrapper, fs_strbuf_t *line)
 {
     fs_strbuf_add(line, "summary: %llu calls", wrapper->calls);
     say_algorithms(line, wrapper->calls_by);
-    if (left_of(wrapper) > 0) {
-        fs_strbuf_add(line, ", %llu by the MPI", left_of(wrapper));
-    }
     fs_strbuf_add(line, ", %llu bytes between servers", wrapper->inter_bytes);
 }
 

@@ -207,7 +207,8 @@ static bool write_left(const fs_summary_t *summary, fs_strbuf_t *line)
     if (usual == NULL) {
         return false;
     }
-    fs_strbuf_add(line, "left to the MPI: %llu calls, %llu of them because: %s",
+    fs_strbuf_add(line,
+                  "left to the MPI: %llu calls, most often (%llu) because: %s",
                   (ull_t)n, (ull_t)usual->n_calls, usual->reason);
     return true;
 }
