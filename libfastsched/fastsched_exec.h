@@ -140,6 +140,9 @@ const fs_param_info_t *fs_params_info(size_t k);
  *  none. */
 const char *fs_params_alias(size_t k);
 
+/** May row k change between calls, see fs_native_t.wanted? */
+bool fs_params_may_change(size_t k);
+
 /** All defaults. */
 void fs_params_init(fs_params_t *params);
 
@@ -246,6 +249,11 @@ typedef struct fs_native {
      *  on rank 0 only, which tells the others. NULL, or returning NULL: nothing
      *  is known. */
     const fs_tuning_t *(*tuning)(void *process);
+    /** Parameters algorithm, tuner and verbose as this rank wants them from now on:
+     *  they may be written between calls. A communicator changes its own at its
+     *  second blocking call after all its ranks want the same. Borrowed for life;
+     *  NULL: they stay. */
+    const fs_params_t *wanted;
 } fs_native_t;
 
 /* ---- a network ---- */

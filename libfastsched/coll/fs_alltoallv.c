@@ -19,6 +19,7 @@
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
 #include "comm/fs_params.h"
+#include "comm/fs_wish.h"
 #include "coll/fs_frame_request.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_ports.h"
@@ -123,7 +124,8 @@ static fs_vote_t make_vote(const fs_request_t *request)
                       : 0;
     vote.flags |= consent_flags[call->device.consent];
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
-    vote.flags |= fs_request_is_nonblocking(request) ? FS_FLAG_NONBLOCKING : 0;
+    vote.flags |= fs_request_is_nonblocking(request) ? FS_FLAG_NONBLOCKING
+                                                     : fs_wish_flags(comm);
     return vote;
 }
 
@@ -237,6 +239,9 @@ static fs_choice_t choose(const fs_request_t *request)
     fs_plan_params_t params = select_params(comm);
     uint64_t         all    = request->outcome.traffic.inter_bytes;
 
+    if (comm->params.algorithm == FS_ALGORITHM_OFF) {
+        return fs_comm_leave("algorithm is off");
+    }
     if (request->plans_only && comm->params.algorithm == FS_ALG_BUNDLES) {
         return (fs_choice_t){FS_ALG_BUNDLES, false, "forced by parameter"};
     }

@@ -85,6 +85,7 @@ enum {
 static inline bool fs_comm_begins_early(const fs_comm_t *comm)
 {
     return comm->early != NULL &&
+           comm->params.algorithm != FS_ALGORITHM_OFF &&
            (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
 }
 

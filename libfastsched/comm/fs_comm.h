@@ -97,6 +97,8 @@ struct fs_comm {
     /* Up to the request of this number they go in no frame; frames before it that did
      * not pay, one after the other. */
     uint32_t alone_until, n_dissolved;
+    uint64_t wishes;   /* of all ranks, at the last blocking call: fs_wish.h */
+    uint32_t n_unlike; /* such calls in a row in which they differed */
     /* So many calls from now on begin early, and in such chunks. */
     uint32_t n_early;
     uint64_t early_chunk;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "comm/fs_wish.h"
+
+#include "base/fs_strbuf.h"
+
+enum {
+    TUNER_BIT      = 0,
+    VERBOSE_BIT    = 1,
+    ALGORITHM_BIT  = 2, /* and above */
+    ALGORITHM_BITS = 10,
+    N_BITS         = ALGORITHM_BIT + ALGORITHM_BITS,
+    YES_BIT        = 8, /* behind the other flags of a vote */
+    NO_BIT         = YES_BIT + N_BITS,
+    PATIENCE       = 2 /* calls: ranks may be written to one after the other */
+};
+
+#define ALL_BITS ((UINT64_C(1) << N_BITS) - 1)
+
+_Static_assert(FS_ALGORITHM_AUTO < 1 << ALGORITHM_BITS, "too many algorithms");
+
+static uint64_t yes_of(uint64_t flags)
+{
+    return flags >> YES_BIT & ALL_BITS;
+}
+
+static uint64_t no_of(uint64_t flags)
+{
+    return flags >> NO_BIT & ALL_BITS;
+}
+
+uint64_t fs_wish_flags(const fs_comm_t *comm)
+{
+    const fs_params_t *wanted = comm->native.wanted;
+    uint64_t           wish;
+
+    if (wanted == NULL) {
+        return 0;
+    }
+    wish = (uint64_t)wanted->algorithm << ALGORITHM_BIT |
+           (uint64_t)wanted->verbose << VERBOSE_BIT |
+           (uint64_t)wanted->tuner << TUNER_BIT;
+    return wish << YES_BIT | (~wish & ALL_BITS) << NO_BIT;
+}
+
+static void say_unlike(const fs_comm_t *comm, uint64_t unlike)
+{
+    char        text[256];
+    fs_strbuf_t line = {text, sizeof(text), 0};
+
+    fs_strbuf_add(
+        &line,
+        "ranks have been given different values of%s%s%s; all keep theirs",
+        unlike >> ALGORITHM_BIT != 0 ? " algorithm" : "",
+        unlike >> TUNER_BIT & 1 ? " tuner" : "",
+        unlike >> VERBOSE_BIT & 1 ? " verbose" : "");
+    if (comm->rank == 0 && comm->native.warn != NULL) {
+        comm->native.warn(comm->native.process, text);
+    }
+}
+
+void fs_wish_hear(fs_comm_t *comm, uint64_t flags)
+{
+    uint64_t unlike = yes_of(flags) & no_of(flags);
+
+    if (yes_of(flags) == 0 && no_of(flags) == 0) {
+        return;
+    }
+    comm->wishes   = flags;
+    comm->n_unlike = unlike == 0 ? 0 : comm->n_unlike + 1;
+    if (comm->n_unlike == PATIENCE) {
+        say_unlike(comm, unlike);
+    }
+}
+
+void fs_wish_adopt(fs_comm_t *comm)
+{
+    uint64_t     wish      = yes_of(comm->wishes);
+    uint32_t     algorithm = (uint32_t)(wish >> ALGORITHM_BIT);
+    uint32_t     tuner     = wish >> TUNER_BIT & 1;
+    fs_params_t *params    = &comm->params;
+
+    if ((wish ^ no_of(comm->wishes)) != ALL_BITS) {
+        return; /* they differ, or did not vote */
+    }
+    params->verbose = wish >> VERBOSE_BIT & 1;
+    if (params->algorithm != algorithm || params->tuner != tuner) {
+        params->algorithm = algorithm;
+        params->tuner     = tuner;
+        comm->predicts    = false;
+        fs_plan_cache_clear(&comm->cache); /* it has what they chose */
+    }
+}
