@@ -124,8 +124,9 @@ static fs_vote_t make_vote(const fs_request_t *request)
                       : 0;
     vote.flags |= consent_flags[call->device.consent];
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
-    vote.flags |= fs_request_is_nonblocking(request) ? FS_FLAG_NONBLOCKING
-                                                     : fs_wish_flags(comm);
+    vote.flags |= fs_request_is_nonblocking(request)
+                      ? FS_FLAG_NONBLOCKING
+                      : fs_wish_flags(request->comm);
     return vote;
 }
 

@@ -84,8 +84,7 @@ enum {
 /* Do calls begin early now? The same on all ranks at the same call. */
 static inline bool fs_comm_begins_early(const fs_comm_t *comm)
 {
-    return comm->early != NULL &&
-           comm->params.algorithm != FS_ALGORITHM_OFF &&
+    return comm->early != NULL && comm->params.algorithm != FS_ALGORITHM_OFF &&
            (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
 }
 

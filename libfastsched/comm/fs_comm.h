@@ -96,9 +96,14 @@ struct fs_comm {
     fs_candidate_t predicted;
     /* Up to the request of this number they go in no frame; frames before it that did
      * not pay, one after the other. */
-    uint32_t alone_until, n_dissolved;
-    uint64_t wishes;   /* of all ranks, at the last blocking call: fs_wish.h */
-    uint32_t n_unlike; /* such calls in a row in which they differed */
+    uint32_t         alone_until, n_dissolved;
+    fs_plan_params_t wired; /* by which its peers were chosen */
+    uint64_t wishes; /* of all ranks, at the last blocking call: fs_wish.h */
+    uint32_t
+         n_unlike; /* such calls in a row after which nothing could change */
+    bool looked;   /* what follows is known: */
+    uint32_t looked_at; /* this algorithm */
+    bool     can_run;   /* fs_comm_is_wired_for() */
     /* So many calls from now on begin early, and in such chunks. */
     uint32_t n_early;
     uint64_t early_chunk;
@@ -118,6 +123,10 @@ fs_status_t fs_comm_get_tuning(fs_comm_t *comm);
 
 /* Add the results of its tuner. FS_OK, or as fs_tuning_add(). */
 fs_status_t fs_comm_put_tuning(const fs_comm_t *comm, fs_tuning_t *learned);
+
+/* Has this rank the peers that it needs for another value of parameter algorithm? Looks
+ * at all ranks. */
+bool fs_comm_is_wired_for(const fs_comm_t *comm, uint32_t algorithm);
 
 /* A blocking call has ended like this. */
 void fs_comm_count(fs_comm_t *comm, const fs_outcome_t *outcome,

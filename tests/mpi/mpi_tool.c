@@ -351,6 +351,37 @@ static void write_verbose(void)
     MPI_Comm_free(&a);
 }
 
+/* The same on all ranks, but for what is of one rank. */
+static uint64_t draw(uint64_t step, uint64_t what)
+{
+    return pattern_mix(pattern_mix(step) ^ what);
+}
+
+/* Whatever is written when: right bytes, and no rank waits. Every fourth write is of
+ * other values on each rank. */
+static void write_at_random(void)
+{
+    static const char *const algorithms[] = {"auto",   "off",    "staged",
+                                             "pipe2d", "direct", "bundles"};
+    MPI_Comm                 comms[2]     = {duplicate(), duplicate()};
+
+    call(comms[0], 100);
+    call(comms[1], 100);
+    for (uint64_t step = 1; step <= 400; ++step) {
+        uint64_t of_rank = draw(step, 0) % 4 == 0 ? 10 + (uint64_t)rank : 1;
+
+        if (draw(step, 2) % 3 == 0) {
+            write_it("algorithm", algorithms[draw(step, of_rank) % 6]);
+            write_it("tuner", draw(step, of_rank) % 7 < 3 ? "0" : "1");
+        }
+        call_as(comms[draw(step, 3) % 2],
+                draw(step, 4) % 2 ? 4000 : (int)(draw(step, 5) % 8) * 16,
+                draw(step, 6) % 3 == 0);
+    }
+    MPI_Comm_free(&comms[0]);
+    MPI_Comm_free(&comms[1]);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -358,7 +389,8 @@ int main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {{"count", count_calls},       {"write", write_algorithm},
                  {"unlike", write_unlike},     {"off-first", write_off_first},
-                 {"nonsense", write_nonsense}, {"verbose", write_verbose}};
+                 {"nonsense", write_nonsense}, {"verbose", write_verbose},
+                 {"random", write_at_random}};
     int size, provided;
 
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);

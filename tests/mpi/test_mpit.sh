@@ -47,5 +47,10 @@ case_of 'off before the first call, a nonblocking one' quiet_job off-first
 case_of 'a value that is not allowed' nonsense
 case_of 'verbose and tuner are written' verbose
 
+case_of 'algorithm and tuner are written at random' job random
+case_of 'the same, calls begin early' job random --mca coll_fast_early on
+case_of 'the same, with check, plans and a thread' job random --mca coll_fast_check 1 \
+    --mca coll_fast_progress_thread on
+
 echo "$n_cases cases, $failed failed"
 [ $failed = 0 ]

@@ -2,6 +2,8 @@
 /* Parameters change between calls, if all ranks want it. */
 #include "comm/fs_wish.h"
 
+#include "comm/fs_params.h"
+
 #include "fs_test_util.h"
 
 #include <stdlib.h>
@@ -21,8 +23,24 @@ static void warn(void *process, const char *line)
     strncpy(said, line, sizeof(said) - 1);
 }
 
+static fs_topo_t *topo;
+
+/* Ranks are connected for this algorithm. */
+static void wire(uint32_t algorithm)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        fs_params_t params = comms[r].params;
+
+        params.algorithm = algorithm;
+        comms[r].wired   = fs_params_plan(&params);
+    }
+}
+
 static void set_up(void)
 {
+    const uint32_t labels[N_RANKS] = {0, 0, 1};
+
+    ck_assert_int_eq(fs_topo_create(N_RANKS, labels, 1, &topo), FS_OK);
     memset(comms, 0, sizeof(comms));
     memset(said, 0, sizeof(said));
     n_said = 0;
@@ -32,7 +50,14 @@ static void set_up(void)
         comms[r].rank          = r;
         comms[r].native.wanted = &wanted[r];
         comms[r].native.warn   = warn;
+        comms[r].topo          = topo;
     }
+    wire(FS_ALG_DIRECT);
+}
+
+static void tear_down(void)
+{
+    fs_topo_destroy(topo);
 }
 
 /* A blocking call, whose summary combines the votes. */
@@ -109,6 +134,28 @@ START_TEST(a_moment_of_difference_is_no_news)
 }
 END_TEST
 
+/* Rank 1 has no lane, and sends nothing but by "direct". */
+START_TEST(ranks_are_not_connected_for_it)
+{
+    wire(FS_ALG_STAGED);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        wanted[r].algorithm = FS_ALG_DIRECT;
+    }
+    call();
+    call();
+    call();
+    ck_all(FS_ALGORITHM_AUTO, 1, 0);
+    ck_assert_uint_eq(n_said, 1);
+    ck_assert_ptr_nonnull(strstr(said, "not connected for the new one"));
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        wanted[r].algorithm = FS_ALG_STAGED;
+    }
+    call();
+    call();
+    ck_all(FS_ALG_STAGED, 1, 0);
+}
+END_TEST
+
 /* What goes without a vote, MPI_Allreduce say, leaves the wishes of the call before. */
 START_TEST(a_call_without_votes)
 {
@@ -165,10 +212,11 @@ int main(void)
     Suite *suite = suite_create("wish");
     TCase *tcase = tcase_create("wish");
 
-    tcase_add_checked_fixture(tcase, set_up, NULL);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, the_second_call_has_it);
     tcase_add_test(tcase, different_wishes_change_nothing);
     tcase_add_test(tcase, a_moment_of_difference_is_no_news);
+    tcase_add_test(tcase, ranks_are_not_connected_for_it);
     tcase_add_test(tcase, a_call_without_votes);
     tcase_add_test(tcase, nobody_may_change_anything);
     tcase_add_test(tcase, kept_plans_are_forgotten);
