@@ -140,6 +140,9 @@ const fs_param_info_t *fs_params_info(size_t k);
  *  none. */
 const char *fs_params_alias(size_t k);
 
+/** May row k change between calls, see fs_native_t.wanted? */
+bool fs_params_may_change(size_t k);
+
 /** All defaults. */
 void fs_params_init(fs_params_t *params);
 
@@ -246,6 +249,11 @@ typedef struct fs_native {
      *  on rank 0 only, which tells the others. NULL, or returning NULL: nothing
      *  is known. */
     const fs_tuning_t *(*tuning)(void *process);
+    /** Parameters algorithm, tuner and verbose as this rank wants them from now on:
+     *  they may be written between calls. A communicator changes its own at its
+     *  second blocking call after all its ranks want the same. Borrowed for life;
+     *  NULL: they stay. */
+    const fs_params_t *wanted;
 } fs_native_t;
 
 /* ---- a network ---- */
@@ -476,11 +484,14 @@ bool fs_comm_describe_tuner(const fs_comm_t *comm, uint32_t k, char *text,
 /** Sums over the calls of one communicator, for this rank. */
 typedef struct fs_comm_stats {
     uint64_t calls;
-    uint64_t
-        calls_by[FS_N_ALGS]; /**< of these, run by fastsched, by fs_alg_t */
-    uint64_t summary_ns;     /**< in the summary exchange */
-    uint64_t plan_ns;        /**< in planning and agreeing on it */
-    uint64_t run_ns;         /**< in moving the data */
+    uint64_t calls_by[FS_N_ALGS]; /**< of these, by fs_alg_t; native: blocking
+                                       ones that were left to the MPI */
+    uint64_t ns_by[FS_N_ALGS];    /**< from entry to exit of those that were
+                                       blocking */
+    uint64_t waited_ns;           /**< in these, until all ranks had entered */
+    uint64_t summary_ns;          /**< in the summary exchange */
+    uint64_t plan_ns;             /**< in planning and agreeing on it */
+    uint64_t run_ns;              /**< in moving the data */
     uint64_t copy_ns;      /**< of that, with copies from, to or on a device */
     uint64_t inter_bytes;  /**< between servers, all ranks, in those calls */
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */

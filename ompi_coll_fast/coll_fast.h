@@ -55,7 +55,13 @@
 #define FAST_FALLBACK "all"
 #define FAST_ABOVE    "above all others"
 
-enum { FAST_MAX_PARAMS = 40, FAST_PRIORITY_WHEN_NAMED = 90 };
+enum { FAST_MAX_PARAMS = 40, FAST_MAX_WRITTEN = 4, FAST_PRIORITY_WHEN_NAMED = 90 };
+
+/* What MPI_T may write: the text that was read last. */
+typedef struct fast_written {
+    size_t row; /* of fs_params_info() */
+    char text[64];
+} fast_written_t;
 
 /* Has a process of the job the same settings as this one? */
 typedef enum fast_alike { FAST_UNKNOWN, FAST_ALIKE, FAST_UNLIKE } fast_alike_t;
@@ -66,6 +72,9 @@ typedef struct mca_coll_fast_component_t {
     int priority;                 /* below 0: not to be used */
     char *fallback;               /* helpers under "--mca coll fast" */
     char *value[FAST_MAX_PARAMS]; /* of fs_params_info(k), as typed */
+    fast_written_t written[FAST_MAX_WRITTEN];
+    unsigned n_written;
+    bool was_off;                 /* parameter algorithm, when the component was opened */
     char bad_value[512];          /* why they cannot be used, or "" */
     char standing[64];            /* FAST_ABOVE, or priority and a component that is not below it */
     char record[FS_SETTINGS_MAX]; /* coll_fast_settings.c */
@@ -190,6 +199,14 @@ fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uin
         .pack = mca_coll_fast_pack, .unpack = mca_coll_fast_unpack, .raise = mca_coll_fast_raise, \
         .native = (_native)                                                                       \
     }
+
+/* coll_fast_mpit.c: MPI_T's variables */
+void mca_coll_fast_register_pvars(void);
+/* Row k of fs_params_info() may be written. */
+void mca_coll_fast_register_written(size_t k);
+/* Take over what has been written since; a value that is not allowed changes nothing, and a line
+ * says so. The first time nothing can be wrong. Before each call. */
+void mca_coll_fast_read_written(void);
 
 /* coll_fast_host.c: the first call of a communicator sets it up, collectively; a nonblocking one
  * only begins with that, where ranks are on several servers */

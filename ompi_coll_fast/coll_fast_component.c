@@ -73,62 +73,25 @@ static void register_library_params(void)
 
     for (size_t k = 0; NULL != (info = fs_params_info(k)) && k < FAST_MAX_PARAMS; ++k) {
         char help[512];
+        bool may_change;
         int index;
 
         snprintf(help, sizeof(help), "%s (allowed: %s)", info->help, info->allowed);
         mca_coll_fast_component.value[k] = (char *) info->default_value;
+        may_change = fs_params_may_change(k);
         index = mca_base_component_var_register(
-            component(), info->name, help, MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
-            info_level(info->level), MCA_BASE_VAR_SCOPE_READONLY,
+            component(), info->name, help, MCA_BASE_VAR_TYPE_STRING, NULL, 0,
+            may_change ? MCA_BASE_VAR_FLAG_SETTABLE : 0, info_level(info->level),
+            may_change ? MCA_BASE_VAR_SCOPE_ALL_EQ : MCA_BASE_VAR_SCOPE_READONLY,
             &mca_coll_fast_component.value[k]);
+        if (may_change) {
+            mca_coll_fast_register_written(k);
+        }
         if (NULL != fs_params_alias(k)) {
             (void) mca_base_var_register_synonym(index, "ompi", "coll", "fast", fs_params_alias(k),
                                                  0);
         }
     }
-}
-
-static void register_pvar(const char *name, const char *help, int class, int type, void *storage)
-{
-    (void) mca_base_component_pvar_register(
-        component(), name, help, OPAL_INFO_LVL_4, class, type, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL, storage);
-}
-
-/* A level, not a state: ompi_info 4.1.4 crashes when it prints the names of a
- * state's values. */
-static void register_last_algorithm(void)
-{
-    char help[256] = "Algorithm of the last MPI_Alltoallv:";
-
-    for (unsigned alg = 0; alg < FS_N_ALGS; ++alg) {
-        size_t len = strlen(help);
-
-        snprintf(help + len, sizeof(help) - len, "%s %u %s", 0 == alg ? "" : ",", alg,
-                 fs_alg_name((fs_alg_t) alg));
-    }
-    register_pvar("last_algorithm", help, MCA_BASE_PVAR_CLASS_LEVEL, MCA_BASE_VAR_TYPE_UNSIGNED_INT,
-                  &mca_coll_fast_component.wrapper.last_algorithm);
-}
-
-static void register_pvars(void)
-{
-    fs_wrapper_t *w = &mca_coll_fast_component.wrapper;
-
-    register_pvar("calls", "MPI_Alltoallv calls seen", MCA_BASE_PVAR_CLASS_COUNTER,
-                  MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, &w->calls);
-    for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
-        char name[64], help[64];
-
-        snprintf(name, sizeof(name), "calls_%s", fs_alg_name((fs_alg_t) alg));
-        snprintf(help, sizeof(help), "Calls of these that used %s", fs_alg_name((fs_alg_t) alg));
-        register_pvar(name, help, MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
-                      &w->calls_by[alg]);
-    }
-    register_pvar("inter_bytes", "Bytes between servers in these calls, all ranks",
-                  MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG,
-                  &w->inter_bytes);
-    register_last_algorithm();
 }
 
 /* May run alone (ompi_info, MPI_T): parameters only, no resources. */
@@ -150,8 +113,9 @@ static int fast_register(void)
         "list must name all that are needed)",
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
         &mca_coll_fast_component.fallback);
+    mca_coll_fast_component.n_written = 0;
     register_library_params();
-    register_pvars();
+    mca_coll_fast_register_pvars();
     return OMPI_SUCCESS;
 }
 
@@ -212,6 +176,7 @@ static void parse_params(void)
     if (FS_OK == parse_priority(c)) {
         (void) fs_wrapper_parse(&c->wrapper, value_of, c->bad_value, sizeof(c->bad_value));
     }
+    c->was_off = FS_ALGORITHM_OFF == c->wrapper.params.algorithm;
 }
 
 /* Parameter servers names the server of every rank of MPI_COMM_WORLD. */

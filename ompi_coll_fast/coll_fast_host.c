@@ -260,6 +260,9 @@ int mca_coll_fast_set_up(mca_coll_fast_module_t *module)
         mca_coll_fast_wait_for_set_up(module);
         module->is_beside = false;
     }
+    if (NULL != module->shared.ours || !module->is_set_up) {
+        mca_coll_fast_read_written();
+    }
     if (module->is_set_up || !may_set_up(module)) {
         return OMPI_SUCCESS;
     }
@@ -273,12 +276,12 @@ int mca_coll_fast_set_up(mca_coll_fast_module_t *module)
 }
 
 /* What fs_comm_serves_nonblocking() will say, as far as every rank knows it now: by parameters that
- * are compared before anything begins. */
+ * are compared before anything begins, as they were then: MPI_T may have written others since. */
 static bool might_serve_nonblocking(const mca_coll_fast_module_t *module)
 {
     const fs_params_t *params = &mca_coll_fast_component.wrapper.params;
 
-    return params->nonblocking && params->algorithm != FS_ALGORITHM_OFF
+    return params->nonblocking && !mca_coll_fast_component.was_off
            && params->transport != FS_TRANSPORT_MPI && mca_coll_fast_can_compare(module->comm)
            && spans_servers(module->comm);
 }
@@ -292,6 +295,7 @@ void mca_coll_fast_begin_set_up(mca_coll_fast_module_t *module)
         return;
     }
     module->is_never_beside = !might_serve_nonblocking(module);
+    mca_coll_fast_read_written();
     if (module->is_never_beside || !may_set_up(module)) {
         return;
     }

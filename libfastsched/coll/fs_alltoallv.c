@@ -19,6 +19,7 @@
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
 #include "comm/fs_params.h"
+#include "comm/fs_wish.h"
 #include "coll/fs_frame_request.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_ports.h"
@@ -123,7 +124,9 @@ static fs_vote_t make_vote(const fs_request_t *request)
                       : 0;
     vote.flags |= consent_flags[call->device.consent];
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
-    vote.flags |= fs_request_is_nonblocking(request) ? FS_FLAG_NONBLOCKING : 0;
+    vote.flags |= fs_request_is_nonblocking(request)
+                      ? FS_FLAG_NONBLOCKING
+                      : fs_wish_flags(request->comm);
     return vote;
 }
 
@@ -237,6 +240,9 @@ static fs_choice_t choose(const fs_request_t *request)
     fs_plan_params_t params = select_params(comm);
     uint64_t         all    = request->outcome.traffic.inter_bytes;
 
+    if (comm->params.algorithm == FS_ALGORITHM_OFF) {
+        return fs_comm_leave("algorithm is off");
+    }
     if (request->plans_only && comm->params.algorithm == FS_ALG_BUNDLES) {
         return (fs_choice_t){FS_ALG_BUNDLES, false, "forced by parameter"};
     }
@@ -272,6 +278,7 @@ static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
     }
     busiest         = fs_traffic_busiest(comm->topo, &outcome->traffic);
     outcome->bound  = busiest.per_lane;
+    outcome->line   = busiest.line;
     outcome->choice = choose(request);
     if (is_tuned(comm) && outcome->traffic.inter_bytes > 0) {
         describe(request, &busiest);
@@ -286,6 +293,7 @@ static void recall(fs_request_t *request, const fs_cached_plan_t *cached)
     outcome->traffic       = cached->traffic;
     outcome->traffic.bytes = fs_control_matrix(request->comm->control);
     outcome->bound         = cached->bound;
+    outcome->line          = cached->line;
     outcome->choice        = cached->choice;
     outcome->tuned         = cached->tuned;
     request->rest          = cached->rest;

@@ -3,6 +3,7 @@
 #include "base/fs_clock.h"
 #include "coll/fs_check_counts.h"
 #include "coll/fs_request.h"
+#include "comm/fs_wish.h"
 #include "net/fs_helper.h"
 #include "sched/model/fs_topo.h"
 
@@ -19,12 +20,13 @@ static fs_status_t check(fs_comm_t *comm, const fs_call_t *call)
     return fs_comm_check_counts(comm, call);
 }
 
-/* The reason why no request is needed; NULL: one is. */
+/* The reason why no request is needed; NULL: one is. Without a network the algorithm has
+ * been off from the start; where it is off now, a request finds out when it is not. */
 static const char *why_native(const fs_comm_t *comm)
 {
-    return comm->topo->n_servers < 2                    ? "one server"
-           : comm->params.algorithm == FS_ALGORITHM_OFF ? "algorithm is off"
-                                                        : NULL;
+    return comm->topo->n_servers < 2 ? "one server"
+           : comm->control == NULL   ? "algorithm is off"
+                                     : NULL;
 }
 
 static fs_status_t serve(fs_request_t *request)
@@ -78,6 +80,7 @@ static fs_status_t make(fs_request_t *request)
         return FS_ERR_TRANSPORT;
     }
     keep_helper_off(comm, true);
+    fs_wish_adopt(comm);
     request->outcome.entered_ns = fs_now_ns();
     ++comm->n_calls;
     ++comm->stats.calls;
@@ -86,6 +89,7 @@ static fs_status_t make(fs_request_t *request)
     }
     status        = serve(request);
     comm->outcome = request->outcome;
+    fs_wish_hear(comm, request->flags);
     if (status == FS_OK && request->ran && comm->outcome.reduced_bytes > 0) {
         status = fs_allreduce_note(comm);
     }
@@ -159,6 +163,7 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     uint64_t            now_ns  = fs_now_ns();
     fs_status_t         status  = FS_OK;
 
+    fs_comm_count(comm, outcome, now_ns);
     if (outcome->reduced_bytes > 0) {
         status = fs_allreduce_note(comm);
     }

@@ -58,6 +58,7 @@ static fs_status_t make_comm(fs_persistent_t *p, const fs_comm_t *of)
     char        why[256];
 
     native.p2p           = NULL;
+    native.wanted        = NULL;
     params.check         = false;
     params.frames        = 1;
     params.stats         = false;

@@ -382,6 +382,7 @@ static fs_step_t take_bundles(fs_request_t *request)
                         (fs_timed_run_t){.ns = ended_ns - outcome->decided_ns});
     if (!comm->last.is_nonblocking) {
         comm->stats.run_ns += comm->last.run.ns;
+        fs_comm_count(comm, outcome, ended_ns);
     }
     return finish(request);
 }
@@ -418,6 +419,7 @@ static fs_step_t conclude(fs_request_t *request)
     if (!fs_request_is_nonblocking(request)) {
         comm->stats.summary_ns += request->outcome.decided_ns -
                                   request->outcome.entered_ns;
+        comm->stats.waited_ns += fs_outcome_waited_ns(&request->outcome);
     }
     comm->stats.meta_bytes += fs_control_take_wire_bytes(comm->control);
     if (status != FS_OK) {
@@ -496,6 +498,7 @@ static void keep(fs_request_t *request, uint64_t size)
     cached->traffic    = request->outcome.traffic;
     cached->rest       = request->rest;
     cached->bound      = request->outcome.bound;
+    cached->line       = request->outcome.line;
     cached->tuned      = request->outcome.tuned;
     fs_plan_cache_add(&comm->cache, comm->params.plan_cache, cached);
 }
@@ -566,6 +569,9 @@ static void count(fs_request_t *request, uint64_t ended_ns)
      * one. */
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
+    if (!fs_request_is_nonblocking(request)) {
+        fs_comm_count(comm, &request->outcome, ended_ns);
+    }
     if (request->collective->vote == NULL) {
         return; /* a summary told nobody when it began */
     }

@@ -84,13 +84,21 @@ enum {
 /* Do calls begin early now? The same on all ranks at the same call. */
 static inline bool fs_comm_begins_early(const fs_comm_t *comm)
 {
-    return comm->early != NULL &&
+    return comm->early != NULL && comm->params.algorithm != FS_ALGORITHM_OFF &&
            (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
 }
 
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
 {
     return request->done != NULL;
+}
+
+/* From its entry until all had entered, and this rank knew. */
+static inline uint64_t fs_outcome_waited_ns(const fs_outcome_t *outcome)
+{
+    return (outcome->gathered_ns != 0 ? outcome->gathered_ns
+                                      : outcome->decided_ns) -
+           outcome->entered_ns;
 }
 
 /* What the next summary will say of it. The program's own time is in that of a
@@ -108,8 +116,7 @@ static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
         .run            = run,
         .summary_ns     = outcome->decided_ns -
                       (early ? outcome->gathered_ns : outcome->entered_ns),
-        .waited_ns = (early ? outcome->gathered_ns : outcome->decided_ns) -
-                     outcome->entered_ns};
+        .waited_ns = fs_outcome_waited_ns(outcome)};
 }
 
 /* A new operation; call is borrowed. */

@@ -32,6 +32,20 @@ fs_choice_t fs_comm_leave(const char *reason)
     return (fs_choice_t){FS_ALG_NATIVE, false, reason};
 }
 
+void fs_comm_count(fs_comm_t *comm, const fs_outcome_t *outcome,
+                   uint64_t ended_ns)
+{
+    comm->stats.ns_by[outcome->choice.alg] += ended_ns - outcome->entered_ns;
+    if (outcome->choice.alg == FS_ALG_NATIVE) {
+        ++comm->stats.calls_by[FS_ALG_NATIVE];
+        fs_account_leave(&comm->account, outcome->choice.reason);
+    }
+    if (outcome->bound > 0) {
+        fs_account_add(&comm->account, outcome->line, outcome->bound,
+                       outcome->traffic.inter_bytes);
+    }
+}
+
 const char *fs_comm_error(const fs_comm_t *comm)
 {
     return comm->error;

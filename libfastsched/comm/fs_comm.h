@@ -4,6 +4,7 @@
 #define FS_COMM_H
 
 #include "accel/fs_accel.h"
+#include "policy/fs_account.h"
 #include "policy/fs_calibration.h"
 #include "comm/fs_control.h"
 #include "engine/fs_early.h"
@@ -32,6 +33,7 @@ typedef struct fs_outcome {
     fs_choice_t         choice;
     fs_traffic_t        traffic;
     uint64_t            bound; /* fs_traffic_lower_bound() */
+    uint32_t            line;  /* whose it is, fs_busiest_t */
     fs_tuner_call_t     tuned; /* what the tuner has to know of it */
     fs_tuner_question_t question;
     fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
@@ -87,13 +89,21 @@ struct fs_comm {
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;
     fs_entries_t     entries;
+    fs_account_t     account;
     fs_late_t        late; /* of allreduces */
     /* What should serve the next call, if anything is known. */
     bool           predicts;
     fs_candidate_t predicted;
     /* Up to the request of this number they go in no frame; frames before it that did
      * not pay, one after the other. */
-    uint32_t alone_until, n_dissolved;
+    uint32_t         alone_until, n_dissolved;
+    fs_plan_params_t wired; /* by which its peers were chosen */
+    uint64_t wishes; /* of all ranks, at the last blocking call: fs_wish.h */
+    uint32_t
+         n_unlike; /* such calls in a row after which nothing could change */
+    bool looked;   /* what follows is known: */
+    uint32_t looked_at; /* this algorithm */
+    bool     can_run;   /* fs_comm_is_wired_for() */
     /* So many calls from now on begin early, and in such chunks. */
     uint32_t n_early;
     uint64_t early_chunk;
@@ -113,6 +123,14 @@ fs_status_t fs_comm_get_tuning(fs_comm_t *comm);
 
 /* Add the results of its tuner. FS_OK, or as fs_tuning_add(). */
 fs_status_t fs_comm_put_tuning(const fs_comm_t *comm, fs_tuning_t *learned);
+
+/* Has this rank the peers that it needs for another value of parameter algorithm? Looks
+ * at all ranks. */
+bool fs_comm_is_wired_for(const fs_comm_t *comm, uint32_t algorithm);
+
+/* A blocking call has ended like this. */
+void fs_comm_count(fs_comm_t *comm, const fs_outcome_t *outcome,
+                   uint64_t ended_ns);
 
 /* The native algorithm, for this reason. */
 fs_choice_t fs_comm_leave(const char *reason);

@@ -237,6 +237,7 @@ static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
 
     comm->native     = *c->native;
     comm->params     = *params;
+    params           = &comm->params; /* the caller's may change meanwhile */
     comm->rank       = c->member->rank;
     comm->world_rank = c->member->world_rank;
     status           = exchange_records(c);

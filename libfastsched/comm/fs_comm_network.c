@@ -60,15 +60,43 @@ static bool talks_early(const fs_creation_t *c, uint32_t peer)
             c->nic[comm->rank] == c->nic[peer]);
 }
 
-/* The peers that a rank connects to: its server; the proxies of its own lane,
- * at least for summaries; and the peers of the algorithms. Others when they are
- * first needed. */
-static uint8_t reach(const fs_creation_t *c, const fs_plan_params_t *params,
+/* On other servers a rank connects to the proxies of its own lane, at least for
+ * summaries, and to the peers of the algorithms. */
+static bool is_wired(const fs_comm_t *comm, const fs_plan_params_t *params,
                      uint32_t peer)
+{
+    const fs_topo_t *topo = comm->topo;
+    uint32_t         rank = comm->rank, lane = fs_topo_lane(topo, rank);
+
+    return (lane != FS_NO_LANE && fs_topo_lane(topo, peer) == lane) ||
+           fs_plan_talks(topo, params, rank, peer) ||
+           fs_plan_talks(topo, params, peer, rank);
+}
+
+bool fs_comm_is_wired_for(const fs_comm_t *comm, uint32_t algorithm)
+{
+    const fs_topo_t *topo    = comm->topo;
+    fs_params_t      changed = comm->params;
+    fs_plan_params_t params;
+
+    changed.algorithm = algorithm;
+    params            = fs_params_plan(&changed);
+    for (uint32_t r = 0; r < topo->n_ranks; ++r) {
+        if (fs_topo_server(topo, r) != fs_topo_server(topo, comm->rank) &&
+            is_wired(comm, &params, r) && !is_wired(comm, &comm->wired, r)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The peers that a rank connects to: its server, and those. Others when they are first
+ * needed. */
+static uint8_t reach(const fs_creation_t *c, uint32_t peer)
 {
     const fs_comm_t *comm = c->comm;
     const fs_topo_t *topo = comm->topo;
-    uint32_t         rank = comm->rank, lane = fs_topo_lane(topo, rank);
+    uint32_t         rank = comm->rank;
 
     if (peer == rank) {
         return FS_REACH_NONE;
@@ -76,30 +104,27 @@ static uint8_t reach(const fs_creation_t *c, const fs_plan_params_t *params,
     if (fs_topo_server(topo, peer) == fs_topo_server(topo, rank)) {
         return FS_REACH_LOCAL;
     }
-    return (lane != FS_NO_LANE && fs_topo_lane(topo, peer) == lane) ||
-                   fs_plan_talks(topo, params, rank, peer) ||
-                   fs_plan_talks(topo, params, peer, rank)
-               ? FS_REACH_WIRE
-           : talks_early(c, peer) ? FS_REACH_LATER
-                                  : FS_REACH_NONE;
+    return is_wired(comm, &comm->wired, peer) ? FS_REACH_WIRE
+           : talks_early(c, peer)             ? FS_REACH_LATER
+                                              : FS_REACH_NONE;
 }
 
 static fs_status_t connect_peers(fs_creation_t *c, uint32_t *failed_p)
 {
-    fs_comm_t       *comm   = c->comm;
-    uint32_t         n      = c->member->n_ranks;
-    fs_net_group_t   group  = {.n_ranks = n,
-                               .rank    = comm->rank,
-                               .group   = c->hellos[comm->rank].group,
-                               .hello   = c->hellos,
-                               .address = c->addresses,
-                               .stride  = c->stride,
-                               .reach   = c->reach};
-    fs_plan_params_t params = fs_params_plan(&comm->params);
-    fs_status_t      status;
+    fs_comm_t     *comm  = c->comm;
+    uint32_t       n     = c->member->n_ranks;
+    fs_net_group_t group = {.n_ranks = n,
+                            .rank    = comm->rank,
+                            .group   = c->hellos[comm->rank].group,
+                            .hello   = c->hellos,
+                            .address = c->addresses,
+                            .stride  = c->stride,
+                            .reach   = c->reach};
+    fs_status_t    status;
 
+    comm->wired = fs_params_plan(&comm->params);
     for (uint32_t r = 0; r < n; ++r) {
-        c->reach[r] = reach(c, &params, r);
+        c->reach[r] = reach(c, r);
     }
     fs_net_lock(comm->net);
     status =
@@ -158,14 +183,18 @@ static bool all_share(fs_creation_t *c)
     return c->native->agree(c->native->ctx, mine) == FS_OK;
 }
 
-/* For the report of parameter stats. */
-static fs_status_t claim_stats(fs_comm_t *comm, uint32_t n_ranks)
+/* For the reports of parameters stats and verbose. */
+static fs_status_t claim_sums(fs_comm_t *comm, uint32_t n_ranks)
 {
     fs_entries_t *entries = &comm->entries;
 
-    comm->all_stats = calloc(n_ranks, sizeof(*comm->all_stats));
+    if (comm->params.stats) {
+        comm->all_stats = calloc(n_ranks, sizeof(*comm->all_stats));
+    }
     entries->n_last = calloc(n_ranks, sizeof(*entries->n_last));
-    if (comm->all_stats == NULL || entries->n_last == NULL) {
+    if ((comm->params.stats && comm->all_stats == NULL) ||
+        entries->n_last == NULL ||
+        fs_account_init(&comm->account, comm->topo->n_servers) != FS_OK) {
         return FS_ERR_NOMEM;
     }
     entries->n_ranks = n_ranks;
@@ -196,8 +225,8 @@ static fs_status_t build(fs_creation_t *c, bool all_share, uint32_t *failed_p)
         status = fs_early_create(comm->transport, comm->topo, comm->rank,
                                  c->reach, &comm->early);
     }
-    if (status == FS_OK && comm->params.stats) {
-        status = claim_stats(comm, c->member->n_ranks);
+    if (status == FS_OK && (comm->params.stats || comm->params.verbose > 0)) {
+        status = claim_sums(comm, c->member->n_ranks);
     }
     return status;
 }
@@ -293,6 +322,7 @@ void fs_comm_close_network(fs_comm_t *comm)
     fs_net_destroy(comm->own_net);
     free(comm->all_stats);
     free(comm->entries.n_last);
+    fs_account_fini(&comm->account);
     comm->entries   = (fs_entries_t){0};
     comm->all_stats = NULL;
     comm->transport = NULL;

@@ -377,6 +377,15 @@ const char *fs_params_alias(size_t k)
     return NULL;
 }
 
+bool fs_params_may_change(size_t k)
+{
+    size_t offset = rows[k].offset;
+
+    return offset == offsetof(fs_params_t, algorithm) ||
+           offset == offsetof(fs_params_t, tuner) ||
+           offset == offsetof(fs_params_t, verbose);
+}
+
 fs_plan_params_t fs_params_plan(const fs_params_t *params)
 {
     bool is_auto = params->algorithm == FS_ALGORITHM_AUTO ||

@@ -30,6 +30,7 @@ typedef struct fs_cached_plan {
     fs_traffic_t    traffic; /* sums only, like rest */
     fs_traffic_t    rest;    /* what is not in bundles */
     uint64_t        bound;   /* fs_traffic_lower_bound() */
+    uint32_t        line;    /* whose it is, fs_busiest_t */
     fs_tuner_call_t tuned;
 } fs_cached_plan_t;
 

@@ -606,6 +606,13 @@ static void note(fs_tuner_t *tuner, fs_tuner_class_t *class, unsigned candidate,
     class->measured = true;
 }
 
+static void add_time(fs_tuner_class_t *class, uint64_t run_ns, uint64_t bound)
+{
+    ++class->n_timed;
+    class->timed_ns += run_ns;
+    class->timed_bytes += bound;
+}
+
 void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
                      uint64_t run_ns)
 {
@@ -624,6 +631,7 @@ void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
         return;
     }
     tuner->n_native -= is_native(class);
+    add_time(class, run_ns, question->bound);
     note(tuner, class, candidate, price);
     if (candidate != class->choice) {
         judge(class, candidate, price);
@@ -649,4 +657,27 @@ void fs_tuner_seed(fs_tuner_t *tuner, uint32_t of_class, fs_candidate_t choice,
     }
     enter(class, FS_TUNER_SETTLED);
     tuner->n_native += is_native(class);
+}
+
+/* ---- what it was good for ---- */
+
+fs_tuner_gain_t fs_tuner_gain(const fs_tuner_t *tuner)
+{
+    fs_tuner_gain_t gain = {0};
+
+    for (uint32_t k = 0; k < FS_TUNER_CLASSES; ++k) {
+        const fs_tuner_class_t *class = &tuner->classes[k];
+        uint64_t price = fs_tuner_price(class, FS_CANDIDATE_NATIVE);
+
+        if (class->used == 0 || price == 0) {
+            gain.n_unknown += class->n_timed;
+        } else {
+            gain.n_calls += class->n_timed;
+            gain.ns += class->timed_ns;
+            gain.native_ns += class->n_timed == 0
+                                  ? 0
+                                  : scale(price, class->timed_bytes, 1 << 20);
+        }
+    }
+    return gain;
 }

@@ -106,6 +106,9 @@ typedef struct fs_tuner_class {
     uint32_t        n_worse;  /* calls in a row */
     uint32_t        patience;
     uint64_t        n_calls;
+    uint64_t        n_timed;  /* calls whose time was told, with the sums of */
+    uint64_t        timed_ns; /* these times and */
+    uint64_t        timed_bytes; /* of their bounds */
     fs_tuner_seen_t seen[FS_N_CANDIDATES];
 } fs_tuner_class_t;
 
@@ -216,6 +219,17 @@ void fs_tuner_seed(fs_tuner_t *tuner, uint32_t of_class, fs_candidate_t choice,
 /* What is known of a class; NULL: nothing. */
 const fs_tuner_class_t *fs_tuner_find(const fs_tuner_t *tuner,
                                       uint32_t          of_class);
+
+/* What calls took, and what they would have taken, all by the MPI's own algorithm, in
+ * classes where that was measured; elsewhere their number alone is known. */
+typedef struct fs_tuner_gain {
+    uint64_t n_calls;
+    uint64_t ns;
+    uint64_t native_ns;
+    uint64_t n_unknown;
+} fs_tuner_gain_t;
+
+fs_tuner_gain_t fs_tuner_gain(const fs_tuner_t *tuner);
 
 /* The price of a candidate, the better of its last two calls; 0: none. */
 uint64_t fs_tuner_price(const fs_tuner_class_t *class,

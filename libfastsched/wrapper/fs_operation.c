@@ -225,7 +225,7 @@ fs_status_t fs_wrapper_init_persistent(fs_wrapper_comm_t        *comm,
     if (persistent.comm != NULL) {
         op->persistent = persistent;
         *operation_p   = op;
-        if (comm->wrapper->params.verbose > 0 && comm->rank == 0) {
+        if (comm->ours->params.verbose > 0 && comm->rank == 0) {
             fs_report_call(comm);
         }
         return FS_OK;

@@ -54,46 +54,90 @@ static void say_range(fs_strbuf_t *line, const fs_comm_stats_t *all, uint32_t n,
     }
 }
 
-static void say_ranges(fs_strbuf_t *line, const fs_comm_stats_t *all,
-                       uint32_t n)
+/* ", N staged", for each algorithm of ours that has served calls. */
+static void say_algorithms(fs_strbuf_t *line, const unsigned long long *calls)
 {
-    static const struct {
-        const char *text;
-        size_t      field;
-        bool        is_time;
-    } rows[] = {
-        {"summaries ", offsetof(fs_comm_stats_t, summary_ns), true},
-        {", bytes to other servers in these ",
-         offsetof(fs_comm_stats_t, meta_bytes), false},
-        {"; plans ", offsetof(fs_comm_stats_t, plan_ns), true},
-        {"; runs ", offsetof(fs_comm_stats_t, run_ns), true},
-        {", device copies ", offsetof(fs_comm_stats_t, copy_ns), true},
-        {"; bytes sent early ", offsetof(fs_comm_stats_t, early_bytes), false},
-        {"; bytes moved inside the server ",
-         offsetof(fs_comm_stats_t, moved_bytes), false},
-        {"; peak senders ", offsetof(fs_comm_stats_t, peak_senders), false},
-        {"; messages dropped ", offsetof(fs_comm_stats_t, dropped), false},
-        {"; peak staging ", offsetof(fs_comm_stats_t, peak_staging), false},
-    };
-
-    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); ++k) {
-        fs_strbuf_add(line, "%s", rows[k].text);
-        say_range(line, all, n, rows[k].field, rows[k].is_time);
+    for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
+        if (calls[alg] > 0) {
+            fs_strbuf_add(line, ", %llu %s", calls[alg],
+                          fs_alg_name((fs_alg_t)alg));
+        }
     }
 }
 
-/* ", N staged", for each algorithm of ours. */
-static void say_algorithm(fs_strbuf_t *line, unsigned alg, unsigned long long n)
+/* What the lines of a communicator are about. */
+typedef struct about {
+    const fs_wrapper_comm_t *comm;
+    const fs_comm_stats_t *all; /* [n], of rank 0 first; or of this one alone */
+    uint32_t               n;
+} about_t;
+
+/* Values that are equal on all ranks are printed from the first. */
+static void say_calls(const about_t *about, fs_strbuf_t *line)
 {
-    fs_strbuf_add(line, ", %llu %s", n, fs_alg_name((fs_alg_t)alg));
+    const fs_comm_stats_t *s                   = about->all;
+    unsigned long long     calls_by[FS_N_ALGS] = {0};
+
+    for (unsigned alg = 0; alg < FS_N_ALGS; ++alg) {
+        calls_by[alg] = s->calls_by[alg];
+    }
+    fs_strbuf_add(line, "%llu calls", ull(s->calls));
+    say_algorithms(line, calls_by);
+    fs_strbuf_add(line,
+                  ", %llu calls in frames, %llu begun early, %llu calls with "
+                  "the plan of an earlier one",
+                  ull(s->framed), ull(s->early), ull(s->cache_hits));
+}
+
+static void say_tuner(const about_t *about, fs_strbuf_t *line)
+{
+    const fs_comm_stats_t *s = about->all;
+
+    fs_strbuf_add(line,
+                  "tuner: %llu probes, %llu classes settled on the native "
+                  "algorithm; stage cost %llu bytes",
+                  ull(s->tuner_probes), ull(s->tuner_gone_back),
+                  ull(s->stage_cost));
+}
+
+/* A range of each, and the words before it. */
+#define SAY_RANGE(_text, _field, _is_time)                                   \
+    fs_strbuf_add(line, "%s", (_text));                                      \
+    say_range(line, about->all, about->n, offsetof(fs_comm_stats_t, _field), \
+              (_is_time));
+
+static void say_times(const about_t *about, fs_strbuf_t *line)
+{
+    SAY_RANGE("summaries ", summary_ns, true)
+    SAY_RANGE("; plans ", plan_ns, true)
+    SAY_RANGE("; runs ", run_ns, true)
+    SAY_RANGE(", device copies ", copy_ns, true)
+}
+
+static void say_bytes(const about_t *about, fs_strbuf_t *line)
+{
+    SAY_RANGE("bytes of summaries to other servers ", meta_bytes, false)
+    SAY_RANGE("; bytes sent early ", early_bytes, false)
+    SAY_RANGE("; bytes moved inside the server ", moved_bytes, false)
+    SAY_RANGE("; messages dropped ", dropped, false)
+}
+
+static void say_peaks(const about_t *about, fs_strbuf_t *line)
+{
+    SAY_RANGE("peak senders ", peak_senders, false)
+    SAY_RANGE("; peak staging ", peak_staging, false)
+    fs_strbuf_add(line, " bytes of %llu",
+                  ull(about->comm->wrapper->params.staging_limit));
 }
 
 /* When ranks came: the report that says who keeps the others waiting. */
-static void say_entries(fs_strbuf_t *line, const fs_comm_stats_t *s)
+static void say_entries(const about_t *about, fs_strbuf_t *line)
 {
+    const fs_comm_stats_t *s = about->all;
+
     if (s->apart_calls > 0) {
         fs_strbuf_add(line,
-                      "; entries %.6f s apart, at most %.6f s (%llu calls), "
+                      "entries %.6f s apart, at most %.6f s (%llu calls), "
                       "last most often: rank %llu (%llu calls)",
                       (double)s->apart_ns * 1e-9 / (double)s->apart_calls,
                       (double)s->apart_max_ns * 1e-9, ull(s->apart_calls),
@@ -101,38 +145,36 @@ static void say_entries(fs_strbuf_t *line, const fs_comm_stats_t *s)
     }
 }
 
-/* Values that are equal on all ranks are printed from the first. */
+/* The first line of ranges names the ranks that they are over. */
 static void say_stats(const fs_wrapper_comm_t *comm, const fs_comm_stats_t *all,
                       uint32_t n)
 {
-    const fs_comm_stats_t *s = all; /* of rank 0, or of this one alone */
-    char                   text[1280];
-    fs_strbuf_t            line = {text, sizeof(text), 0};
+    static const struct {
+        void (*say)(const about_t *about, fs_strbuf_t *line);
+        bool is_over_ranks;
+    } lines[] = {{say_calls, false}, {say_tuner, false}, {say_times, true},
+                 {say_bytes, true},  {say_peaks, true},  {say_entries, false}};
+    const about_t about = {comm, all, n};
 
-    fs_strbuf_add(&line, "stats: %s", comm->name);
-    if (n < comm->n_ranks) {
-        fs_strbuf_add(&line, ", rank %u alone", comm->rank);
+    for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); ++k) {
+        char        text[512];
+        fs_strbuf_t line = {text, sizeof(text), 0};
+        size_t      used;
+
+        fs_strbuf_add(&line, "stats: %s", comm->name);
+        if (n < comm->n_ranks) {
+            fs_strbuf_add(&line, ", rank %u alone", comm->rank);
+        }
+        fs_strbuf_add(&line, ": ");
+        if (lines[k].is_over_ranks) {
+            fs_strbuf_add(&line, "minimum/mean/maximum over %u ranks: ", n);
+        }
+        used = line.used;
+        lines[k].say(&about, &line);
+        if (line.used > used) {
+            comm->wrapper->say(text);
+        }
     }
-    fs_strbuf_add(&line, ": %llu calls", ull(s->calls));
-    for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
-        say_algorithm(&line, alg, s->calls_by[alg]);
-    }
-    fs_strbuf_add(&line,
-                  ", %llu calls in frames, %llu begun early, %llu calls with "
-                  "the plan of an "
-                  "earlier one; "
-                  "tuner: %llu probes, %llu classes settled on the native "
-                  "algorithm; stage "
-                  "cost %llu "
-                  "bytes; minimum/mean/maximum over %u ranks: ",
-                  ull(s->framed), ull(s->early), ull(s->cache_hits),
-                  ull(s->tuner_probes), ull(s->tuner_gone_back),
-                  ull(s->stage_cost), n);
-    say_ranges(&line, all, n);
-    fs_strbuf_add(&line, " bytes of %llu",
-                  ull(comm->wrapper->params.staging_limit));
-    say_entries(&line, s);
-    comm->wrapper->say(text);
 }
 
 /* Gathered by the MPI, which reaches all ranks even if our network has lost
@@ -179,25 +221,30 @@ static const char *why_unused(const fs_wrapper_t *wrapper)
                                : "no call on a communicator that spans servers";
 }
 
+static void say_used(const fs_wrapper_t *wrapper, fs_strbuf_t *line)
+{
+    fs_strbuf_add(line, "summary: %llu calls", wrapper->calls);
+    say_algorithms(line, wrapper->calls_by);
+    fs_strbuf_add(line, ", %llu bytes between servers", wrapper->inter_bytes);
+}
+
 void fs_wrapper_summary(const fs_wrapper_t *wrapper)
 {
     const char *unused = wrapper->served_by != NULL ? wrapper->served_by
                                                     : why_unused(wrapper);
-    char        text[256];
+    char        text[512];
     fs_strbuf_t line = {text, sizeof(text), 0};
 
-    if (wrapper->params.verbose == 0 || !wrapper->on_world_rank_0) {
+    if ((wrapper->params.verbose == 0 && wrapper->params.stats == 0) ||
+        !wrapper->on_world_rank_0) {
         return;
     }
     if (unused != NULL) {
         fs_strbuf_add(&line, "summary: not used: %s", unused);
-    } else {
-        fs_strbuf_add(&line, "summary: %llu calls", wrapper->calls);
-        for (unsigned alg = FS_ALG_NATIVE + 1; alg < FS_N_ALGS; ++alg) {
-            say_algorithm(&line, alg, wrapper->calls_by[alg]);
-        }
-        fs_strbuf_add(&line, ", %llu bytes between servers",
-                      wrapper->inter_bytes);
+        wrapper->say(text);
+        return;
     }
+    say_used(wrapper, &line);
     wrapper->say(text);
+    fs_summary_say(&wrapper->summary, wrapper->say);
 }

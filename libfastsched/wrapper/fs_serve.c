@@ -117,7 +117,7 @@ static int try(const serve_t *s)
     if (!ran) {
         rc = leave(s);
     }
-    if (rc == 0 && comm->wrapper->params.verbose > 0 && comm->rank == 0) {
+    if (rc == 0 && comm->ours->params.verbose > 0 && comm->rank == 0) {
         fs_report_call(comm);
     }
     return rc;

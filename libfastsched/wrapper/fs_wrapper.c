@@ -152,7 +152,8 @@ fs_native_t fs_wrapper_native(fs_wrapper_t *wrapper, void *ctx)
                          .why_no_net = why_no_net,
                          .nics       = get_nics,
                          .tuning     = fs_remember_tuning,
-                         .warn       = warn};
+                         .warn       = warn,
+                         .wanted     = &wrapper->params};
 }
 
 /* What the MPI says of itself, by the functions that Open MPI and MPICH have for

@@ -9,6 +9,7 @@
 
 #include "accel/fs_accel.h"
 #include "fastsched_exec.h"
+#include "wrapper/fs_summary.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -61,6 +62,7 @@ typedef struct fs_wrapper {
     unsigned long long calls;               /**< fs_wrapper_serve() */
     unsigned long long calls_by[FS_N_ALGS]; /**< of these, run by us */
     unsigned long long inter_bytes;         /**< between servers, all ranks */
+    fs_summary_t       summary; /**< of communicators that have ended */
 } fs_wrapper_t;
 
 /**
@@ -134,7 +136,7 @@ static inline bool fs_wrapper_has_accel(const fs_wrapper_t *wrapper)
 /** Free all that the process holds, see fs_net_destroy(). */
 void fs_wrapper_fini(fs_wrapper_t *wrapper);
 
-/** The end of the process: the sums of all its calls (verbose). */
+/** The end of the process: the sums of all its calls (verbose, stats). */
 void fs_wrapper_summary(const fs_wrapper_t *wrapper);
 
 /**

@@ -51,6 +51,9 @@ static void report(fs_wrapper_comm_t *comm, bool together)
         fs_report_tuner(comm);
     }
     fs_remember(comm);
+    pthread_mutex_lock(&comm->wrapper->lock);
+    fs_summary_add(&comm->wrapper->summary, comm->ours, comm->name);
+    pthread_mutex_unlock(&comm->wrapper->lock);
 }
 
 /* A rank shares some communicators with one rank and others with another. All

@@ -369,7 +369,7 @@ remembers() {
     shift 2
     job 4 2x2 any --mca coll fast --mca coll_fast_stats 1 "$@" || return 1
     awk -v words=" $words" -v grows="$grows" -v n_stats="$n_stats" '
-        /stats: MPI_COMM_WORLD/ {
+        /stats: MPI_COMM_WORLD/ && index($0, words) {
             number = $0
             sub(words ".*", "", number)
             sub(/.* /, "", number)

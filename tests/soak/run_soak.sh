@@ -77,7 +77,7 @@ soak() {
     if [ $status != 0 ]; then
         word=FAILED failed=$((failed + 1))
     fi
-    grep -a -v -e ORTE_ERROR_LOG -e ": stats: " "$scratch/out" | tail -n 25
+    grep -a -v -e ORTE_ERROR_LOG -e ": stats: " -e ": summary: " "$scratch/out" | tail -n 25
     printf '%-6s %3d s  %s\n' $word $(($(date +%s) - start)) "$text"
 }
 

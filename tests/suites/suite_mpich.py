@@ -50,7 +50,7 @@ class Test:
 
     @staticmethod
     def essence(said):
-        return " / ".join([line for line in said.splitlines() if line.strip() and "stats:" not in line][:3])
+        return " / ".join([line for line in said.splitlines() if line.strip() and "stats:" not in line and "summary:" not in line][:3])
 
 
 def fetch(work):

@@ -97,13 +97,17 @@ static bool is_busier(uint64_t bytes, uint32_t n_ranks,
            (fs_u128_t)busiest->bytes * n_ranks;
 }
 
-static void look_at_server(const fs_topo_t *topo, uint32_t u, uint64_t bytes,
-                           fs_busiest_t *busiest)
+static void look_at_server(const fs_topo_t *topo, uint32_t u, uint64_t sent,
+                           uint64_t received, fs_busiest_t *busiest)
 {
-    uint32_t n_ranks = fs_topo_n_local(topo, u);
+    uint32_t n_ranks  = fs_topo_n_local(topo, u);
+    uint64_t bytes    = fs_u64_max(sent, received);
+    uint64_t per_lane = fs_u64_div_up(bytes, topo->n_lanes[u]);
 
-    busiest->per_lane =
-        fs_u64_max(busiest->per_lane, fs_u64_div_up(bytes, topo->n_lanes[u]));
+    if (per_lane > busiest->per_lane) {
+        busiest->per_lane = per_lane;
+        busiest->line     = 2 * u + (received > sent);
+    }
     if (busiest->bytes == 0 ? bytes > 0 : is_busier(bytes, n_ranks, busiest)) {
         busiest->bytes   = bytes;
         busiest->n_ranks = n_ranks;
@@ -121,10 +125,8 @@ fs_busiest_t fs_traffic_busiest(const fs_topo_t    *topo,
         block.end = fs_u32_min(n, block.first + BLOCK);
         sum_block(traffic, &block, &busiest.cell);
         for (uint32_t u = block.first; u < block.end; ++u) {
-            look_at_server(topo, u,
-                           fs_u64_max(block.sent[u - block.first],
-                                      block.received[u - block.first]),
-                           &busiest);
+            look_at_server(topo, u, block.sent[u - block.first],
+                           block.received[u - block.first], &busiest);
         }
     }
     return busiest;

@@ -8,6 +8,8 @@
 /* Bytes that a server sends to others or receives from them, whichever is more. */
 typedef struct fs_busiest {
     uint64_t per_lane; /* fs_traffic_lower_bound() */
+    uint32_t line;     /* whose it is: twice the server, plus 1 if it is what it
+                          receives; of several the first */
     uint64_t bytes;    /* of the server that has the most for each rank, */
     uint32_t n_ranks;  /* which are so many; 0: nothing is sent */
     uint64_t cell;     /* the largest of the matrix, bytes */

@@ -768,6 +768,21 @@ START_TEST(old_names_work)
 }
 END_TEST
 
+START_TEST(some_may_change)
+{
+    static const char *const names[] = {"algorithm", "verbose", "tuner"};
+    size_t                   n       = 0;
+
+    for (size_t k = 0; fs_params_info(k) != NULL; ++k) {
+        if (fs_params_may_change(k)) {
+            ck_assert_uint_lt(n, 3);
+            ck_assert_str_eq(fs_params_info(k)->name, names[n++]);
+        }
+    }
+    ck_assert_uint_eq(n, 3);
+}
+END_TEST
+
 static void add_digest(Suite *suite)
 {
     TCase *tcase = tcase_create("digest");
@@ -776,6 +791,7 @@ static void add_digest(Suite *suite)
     tcase_add_loop_test(tcase, changed_bits_show, 0, N_FIELDS);
     tcase_add_test(tcase, digest_knows_which_field);
     tcase_add_test(tcase, old_names_work);
+    tcase_add_test(tcase, some_may_change);
     suite_add_tcase(suite, tcase);
 }
 

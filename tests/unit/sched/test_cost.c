@@ -129,6 +129,15 @@ START_TEST(skew_inside_servers)
     traffic.max_inter = 5500;
     ck_assert_int_eq(fs_traffic_sum(&traffic), FS_OK);
     ck_assert_uint_eq(server_skew(), 1000);
+    /* Three lanes against one. */
+    ck_assert_uint_eq(fs_traffic_busiest(topo, &traffic).per_lane, 5500);
+    ck_assert_uint_eq(fs_traffic_busiest(topo, &traffic).line, 2 * 2 + 1);
+    bytes[0 * 3 + 1] = 14000;
+    ck_assert_uint_eq(fs_traffic_busiest(topo, &traffic).line, 2 * 1 + 1);
+    bytes[0 * 3 + 1] = 0;
+    bytes[0 * 3 + 2] = 15000;
+    bytes[1 * 3 + 0] = 60000;
+    ck_assert_uint_eq(fs_traffic_busiest(topo, &traffic).line, 2 * 1);
 }
 END_TEST
 
