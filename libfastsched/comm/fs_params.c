@@ -143,7 +143,7 @@ static const fs_param_row_t rows[] = {
       "Maximum size of a file of the recording, in bytes: one for each rank "
       "and "
       "communicator; later calls are counted, but not kept",
-      FS_PARAM_TUNER},
+      FS_PARAM_USER},
      FS_VALUE_BYTES,
      AT(record_limit),
      4 * KIB,
