@@ -172,6 +172,9 @@ void fs_tool_compare_calls_text(const fs_tool_compare_calls_t *all)
     const fs_tool_compare_t *longest = &all->kinds[all->longest].compare;
 
     print_recording(all);
+    if (all->n_kinds > 1) {
+        printf("longest     kind %u, %s\n", all->longest + 1, longest->title);
+    }
     fs_tool_compare_print_cluster(longest);
     fs_tool_compare_print_bottleneck(longest);
     print_kinds(all);

@@ -150,6 +150,7 @@ END
     cat >golden <<'END'
 recording   recorded: 6 calls on 2 communicators within 4.00 s
 traffic     8.00 GB, 8.00 GB of it between servers
+longest     kind 1, MPI_Alltoallv of world
 cluster     2 servers, 4 ranks; a server has 2 NICs of 8.00 Gbit/s
             1.00 TB/s of a rank inside; a message starts in 0 ns, inside 0 ns
 bottleneck  server 0 sends 2.00 GB, 100% of what goes between servers (mean 50%)
