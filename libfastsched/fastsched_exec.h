@@ -59,10 +59,11 @@ typedef enum fs_accel_direct {
 } fs_accel_direct_t;
 
 enum {
-    FS_SERVERS_MAX = 4096,
-    FS_TRACE_MAX   = 1024,
-    FS_TUNING_MAX  = 1024,
-    FS_CORES_MAX   = 256
+    FS_SERVERS_MAX    = 4096,
+    FS_TRACE_MAX      = 1024,
+    FS_RECORD_DIR_MAX = 1024,
+    FS_TUNING_MAX     = 1024,
+    FS_CORES_MAX      = 256
 };
 
 /** Parameters min_bytes and mtm_threshold: the tuner decides. */
@@ -124,7 +125,9 @@ typedef struct fs_params {
     uint32_t check;
     uint32_t verbose;
     uint32_t stats;
-    char     trace[FS_TRACE_MAX]; /**< a directory; empty: no trace */
+    char     trace[FS_TRACE_MAX];       /**< a directory; empty: no trace */
+    char     record[FS_RECORD_DIR_MAX]; /**< likewise; empty: no recording */
+    uint64_t record_limit;              /**< bytes of a file */
     uint64_t rate;       /**< of one NIC, bits per second; 0: unknown */
     uint32_t watchdog;   /**< seconds; 0: off */
     uint64_t tcp_sndbuf; /**< bytes */

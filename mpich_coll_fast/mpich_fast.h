@@ -214,6 +214,10 @@ typedef struct mpich_fast_operation {
     mpich_fast_kept_t send, recv;
 } mpich_fast_operation_t;
 
+/* fs_wrapper_takes_nonblocking() */
+bool mpich_fast_operation_is_ours(const mpich_fast_comm_t *state, const mpich_fast_args_t *args,
+                                  bool is_persistent);
+
 /* As fs_wrapper_start(), with op->ours. What args refers to may go. */
 fs_status_t mpich_fast_operation_start(mpich_fast_operation_t *op, mpich_fast_comm_t *state,
                                        const mpich_fast_args_t *args);

@@ -62,14 +62,20 @@ int mpich_fast_raise(MPI_Comm comm, fs_status_t status)
 
 /* ---- the end ---- */
 
-/* Called more than once. An MPICH that has called us may do so on one rank alone. */
-static void teardown(mpich_fast_comm_t *state)
+/* What messages of ours need. Called more than once. */
+static void close_host(mpich_fast_comm_t *state)
 {
-    fs_wrapper_close(&state->shared, MPI_COMM_NULL != state->comm);
     mpich_fast_host_stop(state);
     if (MPI_COMM_NULL != state->own) {
         mpi.Comm_free(&state->own);
     }
+}
+
+/* Likewise. An MPICH that has called us may do so on one rank alone. */
+static void teardown(mpich_fast_comm_t *state)
+{
+    fs_wrapper_close(&state->shared, MPI_COMM_NULL != state->comm);
+    close_host(state);
 }
 
 void mpich_fast_comm_list(mpich_fast_comm_t *state)
@@ -202,7 +208,7 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_native_t *na
     fs_status_t status = fs_wrapper_open(&mpich_fast_wrapper, &state->shared, native, &member);
 
     if (NULL == state->shared.ours) {
-        teardown(state);
+        close_host(state);
     }
     return status;
 }
@@ -283,7 +289,7 @@ static int create(MPI_Comm comm, mpich_fast_comm_t **state_p)
 
     mpi_errno = set_up_in_silence(state, &status);
     if (NULL == state->shared.ours) {
-        teardown(state);
+        close_host(state);
     }
     if (NULL == kept || FS_ERR_NOMEM == status) {
         *state_p = NULL;

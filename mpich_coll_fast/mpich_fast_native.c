@@ -146,7 +146,7 @@ static int make(void *state, const mpich_fast_native_args_t *a, bool is_persiste
     fs_status_t status;
 
     *operation = NULL;
-    if (!fs_wrapper_takes_nonblocking(&comm->shared)) {
+    if (!mpich_fast_operation_is_ours(comm, &args, is_persistent)) {
         return MPI_SUCCESS;
     }
     o = make_operation(comm);

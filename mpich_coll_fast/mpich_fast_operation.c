@@ -161,16 +161,32 @@ static const fs_wrapper_calls_t iallreduce = {.name = "MPI_Iallreduce",
                                               .reduce = mpich_fast_reduce,
                                               .raise = raise_error};
 
+static const fs_wrapper_calls_t *calls_for(const mpich_fast_args_t *args, bool is_persistent)
+{
+    return args->reduces ? &iallreduce
+                         : &calls_of[is_persistent][args->even                ? 2
+                                                    : NULL != args->recvtypes ? 1
+                                                                              : 0];
+}
+
+/* Nothing is kept of it here. */
+bool mpich_fast_operation_is_ours(const mpich_fast_comm_t *state, const mpich_fast_args_t *args,
+                                  bool is_persistent)
+{
+    mpich_fast_call_t call = {.args = args, .comm = state->comm};
+    fs_wrapper_calls_t calls = *calls_for(args, is_persistent);
+
+    calls.describe = mpich_fast_describe;
+    return fs_wrapper_takes_nonblocking(&state->shared, &calls, &call);
+}
+
 static const fs_wrapper_calls_t *begin(mpich_fast_operation_t *op, mpich_fast_comm_t *state,
                                        const mpich_fast_args_t *args, bool is_persistent)
 {
     op->args = *args;
     op->call = (mpich_fast_call_t){.args = &op->args, .comm = state->comm};
     op->is_persistent = is_persistent;
-    return args->reduces ? &iallreduce
-                         : &calls_of[is_persistent][args->even                ? 2
-                                                    : NULL != args->recvtypes ? 1
-                                                                              : 0];
+    return calls_for(args, is_persistent);
 }
 
 fs_status_t mpich_fast_operation_start(mpich_fast_operation_t *op, mpich_fast_comm_t *state,

@@ -173,7 +173,7 @@ int mpich_fast_serve_nonblocking(const mpich_fast_args_t *args)
     if (NULL != mpi.Xgrequest_start && MPI_COMM_NULL != (MPI_Comm) args->comm) {
         state = mpich_fast_comm_find((MPI_Comm) args->comm);
     }
-    return NULL != state && state->counts && fs_wrapper_takes_nonblocking(&state->shared)
+    return NULL != state && state->counts && mpich_fast_operation_is_ours(state, args, false)
                ? start(state, args)
                : args->by_mpi(args);
 }

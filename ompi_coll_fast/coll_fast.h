@@ -249,9 +249,9 @@ void mca_coll_fast_free_by_pair(fast_by_pair_t *p);
 /* coll_fast_request.c: start a nonblocking call, or make a persistent one, which may set up its
  * communicator. call is copied. *request stays NULL if it is not ours: of allreduces before a call has
  * set the communicator up none is. */
-int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
+int mca_coll_fast_start(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call,
                         ompi_request_t **request);
-int mca_coll_fast_init(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
+int mca_coll_fast_init(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call,
                        ompi_request_t **request);
 /* The set-up is over: what early calls have waited for. */
 void mca_coll_fast_begin_early(mca_coll_fast_module_t *module);

@@ -247,7 +247,7 @@ static void begin_beside(mca_coll_fast_request_t *r)
     fs_status_t status = FS_ERR_UNREACHABLE;
 
     if (FS_ERR_UNREACHABLE != module->setup_status) {
-        if (!fs_wrapper_takes_nonblocking(&module->shared)) {
+        if (!fs_wrapper_takes_nonblocking(&module->shared, r->calls, &r->call)) {
             mca_coll_fast_begin_by_pair(&r->by_pair, &r->call, r->tag);
             push(&by_pairs, r);
             return;
@@ -325,7 +325,7 @@ static int start_beside(const fs_wrapper_calls_t *calls, const mca_coll_fast_cal
     return OMPI_SUCCESS;
 }
 
-int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
+int mca_coll_fast_start(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call,
                         ompi_request_t **request)
 {
     mca_coll_fast_module_t *module = call->module;
@@ -340,7 +340,7 @@ int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_cal
     if (module->is_beside && NULL == call->op) {
         return start_beside(calls, call, request);
     }
-    if (module->is_beside || !fs_wrapper_takes_nonblocking(&module->shared)) {
+    if (module->is_beside || !fs_wrapper_takes_nonblocking(&module->shared, calls, call)) {
         return OMPI_SUCCESS;
     }
     r = make_request(call, false);
@@ -356,7 +356,7 @@ int mca_coll_fast_start(const fs_wrapper_calls_t *calls, const mca_coll_fast_cal
     return OMPI_SUCCESS;
 }
 
-int mca_coll_fast_init(const fs_wrapper_calls_t *calls, const mca_coll_fast_call_t *call,
+int mca_coll_fast_init(const fs_wrapper_calls_t *calls, mca_coll_fast_call_t *call,
                        ompi_request_t **request)
 {
     mca_coll_fast_module_t *module = call->module;
@@ -367,7 +367,7 @@ int mca_coll_fast_init(const fs_wrapper_calls_t *calls, const mca_coll_fast_call
 
     *request = NULL;
     recycle_freed(); /* their memory counts in staging_limit */
-    if (OMPI_SUCCESS != rc || !fs_wrapper_takes_nonblocking(&module->shared)) {
+    if (OMPI_SUCCESS != rc || !fs_wrapper_takes_nonblocking(&module->shared, calls, call)) {
         return rc;
     }
     r = make_request(call, true);

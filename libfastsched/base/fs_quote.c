@@ -23,3 +23,18 @@ const char *fs_quote(const char *text, char *out, size_t len)
     out[n] = '\0';
     return out;
 }
+
+const char *fs_quote_file(const char *text, char *out, size_t len)
+{
+    size_t n = 0;
+
+    for (const char *p = text[0] == '\0' ? "comm" : text;
+         *p != '\0' && n + 1 < len; ++p) {
+        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                     (*p >= '0' && *p <= '9') || *p == '_' || *p == '.';
+
+        out[n++] = plain ? *p : '-';
+    }
+    out[n] = '\0';
+    return out;
+}

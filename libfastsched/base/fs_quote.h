@@ -8,4 +8,8 @@
  * does not fit in len bytes, eight or more, "...". Returns out. */
 const char *fs_quote(const char *text, char *out, size_t len);
 
+/* A name for a file, in out: what is no letter, digit, "_" or "." becomes "-";
+ * nothing becomes "comm", what does not fit is left out. Returns out. */
+const char *fs_quote_file(const char *text, char *out, size_t len);
+
 #endif

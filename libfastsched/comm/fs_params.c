@@ -128,6 +128,28 @@ static const fs_param_row_t rows[] = {
      FS_TRACE_MAX - 1,
      NULL,
      false},
+    {{"record", "", "a directory, or empty",
+      "Directory for a recording: what every call asks for, those left to the "
+      "MPI as well, for \"fastsched compare\" and osu_alltoallv_replay; empty: "
+      "none",
+      FS_PARAM_USER},
+     FS_VALUE_TEXT,
+     AT(record),
+     0,
+     FS_RECORD_DIR_MAX - 1,
+     NULL,
+     false},
+    {{"record_limit", "4m", "4k to 1g",
+      "Maximum size of a file of the recording, in bytes: one for each rank "
+      "and "
+      "communicator; later calls are counted, but not kept",
+      FS_PARAM_USER},
+     FS_VALUE_BYTES,
+     AT(record_limit),
+     4 * KIB,
+     GIB,
+     NULL,
+     false},
     {{"check", "0", "0 or 1",
       "1: compare every send count with its receive count before moving data, "
       "and name the pair that disagrees (P x P counts on the network: slow)",

@@ -3,7 +3,7 @@
 #include "sched/model/fs_pattern.h"
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_cluster.h"
-#include "tools/fs_tool_compare.h"
+#include "tools/fs_tool_compare_calls.h"
 #include "tools/fs_tool_params.h"
 #include "tools/fs_tool_python.h"
 
@@ -17,18 +17,27 @@ typedef struct args {
     const char            *html; /* NULL: none */
     const char            *svg;  /* likewise */
     uint32_t               json;
+    uint32_t               max_kinds;
 } args_t;
+
+enum { MANY_KINDS = 16, MAX_KINDS = 100000 };
 
 static void read_args(int argc, char **argv, args_t *args)
 {
     fs_tool_options_t options = {
-        .usage   = "compare FILE|--pattern NAME [OPTIONS]\n\n"
+        .usage   = "compare FILE|DIR|--pattern NAME [OPTIONS]\n\n"
                    "Would fast help? The exchange by what MPIs do, and by fast, "
                    "simulated on\n"
                    "your cluster; where its bottleneck is. FILE: a matrix, as "
-                   "--matrix.",
+                   "--matrix. DIR:\n"
+                   "a recording of a program (parameter record); all its calls.",
         .operand = &args->file};
     const fs_tool_option_t rows[] = {
+        {FS_TOOL_TITLE, .name = "Recording"},
+        {FS_TOOL_U32, "matrices", "N",
+         "compare so many different ones, those with most\n"
+         "bytes in all calls (",
+         .value = &args->max_kinds, 1, MAX_KINDS},
         {FS_TOOL_TITLE, .name = "Output"},
         FS_TOOL_FORMAT(&args->json),
         {FS_TOOL_TEXT, "html", "FILE",
@@ -39,7 +48,7 @@ static void read_args(int argc, char **argv, args_t *args)
          .value = &args->svg},
     };
 
-    *args = (args_t){0};
+    *args = (args_t){.max_kinds = MANY_KINDS};
     fs_tool_traffic_options(&args->traffic, &options);
     fs_tool_cluster_options(&args->cluster, &options);
     FS_TOOL_ADD(&options, rows);
@@ -81,20 +90,58 @@ static void make_setup(const args_t *args, fs_tool_sim_setup_t *setup)
     setup->plan.staging_limit = 0;
 }
 
-void fs_cmd_compare(int argc, char **argv)
+/* Else a page or a picture is there. */
+static bool prints(const args_t *args)
 {
-    args_t            args;
+    return !fs_tool_is_stdout(args->html) && !fs_tool_is_stdout(args->svg);
+}
+
+static void compare_one(const args_t *args)
+{
     char              title[256];
     fs_tool_traffic_t traffic;
     fs_tool_compare_t compare = {.traffic = &traffic, .title = title};
 
-    read_args(argc, argv, &args);
-    make_setup(&args, &compare.setup);
-    fs_tool_traffic_make(&args.traffic, &traffic);
-    make_title(&args.traffic, title, sizeof(title));
-    fs_tool_compare_run(&compare, args.html, args.svg);
-    if (!fs_tool_is_stdout(args.html) && !fs_tool_is_stdout(args.svg)) {
-        (args.json ? fs_tool_compare_json : fs_tool_compare_text)(&compare);
+    make_setup(args, &compare.setup);
+    fs_tool_traffic_make(&args->traffic, &traffic);
+    make_title(&args->traffic, title, sizeof(title));
+    fs_tool_compare_run(&compare, args->html, args->svg);
+    if (prints(args)) {
+        (args->json ? fs_tool_compare_json : fs_tool_compare_text)(&compare);
     }
     fs_tool_traffic_fini(&traffic);
+}
+
+static void compare_recording(const args_t *args)
+{
+    fs_tool_recording_t     recording;
+    fs_tool_compare_calls_t all;
+    fs_tool_sim_setup_t     setup;
+
+    if (args->traffic.pattern != NULL) {
+        fs_tool_bad("a recording and --pattern are given; allowed: one of "
+                    "them");
+    }
+    make_setup(args, &setup);
+    fs_tool_recording_read(args->file, &recording);
+    fs_tool_compare_calls_run(&all, &recording, &args->traffic, &setup,
+                              args->max_kinds, args->html, args->svg);
+    if (prints(args)) {
+        (args->json ? fs_tool_compare_calls_json
+                    : fs_tool_compare_calls_text)(&all);
+    }
+    fs_tool_compare_calls_fini(&all);
+    fs_tool_recording_fini(&recording);
+}
+
+void fs_cmd_compare(int argc, char **argv)
+{
+    args_t args;
+
+    read_args(argc, argv, &args);
+    if (fs_tool_is_recording(args.file)) {
+        compare_recording(&args);
+    } else {
+        compare_one(&args);
+    }
 }

@@ -43,7 +43,12 @@ typedef struct fs_tool_way {
     fs_tool_sim_outcome_t outcome;
 } fs_tool_way_t;
 
+typedef struct fs_tool_compare_calls fs_tool_compare_calls_t;
+
 typedef struct fs_tool_compare {
+    const fs_tool_compare_calls_t
+                            *calls; /* that this one stands for in a report,
+                                             fs_tool_compare_calls.h; or NULL */
     const fs_tool_traffic_t *traffic;
     const char              *title; /* of the traffic */
     fs_tool_sim_setup_t      setup;
@@ -80,10 +85,26 @@ void fs_tool_compare_run(fs_tool_compare_t *compare, const char *html,
 /* What comes out: advice and text; once all else is known. */
 void fs_tool_compare_advise(fs_tool_compare_t *compare);
 
+/* Times as long, or as short: less is no gain, and no cause of one. */
+#define FS_TOOL_COUNTS 1.05
+
+/* Parts of the text, which those of a recording share. */
+void fs_tool_compare_print_cluster(const fs_tool_compare_t *compare);
+void fs_tool_compare_print_bottleneck(const fs_tool_compare_t *compare);
+void fs_tool_compare_print_advice(fs_tool_advice_t advice, const char *text);
+const char *fs_tool_compare_verdict(fs_tool_advice_t advice);
+/* A line of times. gain 0: none. */
+void fs_tool_compare_print_time(const char *name, double time, double bound,
+                                double gain, const char *meaning);
+
 void fs_tool_compare_text(const fs_tool_compare_t *compare);
 void fs_tool_compare_json(const fs_tool_compare_t *compare);
 /* The members of the same object. */
 void fs_tool_compare_members(fs_json_t *json, const fs_tool_compare_t *compare);
+
+/* The sums of a recording, as members of the same object. */
+void fs_tool_compare_calls_members(fs_json_t                     *json,
+                                   const fs_tool_compare_calls_t *all);
 
 /* The report, a page for browsers: tools/python/fastsched/report.py makes it.
  * What is simulated between begin and end is told by way; those from

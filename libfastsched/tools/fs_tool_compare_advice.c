@@ -14,9 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is less than a twentieth is no gain, and no cause of one. */
-static const double counts = 1.05;
-
 static void say(fs_tool_compare_t *compare, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -68,11 +65,11 @@ static void advise_gain(fs_tool_compare_t *compare, double gain)
 
     say(compare, "You would gain %.1fx over the best of these, %s: ", gain,
         fs_tool_way_name(compare->best));
-    if (lanes >= counts) {
+    if (lanes >= FS_TOOL_COUNTS) {
         say_lanes(compare, lanes);
     }
-    if (turns >= counts) {
-        say(compare, lanes >= counts ? "; " : "");
+    if (turns >= FS_TOOL_COUNTS) {
+        say(compare, lanes >= FS_TOOL_COUNTS ? "; " : "");
         say_turns(compare, turns);
     }
     say(compare, ".");
@@ -132,9 +129,9 @@ static fs_tool_advice_t classify(const fs_tool_compare_t *compare, double gain)
     if (!compare->simulated) {
         return compare->busiest_bytes == 0 ? FS_TOOL_INSIDE : FS_TOOL_SMALL;
     }
-    return gain >= counts      ? FS_TOOL_GAIN
-           : gain > 1 / counts ? FS_TOOL_NO_GAIN
-                               : FS_TOOL_LOSS;
+    return gain >= FS_TOOL_COUNTS      ? FS_TOOL_GAIN
+           : gain > 1 / FS_TOOL_COUNTS ? FS_TOOL_NO_GAIN
+                                       : FS_TOOL_LOSS;
 }
 
 void fs_tool_compare_advise(fs_tool_compare_t *compare)

@@ -35,16 +35,22 @@ static void find_lanes(const fs_topo_t *topo, uint32_t *min_p, uint32_t *max_p)
     }
 }
 
-static void print_head(const fs_tool_compare_t *compare)
+static void print_traffic(const fs_tool_compare_t *compare)
+{
+    const fs_traffic_t *summary = &compare->traffic->summary;
+
+    printf("traffic     %s: %s, %s of it between servers\n", compare->title,
+           fs_tool_bytes_text((double)summary->total_bytes).s,
+           fs_tool_bytes_text((double)summary->inter_bytes).s);
+}
+
+void fs_tool_compare_print_cluster(const fs_tool_compare_t *compare)
 {
     const fs_tool_traffic_t *t = compare->traffic;
     const fs_sim_params_t   *p = &compare->setup.params;
     uint32_t                 min, max;
 
     find_lanes(t->topo, &min, &max);
-    printf("traffic     %s: %s, %s of it between servers\n", compare->title,
-           fs_tool_bytes_text((double)t->summary.total_bytes).s,
-           fs_tool_bytes_text((double)t->summary.inter_bytes).s);
     printf("cluster     %u servers, %u ranks; a server has %u",
            fs_topo_n_servers(t->topo), t->n_ranks, min);
     if (max > min) {
@@ -58,7 +64,7 @@ static void print_head(const fs_tool_compare_t *compare)
            fs_tool_time_text(p->alpha_up).s);
 }
 
-static void print_bottleneck(const fs_tool_compare_t *compare)
+void fs_tool_compare_print_bottleneck(const fs_tool_compare_t *compare)
 {
     if (compare->busiest_bytes == 0) {
         return;
@@ -74,36 +80,46 @@ static void print_bottleneck(const fs_tool_compare_t *compare)
            fs_tool_bytes_text((double)compare->bounds.rank).s);
 }
 
+void fs_tool_compare_print_time(const char *name, double time, double bound,
+                                double gain, const char *meaning)
+{
+    char text[32] = "";
+
+    if (gain > 0) {
+        snprintf(text, sizeof(text), "%.2fx", gain);
+    }
+    printf("%-14s %10s %12.2f %10s  %s\n", name, fs_tool_time_text(time).s,
+           bound > 0 ? time / bound : 1, text, meaning);
+}
+
 static void print_way(const fs_tool_compare_t *compare, uint32_t k)
 {
     const fs_tool_way_t *way = &compare->ways[k];
-    char                 gain[32];
 
     if (!way->ran) {
         printf("%-14s %10s %12s %10s  not simulated for more than %u ranks\n",
                fs_tool_way_name(k), "-", "-", "-", fs_tool_way_max_ranks(k));
         return;
     }
-    snprintf(gain, sizeof(gain), "%.2fx",
-             fs_tool_compare_gain(compare, way->outcome.time));
-    printf("%-14s %10s %12.2f %10s  %s\n", fs_tool_way_name(k),
-           fs_tool_time_text(way->outcome.time).s,
-           over_bound(compare, way->outcome.time), gain,
-           fs_tool_way_meaning(k));
+    fs_tool_compare_print_time(fs_tool_way_name(k), way->outcome.time,
+                               compare->bound,
+                               fs_tool_compare_gain(compare, way->outcome.time),
+                               fs_tool_way_meaning(k));
 }
 
 static void print_fast(const fs_tool_compare_t *compare)
 {
     const fs_tool_sim_outcome_t *o = &compare->fast;
+    char                         how[64];
 
-    printf("%s%-14s %10s %12.2f %10s  %s%s%s%s\n", fs_tool_style(FS_TOOL_BOLD),
-           "fast", fs_tool_time_text(o->time).s, over_bound(compare, o->time),
-           "", o->algorithm, o->decompose == NULL ? "" : ", ",
-           o->decompose == NULL ? "" : o->decompose,
-           fs_tool_style(FS_TOOL_PLAIN));
-    printf("%-14s %10s %12.2f %10s  the bytes of the busiest server over its "
-           "NICs\n",
-           "lower bound", fs_tool_time_text(compare->bound).s, 1.0, "");
+    snprintf(how, sizeof(how), "%s%s%s", o->algorithm,
+             o->decompose == NULL ? "" : ", ",
+             o->decompose == NULL ? "" : o->decompose);
+    printf("%s", fs_tool_style(FS_TOOL_BOLD));
+    fs_tool_compare_print_time("fast", o->time, compare->bound, 0, how);
+    printf("%s", fs_tool_style(FS_TOOL_PLAIN));
+    fs_tool_compare_print_time("lower bound", compare->bound, compare->bound, 0,
+                               "the bytes of the busiest server over its NICs");
 }
 
 /* Lines of up to WIDTH characters, broken at blanks. */
@@ -124,6 +140,14 @@ static void print_wrapped(const char *text)
     printf("%s", text);
 }
 
+void fs_tool_compare_print_advice(fs_tool_advice_t advice, const char *text)
+{
+    printf("\n%s", fs_tool_style(advice == FS_TOOL_GAIN ? FS_TOOL_GREEN
+                                                        : FS_TOOL_YELLOW));
+    print_wrapped(text);
+    printf("%s\n", fs_tool_style(FS_TOOL_PLAIN));
+}
+
 static void print_times(const fs_tool_compare_t *compare)
 {
     printf("\n%-14s %10s %12s %10s\n", "way", "time", "over bound",
@@ -136,16 +160,13 @@ static void print_times(const fs_tool_compare_t *compare)
 
 void fs_tool_compare_text(const fs_tool_compare_t *compare)
 {
-    print_head(compare);
-    print_bottleneck(compare);
+    print_traffic(compare);
+    fs_tool_compare_print_cluster(compare);
+    fs_tool_compare_print_bottleneck(compare);
     if (compare->simulated) {
         print_times(compare);
     }
-    printf("\n%s",
-           fs_tool_style(compare->advice == FS_TOOL_GAIN ? FS_TOOL_GREEN
-                                                         : FS_TOOL_YELLOW));
-    print_wrapped(compare->text);
-    printf("%s\n", fs_tool_style(FS_TOOL_PLAIN));
+    fs_tool_compare_print_advice(compare->advice, compare->text);
 }
 
 /* ---- JSON ---- */
@@ -231,7 +252,7 @@ static void json_fast(fs_json_t *json, const fs_tool_compare_t *compare)
     fs_json_real(json, "lower_bound_us", compare->bound * 1e6, 3);
 }
 
-static void json_advice(fs_json_t *json, const fs_tool_compare_t *compare)
+const char *fs_tool_compare_verdict(fs_tool_advice_t advice)
 {
     static const char *const words[] = {
         [FS_TOOL_INSIDE] = "inside", [FS_TOOL_SMALL] = "small",
@@ -239,9 +260,14 @@ static void json_advice(fs_json_t *json, const fs_tool_compare_t *compare)
         [FS_TOOL_LOSS] = "loss",
     };
 
+    return words[advice];
+}
+
+static void json_advice(fs_json_t *json, const fs_tool_compare_t *compare)
+{
     fs_json_text(json, "best",
                  compare->simulated ? fs_tool_way_name(compare->best) : NULL);
-    fs_json_text(json, "verdict", words[compare->advice]);
+    fs_json_text(json, "verdict", fs_tool_compare_verdict(compare->advice));
     fs_json_text(json, "advice", compare->text);
 }
 

@@ -58,6 +58,9 @@ void fs_tool_report_end(fs_tool_report_t        *report,
     fs_json_u64(json, "fast_way", compare->fast_way);
     tell_matrix(json, &compare->traffic->summary);
     fs_tool_compare_members(json, compare);
+    if (compare->calls != NULL) {
+        fs_tool_compare_calls_members(json, compare->calls);
+    }
     fs_json_close(json);
     fs_tool_python_end(json->out);
 }

@@ -149,10 +149,16 @@ static void even_servers(const fs_tool_traffic_args_t *args, uint32_t n_rows,
     }
 }
 
+/* Does --servers say how many ranks there are, too? */
+static bool lists_ranks(const fs_tool_traffic_args_t *args)
+{
+    return args->servers != NULL && strpbrk(args->servers, "x+@") != NULL;
+}
+
 static void make_topo(const fs_tool_traffic_args_t *args, uint32_t n_rows,
                       uint32_t max_ranks, fs_tool_traffic_t *traffic)
 {
-    bool lists = args->servers != NULL && strpbrk(args->servers, "x+@") != NULL;
+    bool lists = lists_ranks(args);
 
     if (lists) {
         parse_servers(args->servers, max_ranks, traffic);
@@ -362,6 +368,48 @@ void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
 {
     *traffic = (fs_tool_traffic_t){0};
     make_topo(args, 0, max_ranks, traffic);
+}
+
+/* A number of servers has the program's ranks in equal parts. */
+static fs_tool_traffic_args_t spread(const fs_tool_traffic_args_t *args,
+                                     uint32_t                      n_world)
+{
+    fs_tool_traffic_args_t spread = *args;
+    uint32_t servers = lists_ranks(args) ? 0 : count_servers(args->servers);
+
+    if (servers > 0 && args->lanes == 0) {
+        spread.lanes = n_world / servers + (n_world % servers != 0);
+    }
+    return spread;
+}
+
+void fs_tool_traffic_place(const fs_tool_traffic_args_t *args, uint32_t n_world,
+                           uint32_t n_ranks, const uint32_t *places,
+                           fs_tool_traffic_t *traffic)
+{
+    fs_tool_traffic_args_t spread_args = spread(args, n_world);
+    fs_tool_traffic_t      world       = {.n_ranks = 0};
+    bool                   lists = args->servers == NULL || lists_ranks(args);
+
+    *traffic = (fs_tool_traffic_t){0};
+    allocate(traffic, n_ranks, FS_TOOL_MAX_RANKS);
+    if (args->servers != NULL) {
+        make_topo(&spread_args, 0, FS_TOOL_MAX_RANKS, &world);
+    }
+    if (args->servers != NULL && world.n_ranks < n_world) {
+        fs_tool_bad("--servers \"%s\" has %u ranks, and the recorded program "
+                    "had %u; allowed: at least as many",
+                    fs_tool_quote(args->servers), world.n_ranks, n_world);
+    }
+    for (uint32_t k = 0; k < n_ranks; ++k) {
+        traffic->server_of[k] =
+            args->servers != NULL ? world.server_of[places[k]] : places[k];
+    }
+    fs_tool_must(fs_topo_create(n_ranks, traffic->server_of,
+                                lists ? args->lanes : 0, &traffic->topo),
+                 "servers");
+    fs_topo_destroy(world.topo);
+    free(world.server_of);
 }
 
 void fs_tool_traffic_replace(fs_tool_traffic_t *traffic, uint64_t *pairs)

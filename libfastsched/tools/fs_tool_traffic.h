@@ -41,6 +41,12 @@ void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
 /* Only the servers and who sits where: no pairs, no summary. */
 void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
                              uint32_t max_ranks, fs_tool_traffic_t *traffic);
+/* Likewise, of n_ranks of a program of n_world. places: of args->servers, which has
+ * a server for each rank of the program, the rank that each is there; without it a
+ * server of each. */
+void fs_tool_traffic_place(const fs_tool_traffic_args_t *args, uint32_t n_world,
+                           uint32_t n_ranks, const uint32_t *places,
+                           fs_tool_traffic_t *traffic);
 /* Others of the same ranks; pairs, from fs_tool_calloc(), is taken over. */
 void fs_tool_traffic_replace(fs_tool_traffic_t *traffic, uint64_t *pairs);
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic);

@@ -11,6 +11,7 @@
 #include "base/fs_arith.h"
 #include "base/fs_grow.h"
 #include "base/fs_clock.h"
+#include "base/fs_quote.h"
 #include "trace/fs_trace_file.h"
 #include "sched/plan/fs_plan.h"
 #include "sched/model/fs_topo.h"
@@ -447,19 +448,11 @@ void fs_trace_grant(fs_trace_t *trace, bool given, uint32_t peer,
  * MPI_Comm_spawn() two of its processes may have one world rank. */
 static void file_name(const fs_trace_origin_t *origin, char *name, size_t len)
 {
-    char   comm[48];
-    size_t n = 0;
+    char comm[48];
 
-    for (const char *p = origin->comm_name; *p != '\0' && n < 47; ++p) {
-        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                     (*p >= '0' && *p <= '9') || *p == '_' || *p == '.';
-
-        comm[n++] = plain ? *p : '-';
-    }
-    comm[n] = '\0';
     snprintf(name, len, "%s/fast-%s-%llx-rank%u.json", origin->dir,
-             n == 0 ? "comm" : comm, (unsigned long long)origin->comm_id,
-             origin->rank);
+             fs_quote_file(origin->comm_name, comm, sizeof(comm)),
+             (unsigned long long)origin->comm_id, origin->rank);
 }
 
 fs_status_t fs_trace_write(fs_trace_t *trace, char *why, size_t why_len)

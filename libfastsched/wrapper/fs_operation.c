@@ -9,6 +9,7 @@
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_count.h"
 #include "wrapper/fs_report.h"
+#include "wrapper/fs_wrapper_record.h"
 
 #include <stdlib.h>
 
@@ -19,9 +20,16 @@ struct fs_operation {
     void                     *ctx;
     fs_buffers_t              buffers;
     fs_persistent_t           persistent; /* if it has a communicator */
+    uint32_t                  recorded;   /* its number, if it is persistent */
     char                      error[512];
     fs_operation_t           *next; /* of those that have ended */
 };
+
+/* What reduces is not. */
+static bool is_recorded(const fs_operation_t *op)
+{
+    return op->comm->record != NULL && op->calls->reduce == NULL;
+}
 
 /* ---- start ---- */
 
@@ -69,13 +77,16 @@ static void free_operation(fs_operation_t *op)
     }
 }
 
-bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm)
+bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t  *comm,
+                                  const fs_wrapper_calls_t *calls, void *ctx)
 {
     bool ours = comm->ours != NULL && fs_comm_serves_nonblocking(comm->ours);
 
     fs_wrapper_count(&comm->wrapper->calls, 1);
     if (ours) {
         __atomic_store_n(&comm->wrapper->spans_servers, true, __ATOMIC_RELAXED);
+    } else if (comm->record != NULL) {
+        fs_wrapper_record_call(comm, calls, ctx);
     }
     return ours;
 }
@@ -173,6 +184,9 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
                                  : make_operation(comm, calls, ctx, &op);
 
     *operation_p = NULL;
+    if (comm->record != NULL) {
+        fs_wrapper_record_call(comm, calls, ctx);
+    }
     if (status != FS_OK) {
         fs_report_failure(comm, calls,
                           status == FS_ERR_TRANSPORT ? fs_comm_error(comm->ours)
@@ -225,6 +239,10 @@ fs_status_t fs_wrapper_init_persistent(fs_wrapper_comm_t        *comm,
     if (persistent.comm != NULL) {
         op->persistent = persistent;
         *operation_p   = op;
+        if (is_recorded(op)) {
+            op->recorded =
+                fs_wrapper_record_init(comm, calls, &op->buffers.counts);
+        }
         if (comm->ours->params.verbose > 0 && comm->rank == 0) {
             fs_report_call(comm);
         }
@@ -232,6 +250,8 @@ fs_status_t fs_wrapper_init_persistent(fs_wrapper_comm_t        *comm,
     }
     if (status != FS_OK) {
         fs_report_failure(comm, calls, fs_comm_error(comm->ours));
+    } else if (comm->record != NULL && ctx != NULL) {
+        fs_wrapper_record_call(comm, calls, ctx);
     }
     free_operation(op);
     return status;
@@ -242,6 +262,9 @@ void fs_wrapper_start_persistent(fs_operation_t *op)
     const fs_buffers_t *b = &op->buffers;
 
     fs_wrapper_count(&op->comm->wrapper->calls, 1);
+    if (is_recorded(op)) {
+        fs_wrapper_record_start(op->comm, op->recorded);
+    }
     if (b->in_place || b->send_whole || b->recv_whole) {
         (void)describe(op, op->persistent.comm); /* they were in copies */
     }

@@ -10,6 +10,7 @@
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_count.h"
 #include "wrapper/fs_report.h"
+#include "wrapper/fs_wrapper_record.h"
 
 /* A call in hand. */
 typedef struct serve {
@@ -144,6 +145,9 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
     fs_wrapper_count(&wrapper->calls, 1);
     __atomic_store_n(&wrapper->last_algorithm, (unsigned)FS_ALG_NATIVE,
                      __ATOMIC_RELAXED);
+    if (comm->record != NULL) {
+        fs_wrapper_record_call(comm, calls, ctx);
+    }
     if (comm->ours == NULL && !has_accel) {
         return calls->native(ctx, 0, 0);
     }

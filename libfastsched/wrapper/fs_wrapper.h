@@ -55,6 +55,7 @@ typedef struct fs_wrapper {
     bool         has_tuning;  /**< the file has been read */
     fs_tuning_t *learned;     /**< to be added to the file; NULL: nothing */
     bool         tuning_told; /**< an error of the file has been reported */
+    bool         record_told; /**< likewise, of a recording */
 
     fs_wrapper_comm_t *comms;               /**< not reported yet */
     bool               spans_servers;       /**< some communicator of calls */
@@ -183,13 +184,14 @@ void fs_buffers_reduce(fs_buffers_t *buffers, const void *send, void *recv,
 
 /** One communicator of the MPI. */
 struct fs_wrapper_comm {
-    fs_wrapper_t      *wrapper;
-    const char        *name; /**< borrowed */
-    uint32_t           n_ranks;
-    uint32_t           rank;
-    fs_comm_t         *ours; /**< NULL: every call is the MPI's own */
-    fs_buffers_t       buffers;
-    fs_wrapper_comm_t *next; /**< of those not reported yet */
+    fs_wrapper_t             *wrapper;
+    const char               *name; /**< borrowed */
+    uint32_t                  n_ranks;
+    uint32_t                  rank;
+    fs_comm_t                *ours;   /**< NULL: every call is the MPI's own */
+    struct fs_wrapper_record *record; /**< fs_wrapper_record.h; NULL: off */
+    fs_buffers_t              buffers;
+    fs_wrapper_comm_t        *next; /**< of those not reported yet */
 };
 
 /**
@@ -264,8 +266,10 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
 typedef struct fs_operation fs_operation_t;
 
 /** Is this call, nonblocking or persistent, ours? If not, the MPI's own algorithm has
- *  to be started now. The same on all ranks. Counts it. */
-bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t *comm);
+ *  to be started now. The same on all ranks. Counts it; ctx, as of
+ *  fs_wrapper_start(), is only used in this call, with describe(). */
+bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t  *comm,
+                                  const fs_wrapper_calls_t *calls, void *ctx);
 
 /**
  * Start one that is. Local. Any thread.

@@ -5,6 +5,7 @@
 #include "wrapper/fs_buffers.h"
 #include "wrapper/fs_remember.h"
 #include "wrapper/fs_report.h"
+#include "wrapper/fs_wrapper_record.h"
 
 #include <string.h>
 
@@ -87,6 +88,14 @@ void fs_wrapper_report_all(fs_wrapper_t *wrapper, void (*then)(void *ctx))
 
 /* ---- open, close ---- */
 
+/* Its calls are the MPI's own. */
+static void leave(fs_wrapper_comm_t *comm)
+{
+    fs_comm_destroy(comm->ours);
+    comm->ours = NULL;
+    fs_buffers_fini(&comm->buffers);
+}
+
 /* On FS_ERR_UNREACHABLE the user has forbidden other networks. */
 static fs_status_t fail(fs_wrapper_comm_t *comm, fs_status_t status,
                         const char *why)
@@ -151,12 +160,12 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
     status = fs_comm_create(&completed, &wrapper->params, &mine, &comm->ours,
                             why, sizeof(why));
     if (status != FS_OK) {
-        comm->ours = NULL;
+        leave(comm);
         return fail(comm, status, why);
     }
+    fs_wrapper_record_open(comm, member, comm->ours->id);
     if (!fs_comm_active(comm->ours)) {
-        fs_comm_destroy(comm->ours);
-        comm->ours = NULL;
+        leave(comm);
         return FS_OK;
     }
     comm->ours->waits_only = !moves_alone(wrapper, comm->ours);
@@ -190,5 +199,6 @@ void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
         report(comm, together);
         fs_comm_destroy(take_ours(comm));
     }
+    fs_wrapper_record_close(comm);
     fs_buffers_fini(&comm->buffers);
 }

@@ -10,8 +10,9 @@ export LC_ALL=C
 tool=${1:-${FS_BUILDDIR:-.}}/libfastsched/fastsched
 python=$(command -v python3 || true)
 subcommand=compare
+here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/cli/command.sh
-. "$(dirname "$0")/command.sh"
+. "$here/command.sh"
 
 # ---- by hand: no start-up costs, 1 GB/s ----
 
@@ -127,7 +128,7 @@ END
     verdict 'a report that cannot be written'
 fi
 
-# ---- refused ----
+# ---- recordings: the hot matrix three times, one that stays inside twice, and a part of the ranks ----
 
 refuses() {
     message=$1
@@ -136,6 +137,89 @@ refuses() {
     { ends 2 && silent out && said err "fastsched: $message"; } >why
     verdict "refused: $*"
 }
+if [ -n "$python" ]; then
+    cat >inside.csv <<'END'
+0 5 0 0
+0 0 0 0
+0 0 0 7
+0 0 0 0
+END
+    printf '0 2e9\n0 0\n' >pair.csv
+    "$python" "$here/write_recording.py" recorded world 0,1,2,3 0,0,0,0 0:hot.csv 1:inside.csv 0:hot.csv 0:hot.csv 1:inside.csv
+    "$python" "$here/write_recording.py" recorded part 1,3 0,0 3:pair.csv
+    cat >golden <<'END'
+recording   recorded: 6 calls on 2 communicators within 4.00 s
+traffic     8.00 GB, 8.00 GB of it between servers
+longest     kind 1, MPI_Alltoallv of world
+cluster     2 servers, 4 ranks; a server has 2 NICs of 8.00 Gbit/s
+            1.00 TB/s of a rank inside; a message starts in 0 ns, inside 0 ns
+bottleneck  server 0 sends 2.00 GB, 100% of what goes between servers (mean 50%)
+            rank 0 is the busiest, with 2.00 GB from or to other servers
+
+ kind    calls bytes each     best way       time       fast fast gains
+    1        3    2.00 GB     rotation     2.00 s     1.00 s      2.00x  MPI_Alltoallv of world, 4 ranks
+    2        1    2.00 GB     rotation     2.00 s     2.00 s      1.00x  MPI_Ialltoallv of part, 2 ranks
+    3        2       12 B       inside          -          -          -  MPI_Alltoall of world, 4 ranks
+
+way                  time   over bound fast gains  sums over 4 calls
+rotation           8.00 s         1.60      1.60x  to r + 1, r + 2, ... in turn (MPICH)
+pairwise           8.00 s         1.60      1.60x  one partner per step, in lock step (Open MPI)
+all at once        8.00 s         1.60      1.60x  everything is posted at the start (Open MPI's linear)
+hierarchical       8.00 s         1.60      1.60x  gathered inside servers, then sent along rails
+fast               5.00 s         1.00             a schedule for each kind
+lower bound        5.00 s         1.00             the bytes of the busiest server over its NICs
+2 calls are small or inside servers: fast leaves them to the MPI
+
+You would gain 1.6x over the best of these, rotation: 5.00 s instead of 8.00 s.
+Kind 1 takes longest: You would gain 2.0x over the best of these, rotation: one
+NIC has 2.0 times the bytes per NIC of the busiest server, and fast shares
+bytes among the NICs of a server.
+END
+    # shellcheck disable=SC2086
+    run recorded --servers 2x2 $cluster
+    { ends 0 && silent err && diff golden out; } >why
+    verdict 'golden text of a recording'
+    # shellcheck disable=SC2086
+    run recorded --servers 2 $cluster
+    { ends 0 && diff golden out; } >why
+    verdict 'a number of servers has equal parts of the ranks'
+    # shellcheck disable=SC2086
+    run recorded --servers 2x2 $cluster --matrices 1 --format json
+    { ends 0 && said out '"kinds": 3, "compared": 1, "compared_share": 0.750000' && said out '"verdict": "gain"'; } >why
+    "$python" -m json.tool out >/dev/null 2>>why
+    verdict 'the kind with most bytes alone'
+    run recorded
+    { ends 0 && said out 'It was recorded on one server: --servers says what cluster'; } >why
+    verdict 'recorded on one server'
+    run recorded/part-1 --servers 2x2 --format json
+    { ends 0 && said out '"communicators": 1, "calls": 1,'; } >why
+    verdict 'one communicator alone'
+    # shellcheck disable=SC2086
+    run recorded --servers 2x2 $cluster --html report.html
+    { ends 0 && diff golden out && said report.html '1.6× faster with fast' && said report.html 'All calls' &&
+        said report.html '<dd>8.00 s</dd>' && said report.html 'MPI_Alltoallv of world'; } >why
+    verdict 'a report of a recording'
+    for k in 1 3; do
+        "$tool" matrix recorded --kind $k >out 2>err
+        status=$?
+        case $k in
+        1) sed 's/2e9/2000000000/' hot.csv ;;
+        3) cat inside.csv ;;
+        esac >golden
+        { ends 0 && diff golden out; } >why
+        verdict "the matrix of kind $k"
+    done
+    refuses '--servers "1x3" has 3 ranks, and the recorded program had 4; allowed: at least as many' recorded --servers 1x3
+    refuses 'a recording and --pattern are given; allowed: one of them' recorded --pattern moe
+    mkdir empty
+    refuses 'empty: there is no recording; expected: the directory that parameter record named' empty
+    subcommand=matrix
+    refuses '--kind 4: allowed: 1 to 3, as many different matrices as are in the recording' recorded --kind 4
+    refuses '"hot.csv" is no directory; allowed: that of a recording, or --matrix FILE' hot.csv
+    subcommand=compare
+    printf 'no\n' >recorded/part-1/rank1.record
+    refuses 'recorded/part-1/rank1.record: line 1: this is no recording' recorded
+fi
 refuses 'no traffic is given' --servers 4x4
 refuses 'both kinds of traffic' hot.csv --pattern moe --servers 2x2
 refuses 'two matrices are given, "hot.csv" and --matrix; allowed: one' hot.csv --matrix hot.csv

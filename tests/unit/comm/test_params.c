@@ -26,40 +26,18 @@ typedef struct field {
 
 /* In the order of the manual. */
 static const field_t fields[] = {
-    FIELD(algorithm),
-    FIELD(nonblocking),
-    FIELD(frames),
-    FIELD(early),
-    FIELD(allreduce),
-    FIELD(straggler),
-    FIELD(progress_thread),
-    FIELD(verbose),
-    FIELD(stats),
-    FIELD(trace),
-    FIELD(check),
-    FIELD(servers),
-    FIELD(rate),
-    FIELD(watchdog),
-    FIELD(min_bytes),
-    FIELD(allreduce_min),
-    FIELD(mtm_threshold),
-    FIELD(lanes),
-    FIELD(nics),
-    FIELD(chunk),
-    FIELD(window),
-    FIELD(staging_limit),
-    FIELD(transport),
-    FIELD(tcp_sndbuf),
-    FIELD(accel),
-    FIELD(accel_direct),
-    FIELD(accel_fallback),
-    FIELD(stage_cost),
-    FIELD(calibrate),
-    FIELD(tuner),
-    FIELD(tuning),
-    FIELD(bundle_memory),
-    FIELD(plan_cache),
-    FIELD(decompose),
+    FIELD(algorithm),       FIELD(nonblocking),    FIELD(frames),
+    FIELD(early),           FIELD(allreduce),      FIELD(straggler),
+    FIELD(progress_thread), FIELD(verbose),        FIELD(stats),
+    FIELD(trace),           FIELD(record),         FIELD(record_limit),
+    FIELD(check),           FIELD(servers),        FIELD(rate),
+    FIELD(watchdog),        FIELD(min_bytes),      FIELD(allreduce_min),
+    FIELD(mtm_threshold),   FIELD(lanes),          FIELD(nics),
+    FIELD(chunk),           FIELD(window),         FIELD(staging_limit),
+    FIELD(transport),       FIELD(tcp_sndbuf),     FIELD(accel),
+    FIELD(accel_direct),    FIELD(accel_fallback), FIELD(stage_cost),
+    FIELD(calibrate),       FIELD(tuner),          FIELD(tuning),
+    FIELD(bundle_memory),   FIELD(plan_cache),     FIELD(decompose),
 };
 #define N_FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
 
@@ -192,6 +170,8 @@ START_TEST(defaults_by_hand)
     ck_assert_uint_eq(params.verbose, 0);
     ck_assert_uint_eq(params.stats, 0);
     ck_assert_str_eq(params.trace, "");
+    ck_assert_str_eq(params.record, "");
+    ck_assert_uint_eq(params.record_limit, 4 * MIB);
     ck_assert_uint_eq(params.rate, 0);
     ck_assert_uint_eq(params.watchdog, 60);
     ck_assert_uint_eq(params.tcp_sndbuf, 128 * KIB);
@@ -241,6 +221,8 @@ static const struct {
     {"verbose", "001", 1},
     {"stats", "0", 0},
     {"stats", "1", 1},
+    {"record_limit", "4k", 4 * KIB},
+    {"record_limit", "1g", GIB},
     {"check", "0", 0},
     {"check", "1", 1},
     {"lanes", "0", 0},
@@ -396,6 +378,9 @@ static const struct {
     {"stats", "2"},
     {"stats", "yes"},
     {"stats", ""},
+    {"record_limit", "4095"},
+    {"record_limit", "1073741825"},
+    {"record_limit", ""},
     {"check", "2"},
     {"check", "true"},
     {"check", ""},
@@ -611,6 +596,8 @@ static const struct {
     {"verbose", true, "1"},
     {"stats", true, "1"},
     {"trace", false, "/tmp/t"},
+    {"record", false, "/tmp/r"},
+    {"record_limit", false, "1m"},
     {"check", true, "1"},
     {"servers", true, "4x4"},
     {"rate", false, "100gbit"},

@@ -42,6 +42,7 @@ color:var(--soft);font-size:.88rem}
 
 def _headline(about):
     """The words, and whether they are good news."""
+    about = about.get("recording", about)
     verdict = about["verdict"]
     if verdict == "gain":
         gain = min(float(way["gain"]) for way in about["ways"] if way["simulated"])
@@ -52,6 +53,10 @@ def _headline(about):
 def _facts(about):
     lanes = sorted(set(about["lanes"]))
     nics = f"{lanes[0]}" if len(lanes) == 1 else f"{lanes[0]} to {lanes[-1]}"
+    if "recording" in about:
+        recording = about["recording"]
+        yield "Recording", shown(recording["directory"])
+        yield "Calls", f'{recording["calls"]}, {bytes_text(recording["total_bytes"])}'
     yield "Traffic", shown(about["traffic"])
     yield "Size", f'{bytes_text(about["total_bytes"])}, {bytes_text(about["wire_bytes"])} between servers'
     yield "Cluster", f'{about["servers"]} servers, {about["ranks"]} ranks'
@@ -68,7 +73,7 @@ def _head(about):
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         f"<title>{escaped(words)}: fastsched compare</title>\n<style>{STYLE}{strips.style()}</style>\n</head>\n"
         f'<body>\n<main>\n<h1{" class=gain" if good else ""}>{escaped(words)}</h1>\n'
-        f'<p class="lead">{escaped(about["advice"])}</p>\n<dl>\n'
+        f'<p class="lead">{escaped(about.get("recording", about)["advice"])}</p>\n<dl>\n'
     )
     for name, value in _facts(about):
         yield f"<div><dt>{name}</dt><dd>{escaped(value)}</dd></div>\n"
@@ -79,6 +84,19 @@ def _section(title, text, drawn):
     yield f"<section>\n<h2>{escaped(title)}</h2>\n<p class=soft>{escaped(text)}</p>\n<figure>\n"
     yield from drawn
     yield "</figure>\n</section>\n"
+
+
+def _sums(recording):
+    """The calls of a recording, as a list."""
+    ways = [(way["name"], way["time_us"]) for way in recording["ways"] if way["simulated"]]
+    yield (
+        "<section>\n<h2>All calls</h2>\n<p class=soft>Sums over "
+        f'{recording["simulated_calls"]} calls. What follows is of the {recording["kinds"]} kinds of calls the one '
+        f'that takes longest, number {recording["longest"]}.</p>\n<dl>\n'
+    )
+    for name, time in [*ways, ("fast", recording["fast_us"]), ("lower bound", recording["lower_bound_us"])]:
+        yield f"<div><dt>{escaped(name)}</dt><dd>{time_text(float(time) * 1e3)}</dd></div>\n"
+    yield "</dl>\n</section>\n"
 
 
 def _times(about):
@@ -122,6 +140,8 @@ def _foot(about):
 
 def _drawn(about, loads):
     yield from _head(about)
+    if loads and "recording" in about:
+        yield from _sums(about["recording"])
     if loads:
         yield from _times(about)
     yield from _matrix(about)
