@@ -41,62 +41,65 @@ job() {
 all='--mca coll_fast_allreduce all'
 exact='--mca coll_fast_allreduce exact'
 fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
+blocking='types sizes bits comms mixed ops gaps' # but the large ones, which take long
 
 # shellcheck disable=SC2086 # options have no blanks
 {
     case_of 'off' job 8 8x1 -- --expect native
     case_of 'exact, ring' job 8 8x1 $exact $fixed none -- --expect ring
     case_of 'exact, rank 3 late' job 8 8x1 $exact $fixed 3 -- --expect stragglar
-    case_of 'all, ring' job 8 8x1 $all $fixed none -- --expect ring --all
+    case_of 'all, ring' job 8 8x1 $all $fixed none -- --expect ring --all $blocking
     case_of 'all, rank 0 late' job 8 8x1 $all $fixed 0 -- --expect stragglar --all
     for np in 4 5 6 7; do
         case_of "all, $np ranks, the last one late" job $np ${np}x1 $all \
-            $fixed $((np - 1)) -- --expect stragglar --all
+            $fixed $((np - 1)) -- --expect stragglar --all $blocking outstanding
     done
     case_of 'it is late' job 8 8x1 $all $fixed 5 -- --late 5 --expect stragglar \
         --all sizes bits mixed
     case_of 'another one is late' job 8 8x1 $all $fixed 5 -- --late 2 \
         --expect stragglar --all sizes bits mixed
     case_of 'ranks in another order' job 5 @4,2,0,3,1 $all $fixed 1 -- \
-        --expect stragglar --all
+        --expect stragglar --all $blocking persistent
     case_of 'little memory, window 1' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
         --mca coll_fast_window 1 -- --expect stragglar --all
     case_of 'no plan is kept' job 8 8x1 $all $fixed 2 \
-        --mca coll_fast_plan_cache 0 -- --expect stragglar --all
+        --mca coll_fast_plan_cache 0 -- --expect stragglar --all $blocking persistent
     case_of 'messages of the MPI' job 8 8x1 $all $fixed 2 \
-        --mca coll_fast_transport mpi -- --expect stragglar --all
+        --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
+        --no-persistent
     case_of 'a thread of ours, which calls no MPI' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_progress_thread on -- --expect stragglar --all --no-nonblocking \
         --no-persistent outstanding among-others freed persistent
     case_of 'lines, sums, a trace, check' job 8 8x1 $all $fixed 2 --mca coll_fast_verbose 1 \
         --mca coll_fast_stats 1 --mca coll_fast_trace "$scratch" \
-        --mca coll_fast_check 1 -- --all
+        --mca coll_fast_check 1 -- --all $blocking outstanding persistent
     case_of 'a late rank is found' job 8 8x1 $exact --mca coll_fast_tuner 0 -- \
         --late 6 --expect stragglar many
     case_of 'nobody is late' job 8 8x1 $exact --mca coll_fast_tuner 0 -- \
         --expect ring many
     case_of 'the fastest serves' job 8 8x1 $all -- --all
     case_of 'the fastest serves, a late rank' job 8 8x1 $all -- --all --late 1 many
-    case_of 'two tiers, ring' job 8 4x2 $all $fixed none -- --all --expect ring
+    case_of 'two tiers, ring' job 8 4x2 $all $fixed none -- --all --expect ring $blocking
     for rank in 0 5; do
         case_of "two tiers, rank $rank late" job 8 4x2 $all $fixed $rank -- \
             --all --expect stragglar
     done
     case_of 'two tiers, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 -- --all \
-        --expect stragglar --late 3 sizes bits mixed comms types outstanding persistent
+        --expect stragglar --late 3 sizes bits mixed comms outstanding persistent
     case_of 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
         --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
         --mca coll_fast_window 1 -- --expect stragglar --all sizes bits large mixed
     case_of 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
-        --mca coll_fast_transport mpi -- --expect stragglar --all
+        --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
+        --no-persistent
     case_of 'two tiers, a late rank is found' job 8 4x2 $exact \
         --mca coll_fast_tuner 0 -- --late 6 --expect stragglar many
-    case_of 'servers of different size' job 8 3+2+2+1 $all -- --all --expect native
+    case_of 'servers of different size' job 8 3+2+2+1 $all -- --all --expect native $blocking
     case_of 'fewer lanes than ranks' job 8 4x2 $all --mca coll_fast_lanes 1 -- \
-        --all --expect native
-    case_of 'one server' job 4 1x4 $all -- --all --expect native
-    case_of 'three ranks' job 3 3x1 $all $fixed 0 -- --all --expect native
+        --all --expect native $blocking
+    case_of 'one server' job 4 1x4 $all -- --all --expect native $blocking
+    case_of 'three ranks' job 3 3x1 $all $fixed 0 -- --all --expect native $blocking
 }
 
 # ---- how MPICH chooses it ----

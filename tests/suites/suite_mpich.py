@@ -50,7 +50,9 @@ class Test:
 
     @staticmethod
     def essence(said):
-        return " / ".join([line for line in said.splitlines() if line.strip() and "stats:" not in line and "summary:" not in line][:3])
+        lines = [line for line in said.splitlines()
+                 if line.strip() and "stats:" not in line and "summary:" not in line]
+        return " / ".join(lines[:3])
 
 
 def fetch(work):
