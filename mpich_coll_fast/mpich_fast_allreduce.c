@@ -63,13 +63,11 @@ static const fs_wrapper_calls_t allreduce = {.name = "MPI_Allreduce",
                                              .native = native,
                                              .raise = raise_error};
 
-/* A program's own, by the bits that say so in every MPI of this ABI. */
 static bool is_commutative_of_program(MPI_Op op)
 {
-    enum { KIND_SHIFT = 30, FIRST_OWN_KIND = 2 };
     int commutes = 0;
 
-    if (((unsigned) op >> KIND_SHIFT) >= FIRST_OWN_KIND) {
+    if (mpich_fast_is_of_program(op)) {
         mpi.Op_commutative(op, &commutes);
     }
     return commutes != 0;
