@@ -4,10 +4,11 @@ dnl A part that configure looks for sets three shell variables:
 dnl   fs_have_X  yes or no     fs_said_X  its version, or why it is not there
 dnl   fs_want_X  auto, yes (it must be there), no, or the directory it is in
 
-dnl FS_WITH(X, WHAT): the options --with-X[=DIR] and --without-X.
+dnl FS_WITH(X, WHAT): the options --with-X[=DIR] and --without-X, with - for _ in X.
 AC_DEFUN([FS_WITH], [
-  AC_ARG_WITH([$1],
-    [AS_HELP_STRING([--with-$1@<:@=DIR@:>@], [$2 @<:@default: if found@:>@])],
+  AC_ARG_WITH(m4_translit([[$1]], [_], [-]),
+    [AS_HELP_STRING([--with-]m4_translit([[$1]], [_], [-])[@<:@=DIR@:>@],
+      [$2 @<:@default: if found@:>@])],
     [fs_want_$1=$withval], [fs_want_$1=auto])
   fs_have_$1=no
   fs_said_$1="switched off by --without-$1"])

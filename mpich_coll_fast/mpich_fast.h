@@ -2,14 +2,14 @@
 /*
  * libmpich_coll_fast: translates between MPICH, or an MPI of the same ABI, and
  * libfastsched. Stands before the MPI, by LD_PRELOAD or by the order of linking.
+ * Compiled for the other ABI it is libfastsched_mpi_abi, see mpich_fast_abi.h.
  */
 #ifndef MPICH_FAST_H
 #define MPICH_FAST_H
 
 #include "wrapper/fs_wrapper.h"
+#include "mpich_fast_abi.h"
 #include "mpich_fast_export.h"
-
-#include <mpi.h>
 
 /* ---- mpich_fast_next.c: what we call of the MPI, by the PMPI_ names ---- */
 
@@ -34,13 +34,18 @@
 typedef struct mpich_fast_mpi {
     MPICH_FAST_CALLS(MPICH_FAST_FIELD)
     MPICH_FAST_NEW_CALLS(MPICH_FAST_FIELD)
-    __typeof__(&PMPIX_Grequest_start) Xgrequest_start;                     /* or NULL */
-    int (*Async_start)(int (*poll)(void *thing), void *extra, int stream); /* of 4.3; or NULL */
+    /* MPICH's own; or NULL. */
+    int (*Xgrequest_start)(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free,
+                           MPI_Grequest_cancel_function *cancel,
+                           int (*poll)(void *extra, MPI_Status *status),
+                           int (*wait)(int n, void **extras, double timeout, MPI_Status *status),
+                           void *extra, MPI_Request *request);
+    int (*Async_start)(int (*poll)(void *thing), void *extra, int stream); /* of 4.3 */
 } mpich_fast_mpi_t;
 
 extern mpich_fast_mpi_t mpi;
 
-/* Fill mpi. NULL; or why not: the MPI of this process is not of MPICH's ABI. */
+/* Fill mpi. NULL; or why not: the MPI of this process is not of this ABI. */
 const char *mpich_fast_find_mpi(void);
 
 /* ---- mpich_fast_params.c ---- */

@@ -39,20 +39,12 @@ fs_status_t mpich_fast_reduce(void *ctx, const void *src, void *dst, uint64_t le
                : FS_ERR_NATIVE;
 }
 
-/* By the bits that say so in every MPI of this ABI. */
-static bool is_of_program(MPI_Op op)
-{
-    enum { KIND_SHIFT = 30, FIRST_OWN_KIND = 2 };
-
-    return ((unsigned) op >> KIND_SHIFT) >= FIRST_OWN_KIND;
-}
-
 /* One of the program may be freed while a nonblocking call needs it. */
 static bool is_commutative_of_program(const mpich_fast_args_t *a)
 {
     int commutes = 0;
 
-    if (NULL == a->request && is_of_program((MPI_Op) a->op)) {
+    if (NULL == a->request && mpich_fast_is_of_program((MPI_Op) a->op)) {
         mpi.Op_commutative((MPI_Op) a->op, &commutes);
     }
     return commutes != 0;

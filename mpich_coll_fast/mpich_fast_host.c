@@ -110,11 +110,6 @@ static fs_status_t status_of(int mpi_errno)
     return MPI_SUCCESS == mpi_errno ? FS_OK : FS_ERR_TRANSPORT;
 }
 
-static void *from_request(MPI_Request request)
-{
-    return (void *) (uintptr_t) (unsigned) request;
-}
-
 static MPI_Request to_request(void *request)
 {
     return (MPI_Request) (uintptr_t) request;
@@ -144,7 +139,7 @@ static fs_status_t p2p_isend(void *ctx, const void *buf, uint64_t len_bytes, uin
     }
     mpi_errno =
         mpi.Isend(buf, (int) len_bytes, MPI_BYTE, (int) peer, (int) tag, state->own, &request);
-    *request_p = from_request(request);
+    *request_p = mpich_fast_from_request(request);
     return status_of(mpi_errno);
 }
 
@@ -160,7 +155,7 @@ static fs_status_t p2p_irecv(void *ctx, void *buf, uint64_t len_bytes, uint32_t 
         return FS_ERR_OVERFLOW;
     }
     mpi_errno = mpi.Irecv(buf, (int) len_bytes, MPI_BYTE, source, (int) tag, state->own, &request);
-    *request_p = from_request(request);
+    *request_p = mpich_fast_from_request(request);
     return status_of(mpi_errno);
 }
 

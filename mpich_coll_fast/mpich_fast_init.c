@@ -215,7 +215,7 @@ static void pass_through(const char *why)
 {
     mpich_fast_enabled = false;
     if (is_first_by_environment()) {
-        mpich_fast_sayf("not used: the MPI of this process is not of MPICH's ABI: %s", why);
+        mpich_fast_sayf("not used: the MPI of this process is not of " MPICH_FAST_ABI ": %s", why);
     }
 }
 

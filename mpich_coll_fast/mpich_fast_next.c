@@ -16,7 +16,7 @@ mpich_fast_mpi_t mpi;
 /* After us in the order of loading; or where somebody has opened an MPI for himself. */
 static void *find(const char *name)
 {
-    static const char *const libraries[] = {"libmpich.so.12", "libmpi.so.12"};
+    static const char *const libraries[] = {MPICH_FAST_LIBRARIES};
     void *function = dlsym(RTLD_NEXT, name);
 
     for (size_t k = 0; NULL == function && k < sizeof(libraries) / sizeof(libraries[0]); ++k) {
@@ -37,28 +37,46 @@ void *mpich_fast_next(const char *name)
     if (NULL == function) {
         fprintf(
             stderr,
-            "coll fast: no %s in this process; libmpich_coll_fast needs an MPI library after it\n",
+            "coll fast: no %s in this process; " MPICH_FAST_NAME " needs an MPI library after it\n",
             name);
         abort();
     }
     return function;
 }
 
-/* ---- is it of MPICH's ABI? ---- */
+/* ---- is it of our ABI? ---- */
 
-typedef int library_version_fn_t(char *version, int *len);
 typedef int abi_version_fn_t(int *major, int *minor);
 
-/* Both calls are allowed before MPI_Init, and they have no handles. */
+/* It is a call that may be made before MPI_Init, and has no handles. */
+static bool is_of_standard_abi(void)
+{
+    abi_version_fn_t *get_abi = (abi_version_fn_t *) find("PMPI_Abi_get_version");
+    int major = -1, minor;
+
+    return NULL != get_abi && 0 == get_abi(&major, &minor) && major >= 0;
+}
+
+#ifdef FS_MPI_ABI
+
+static const char *refuse_abi(void)
+{
+    return is_of_standard_abi() ? NULL : "it has another";
+}
+
+#else
+
+typedef int library_version_fn_t(char *version, int *len);
+
+/* Nor has this call any. */
 static const char *refuse_abi(void)
 {
     static const char *const known[] = {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"};
     static char version[MPI_MAX_LIBRARY_VERSION_STRING * 2];
     library_version_fn_t *get_version = (library_version_fn_t *) find("PMPI_Get_library_version");
-    abi_version_fn_t *get_abi = (abi_version_fn_t *) find("PMPI_Abi_get_version");
-    int len, major = -1, minor;
+    int len;
 
-    if (NULL != get_abi && 0 == get_abi(&major, &minor) && major >= 0) {
+    if (is_of_standard_abi()) {
         return "it has the ABI of the MPI 5 standard";
     }
     if (NULL == get_version || 0 != get_version(version, &len)) {
@@ -73,6 +91,8 @@ static const char *refuse_abi(void)
     return version;
 }
 
+#endif
+
 #define FIND(name)  mpi.name = (__typeof__(mpi.name)) find("PMPI_" #name);
 #define CHECK(name) missing = NULL == mpi.name ? "it has no PMPI_" #name : missing;
 
@@ -83,8 +103,10 @@ const char *mpich_fast_find_mpi(void)
     if (NULL == missing) {
         MPICH_FAST_CALLS(FIND)
         MPICH_FAST_NEW_CALLS(FIND)
+#ifndef FS_MPI_ABI
         mpi.Xgrequest_start = (__typeof__(mpi.Xgrequest_start)) find("PMPIX_Grequest_start");
         mpi.Async_start = (__typeof__(mpi.Async_start)) find("PMPIX_Async_start");
+#endif
         MPICH_FAST_CALLS(CHECK)
     }
     return missing;

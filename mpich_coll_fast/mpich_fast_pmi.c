@@ -250,7 +250,7 @@ bool mpich_fast_all_here(int rank, int size)
     int missing = still_works(rank) ? find_missing(rank, size) : size;
 
     if (missing < size && speaks(rank)) {
-        mpich_fast_sayf("not used: rank %d runs without this version of libmpich_coll_fast, or has "
+        mpich_fast_sayf("not used: rank %d runs without this version of " MPICH_FAST_NAME ", or has "
                         "not chosen it; all calls go to the MPI",
                         missing);
     }

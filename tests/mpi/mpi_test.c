@@ -165,6 +165,9 @@ static unsigned long long ask_library(const char *name)
     unsigned long long (*counter)(const char *name);
     void *library = dlopen("libmpich_coll_fast.so", RTLD_LAZY | RTLD_NOLOAD);
 
+    library = library != NULL ? library
+                              : dlopen("libfastsched_mpi_abi.so",
+                                       RTLD_LAZY | RTLD_NOLOAD);
     if (library == NULL) {
         return 0;
     }
