@@ -279,6 +279,26 @@ static bool is_rival(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
            !is_far(tuner, class, *price_p);
 }
 
+/* Does the model alone say that the MPI's own algorithm is not worth a call? Without fast
+ * the program would have it: it gets one, once the class is settled. */
+static bool is_native_overlooked(const fs_tuner_t       *tuner,
+                                 const fs_tuner_class_t *class)
+{
+    uint32_t keys[N_NEIGHBOURS];
+    bool     is_measured = fs_tuner_price(class, FS_CANDIDATE_NATIVE) != 0;
+
+    find_neighbours(class->key, keys);
+    for (int k = 0; k < N_NEIGHBOURS; ++k) {
+        const fs_tuner_class_t *other = fs_tuner_find(tuner, keys[k]);
+
+        is_measured = is_measured ||
+                      (other != NULL &&
+                       fs_tuner_price(other, FS_CANDIDATE_NATIVE) != 0);
+    }
+    return !is_measured && class->choice != FS_CANDIDATE_NATIVE &&
+           class->seen[FS_CANDIDATE_NATIVE].estimate != 0;
+}
+
 /* ---- the next call of a class ---- */
 
 static void enter(fs_tuner_class_t *class, fs_tuner_state_t state)
@@ -393,7 +413,11 @@ static unsigned pick_rival(const fs_tuner_t *tuner,
         uint64_t rank = slow ? fs_tuner_price(class, (fs_candidate_t)c)
                              : class->seen[c].when;
 
-        if (!is_rival(tuner, class, c, &price) || (slow && rank == 0)) {
+        if (!is_rival(tuner, class, c, &price) &&
+            (c != FS_CANDIDATE_NATIVE || !is_native_overlooked(tuner, class))) {
+            continue;
+        }
+        if (slow && rank == 0) {
             continue;
         }
         if (rival == FS_N_CANDIDATES || rank < least) {
@@ -460,6 +484,8 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
     }
     if (class->state == FS_TUNER_EXPLORE && !explore(tuner, class, &question)) {
         enter(class, FS_TUNER_SETTLED);
+        class->recheck = is_native_overlooked(tuner, class) ? FS_TUNER_SOON
+                                                            : class->recheck;
     }
     if (class->state == FS_TUNER_RECHECKS &&
         !look_again(tuner, class, &question)) {

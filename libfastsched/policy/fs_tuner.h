@@ -19,7 +19,8 @@
  * known to take. What should a candidate take? What it took in this class; else
  * what the model says, corrected by how wrong it was about this candidate in a
  * neighbouring class (half or twice the bytes, or a band of skew away), or about
- * others in this one.
+ * others in this one. The native algorithm, which the program would have without
+ * fast, is not left out by the model alone: SOON it gets a probe all the same.
  *
  * A price is time over the lower bound of the call, so that calls of a class
  * compare though their sizes differ. The first probe of the native algorithm on
@@ -69,7 +70,7 @@ enum {
     FS_TUNER_FAR           = 2,
     FS_TUNER_EXPLORE_CALLS = 6,
     FS_TUNER_PATIENCE      = 4,
-    FS_TUNER_SOON          = 10, /* RECHECK after a warm-up */
+    FS_TUNER_SOON          = 10, /* RECHECK of the native algorithm */
     FS_TUNER_RECHECK       = 1000,
     FS_TUNER_RECHECK_MOST  = 64000 /* it doubles while nothing changes */
 };

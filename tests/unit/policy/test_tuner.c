@@ -211,10 +211,28 @@ END_TEST
 
 START_TEST(far_ones_are_left_alone)
 {
-    two(201, 10, 100, 100);
-    ck_assert_uint_eq(n_of(calls(100, class_a), 'N'), 0);
-    two(200, 10, 100, 100);
-    ck_assert_uint_eq(n_of(calls(100, class_b), 'N'), 2);
+    two(150, 150, 100, 100);
+    model[COARSE] = 201;
+    takes[COARSE] = 10;
+    ck_assert_uint_eq(n_of(calls(100, class_a), 'C'), 0);
+    model[COARSE] = 200;
+    ck_assert_uint_eq(n_of(calls(100, class_b), 'C'), 2);
+}
+END_TEST
+
+/* The model alone does not leave the MPI's own algorithm out for good. */
+START_TEST(the_native_one_gets_a_probe)
+{
+    two(1000, 10, 100, 100);
+    ck_assert_str_eq(calls(15, class_a), "ssssssssssssNNn");
+    ck_assert_uint_eq(n_of(calls(3, larger), 'n'), 3);
+    takes[NATIVE] = 1000;
+    ck_assert_uint_eq(n_of(calls(200, class_b), 'N'), 1);
+    set_up();
+    tuner.warmed_up = false;
+    two(1000, 1000, 100, 100);
+    ck_assert_uint_eq(n_of(calls(900, class_a), 'N'), 2);
+    ck_assert_uint_eq(n_of(calls(100, larger), 'N'), 0);
 }
 END_TEST
 
@@ -542,6 +560,7 @@ int main(void)
     tcase_add_test(tcase, six_calls_at_most);
     tcase_add_test(tcase, no_time_for_a_second_look);
     tcase_add_test(tcase, far_ones_are_left_alone);
+    tcase_add_test(tcase, the_native_one_gets_a_probe);
     tcase_add_test(tcase, the_unknown_is_probed);
     tcase_add_test(tcase, only_what_is_possible);
     tcase_add_test(tcase, the_warm_up_may_only_be_lost);
