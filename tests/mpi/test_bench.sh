@@ -161,7 +161,7 @@ late() {
         -c --json --rate 100kbit --arrival late:2:0.5 >"$scratch/out" 2>&1
     status=$?
     ends_well && said 1 '"arrival": "late:2:0.5"' && said 1 '"valid": true' &&
-        said 1 'last most often: rank 2 ('
+        said 2 'last most often: rank 2 ('
 }
 
 case_of '--arrival late, and who it was' late
