@@ -314,6 +314,9 @@ typedef struct fs_member {
     /** An earlier error of the wrapper on this rank alone (out of memory): then
      *  all ranks fail. */
     fs_status_t status;
+    /** Its buffers may be on an accelerator: then reductions are the MPI's, on all
+     *  ranks. */
+    bool has_accel;
     /* The following appears in traces. */
     uint32_t    world_rank; /**< in this process's MPI_COMM_WORLD */
     const char *comm_name;  /**< for messages; NULL: none. Not kept. */

@@ -10,7 +10,7 @@
 
 static uint64_t element_bytes(const mpich_fast_args_t *a)
 {
-    MPI_Count size;
+    MPI_Count size = 0;
 
     mpi.Type_size_x((MPI_Datatype) a->recvtype, &size);
     return (uint64_t) size;
@@ -61,7 +61,8 @@ static bool is_ours(const mpich_fast_args_t *a)
         || MPI_IN_PLACE == a->recvbuf || NULL == a->sendbuf) {
         return false;
     }
-    return (uint64_t) a->count * element_bytes(a) >= params->allreduce_min
+    return 0 != fs_kind_of_type(type)
+           && (uint64_t) a->count * element_bytes(a) >= params->allreduce_min
            && fs_is_reducible(params->allreduce, (MPI_Op) a->op, type,
                               is_commutative_of_program(a));
 }

@@ -205,7 +205,8 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_native_t *na
                           .status = mine,
                           .world_rank = (uint32_t) world_rank,
                           .comm_name = state->name};
-    fs_status_t status = fs_wrapper_open(&mpich_fast_wrapper, &state->shared, native, &member);
+    fs_status_t status = fs_wrapper_open(&mpich_fast_wrapper, &state->shared,
+                                         &mpich_fast_wrapper.params, native, &member);
 
     if (NULL == state->shared.ours) {
         close_host(state);

@@ -253,6 +253,7 @@ static bool may_set_up(mca_coll_fast_module_t *module)
 
 int mca_coll_fast_set_up(mca_coll_fast_module_t *module)
 {
+    fs_wrapper_t *wrapper = &mca_coll_fast_component.wrapper;
     fs_native_t native;
     fs_member_t member;
 
@@ -269,8 +270,7 @@ int mca_coll_fast_set_up(mca_coll_fast_module_t *module)
     native = make_native(module);
     member = make_member(module);
     return FS_ERR_UNREACHABLE
-                   == fs_wrapper_open(&mca_coll_fast_component.wrapper, &module->shared, &native,
-                                      &member)
+                   == fs_wrapper_open(wrapper, &module->shared, &wrapper->params, &native, &member)
                ? mca_coll_fast_raise(NULL, FS_ERR_UNREACHABLE)
                : OMPI_SUCCESS;
 }

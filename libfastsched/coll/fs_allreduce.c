@@ -32,10 +32,11 @@ static const char *why_native(const fs_comm_t *comm)
     bool even = fs_topo_is_even(topo) && fs_topo_all_have_lanes(topo);
 
     return comm->params.algorithm == FS_ALGORITHM_OFF ? "algorithm is off"
-           : topo->n_servers < FEWEST_SERVERS         ? "few servers"
-           : topo->n_servers > MOST_SERVERS           ? "many servers"
-           : !even ? "not every rank has a lane"
-                   : NULL;
+           : comm->has_accel                  ? "a rank has an accelerator"
+           : topo->n_servers < FEWEST_SERVERS ? "few servers"
+           : topo->n_servers > MOST_SERVERS   ? "many servers"
+           : !even                            ? "not every rank has a lane"
+                                              : NULL;
 }
 
 static fs_choice_t by(fs_alg_t alg, const char *reason)

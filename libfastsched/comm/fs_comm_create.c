@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0x66730005 }; /* version of fs_creation_record_t */
+enum { MAGIC = 0x66730006 }; /* version of fs_creation_record_t */
 
 /* Some of what follows may be missing. */
 static fs_status_t creation_init(fs_creation_t *c)
@@ -152,7 +152,8 @@ static fs_status_t exchange_records(fs_creation_t *c)
     fs_creation_record_t mine = {MAGIC,
                                  c->member->server_label,
                                  fs_params_digest(&comm->params),
-                                 {0, 0}};
+                                 {0, 0},
+                                 c->member->has_accel};
     fs_status_t          status;
 
     fs_shm_draw_id(mine.shm_id);
@@ -170,6 +171,7 @@ static fs_status_t exchange_records(fs_creation_t *c)
             return name_difference(c, r);
         }
         c->labels[r] = c->records[r].server_label;
+        comm->has_accel |= c->records[r].has_accel != 0;
     }
     comm->id = c->records[0].shm_id[0];
     return fs_creation_agree(

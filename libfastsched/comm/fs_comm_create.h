@@ -13,6 +13,7 @@ typedef struct fs_creation_record {
     uint32_t server_label;
     uint64_t params;
     uint64_t shm_id[2]; /* of the segment it would make as a leader */
+    uint64_t has_accel;
 } fs_creation_record_t;
 
 typedef struct fs_creation_verdict {

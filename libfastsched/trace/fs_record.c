@@ -122,14 +122,15 @@ static bool make_path(const fs_record_origin_t *origin, char path[PATH_MAX])
     if (!make_dir(origin->dir) || realpath(origin->dir, path) == NULL) {
         return false;
     }
-    n   = (int)strlen(path);
-    len = snprintf(path + n, (size_t)(PATH_MAX - n), "/%s-%llx",
-                   fs_quote_file(origin->comm_name, name, sizeof(name)),
-                   (unsigned long long)origin->comm_id);
-    if (!make_dir(path)) {
+    n     = (int)strlen(path);
+    len   = snprintf(path + n, (size_t)(PATH_MAX - n), "/%s-%llx",
+                     fs_quote_file(origin->comm_name, name, sizeof(name)),
+                     (unsigned long long)origin->comm_id);
+    errno = ENAMETOOLONG;
+    n += len;
+    if (n >= PATH_MAX || !make_dir(path)) {
         return false;
     }
-    n += len;
     len   = snprintf(path + n, (size_t)(PATH_MAX - n), "/rank%u.record",
                      origin->rank);
     errno = ENAMETOOLONG;

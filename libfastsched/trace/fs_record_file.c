@@ -43,7 +43,8 @@ static fs_status_t parse_head(fs_record_file_t *file, const char *data,
                &file->id, &file->rank, &file->n_ranks, &file->world_rank,
                &file->server, &file->start_us, &name) != 6 ||
         name == 0 || strlen(line + name) >= sizeof(file->name) ||
-        file->n_ranks > FS_RECORD_MAX_RANKS || file->rank >= file->n_ranks) {
+        file->n_ranks > FS_RECORD_MAX_RANKS || file->rank >= file->n_ranks ||
+        file->world_rank > INT32_MAX) {
         return bad_head(why, why_len);
     }
     strcpy(file->name, line + name);

@@ -196,8 +196,9 @@ static fs_status_t add_comms(const reader_t *r, fs_recordings_t *all,
         return native(r, dir);
     }
     while (status == FS_OK && (entry = readdir(list)) != NULL) {
-        if (entry->d_name[0] != '.' && join(path, dir, entry->d_name) &&
-            is_comm(path)) {
+        if (strcmp(entry->d_name, ".") != 0 &&
+            strcmp(entry->d_name, "..") != 0 &&
+            join(path, dir, entry->d_name) && is_comm(path)) {
             status = add_comm(r, all, max, path);
         }
     }

@@ -184,9 +184,6 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
                                  : make_operation(comm, calls, ctx, &op);
 
     *operation_p = NULL;
-    if (comm->record != NULL) {
-        fs_wrapper_record_call(comm, calls, ctx);
-    }
     if (status != FS_OK) {
         fs_report_failure(comm, calls,
                           status == FS_ERR_TRANSPORT ? fs_comm_error(comm->ours)
@@ -196,6 +193,9 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
     if (!describe(op, comm->ours)) {
         free_operation(op);
         return FS_OK;
+    }
+    if (is_recorded(op)) {
+        fs_wrapper_record_described(comm, calls, &op->buffers.counts);
     }
     get_ready(op);
     *operation_p = op;

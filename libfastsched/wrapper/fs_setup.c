@@ -67,7 +67,8 @@ static void *run(void *arg)
     native.agree     = agree;
     native.progress  = yield;
     native.p2p       = NULL;
-    s->status = fs_wrapper_open(s->wrapper, s->comm, &native, &s->member);
+    s->status =
+        fs_wrapper_open(s->wrapper, s->comm, &s->params, &native, &s->member);
     pthread_mutex_lock(&s->lock);
     s->state = FS_SETUP_OVER;
     pthread_mutex_unlock(&s->lock);
@@ -84,6 +85,7 @@ void fs_setup_begin(fs_setup_t *s, fs_wrapper_t *wrapper,
 {
     *s = (fs_setup_t){.wrapper = wrapper,
                       .comm    = comm,
+                      .params  = wrapper->params,
                       .native  = *native,
                       .member  = *member,
                       .state   = FS_SETUP_RUNS};

@@ -30,6 +30,7 @@ typedef enum fs_setup_state {
 typedef struct fs_setup {
     fs_wrapper_t       *wrapper;
     fs_wrapper_comm_t  *comm;
+    fs_params_t         params; /* of the wrapper, when it began */
     fs_native_t         native; /* once it is over */
     fs_member_t         member;
     pthread_t           thread;

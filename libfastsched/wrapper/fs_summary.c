@@ -187,12 +187,14 @@ static bool write_entries(const fs_summary_t *summary, fs_strbuf_t *line)
     if (of->apart_calls == 0) {
         return false;
     }
-    fs_strbuf_add(line,
-                  "ranks of %s enter a call %.6f s apart, at most %.6f s; last "
-                  "most often: rank %llu (%llu of %llu calls)",
+    fs_strbuf_add(line, "ranks of %s enter a call %.6f s apart, at most %.6f s",
                   of->name, seconds(of->apart_ns / of->apart_calls),
-                  seconds(of->apart_max_ns), (ull_t)of->last_rank,
-                  (ull_t)of->last_calls, (ull_t)of->apart_calls);
+                  seconds(of->apart_max_ns));
+    if (of->last_calls > 0) {
+        fs_strbuf_add(line, "; last most often: rank %llu (%llu of %llu calls)",
+                      (ull_t)of->last_rank, (ull_t)of->last_calls,
+                      (ull_t)of->apart_calls);
+    }
     return true;
 }
 
@@ -238,9 +240,11 @@ static bool advise_one_late(const fs_summary_t *summary, fs_strbuf_t *line)
 static bool advise_late(const fs_summary_t *summary, fs_strbuf_t *line)
 {
     fs_strbuf_add(line,
-                  "ranks of %s wait for others that come later, not always the "
-                  "same ones: balance the work before the calls",
-                  summary->longest.name);
+                  "ranks of %s wait for others that come later%s: balance the "
+                  "work before the calls",
+                  summary->longest.name,
+                  summary->longest.last_calls > 0 ? ", not always the same ones"
+                                                  : "");
     return is_late(&summary->longest);
 }
 

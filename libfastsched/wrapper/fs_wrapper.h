@@ -198,12 +198,15 @@ struct fs_wrapper_comm {
  * At its first call: fs_comm_create(), and what there is to say about it.
  * Collective; the outcome is the same on every rank.
  *
+ * @param[in]  params  The wrapper's, as they were when the call began: MPI_T may
+ *                     write others meanwhile.
  * @param[in]  member  Its comm_name is borrowed for life.
  * @param[out] comm    Also on an error fit for fs_wrapper_serve().
  * @return FS_OK, and coll may be NULL; FS_ERR_UNREACHABLE: parameter transport is
  *         "ucx", and the call fails; FS_ERR_NOMEM on some rank
  */
 fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
+                            const fs_params_t *params,
                             const fs_native_t *native,
                             const fs_member_t *member);
 

@@ -138,6 +138,7 @@ static bool moves_alone(const fs_wrapper_t *wrapper, const fs_comm_t *ours)
 }
 
 fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
+                            const fs_params_t *params,
                             const fs_native_t *native,
                             const fs_member_t *member)
 {
@@ -151,14 +152,15 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
                                 .n_ranks = member->n_ranks,
                                 .rank    = member->rank};
     fs_wrapper_find_accel(wrapper);
+    mine.has_accel      = fs_wrapper_has_accel(wrapper);
     completed.mem_kinds = wrapper->mem_kinds;
     completed.name      = fs_remember_mpi_name(wrapper);
     if (mine.status == FS_OK) {
         mine.status =
             fs_buffers_init(&comm->buffers, member->n_ranks, member->rank);
     }
-    status = fs_comm_create(&completed, &wrapper->params, &mine, &comm->ours,
-                            why, sizeof(why));
+    status = fs_comm_create(&completed, params, &mine, &comm->ours, why,
+                            sizeof(why));
     if (status != FS_OK) {
         leave(comm);
         return fail(comm, status, why);

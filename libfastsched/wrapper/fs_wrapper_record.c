@@ -108,6 +108,14 @@ void fs_wrapper_record_call(const fs_wrapper_comm_t  *comm,
     warn(comm->wrapper, fs_record_failure(r->file));
 }
 
+void fs_wrapper_record_described(const fs_wrapper_comm_t  *comm,
+                                 const fs_wrapper_calls_t *calls,
+                                 const fs_counts_t        *counts)
+{
+    fs_record_call(comm->record->file, calls->name, counts->send_bytes);
+    warn(comm->wrapper, fs_record_failure(comm->record->file));
+}
+
 uint32_t fs_wrapper_record_init(const fs_wrapper_comm_t  *comm,
                                 const fs_wrapper_calls_t *calls,
                                 const fs_counts_t        *counts)

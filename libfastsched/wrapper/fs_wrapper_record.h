@@ -21,6 +21,11 @@ void fs_wrapper_record_close(fs_wrapper_comm_t *comm);
 void fs_wrapper_record_call(const fs_wrapper_comm_t  *comm,
                             const fs_wrapper_calls_t *calls, void *ctx);
 
+/* The same of one that has been described, which may not be done twice. */
+void fs_wrapper_record_described(const fs_wrapper_comm_t  *comm,
+                                 const fs_wrapper_calls_t *calls,
+                                 const fs_counts_t        *counts);
+
 /* A persistent call has been made; returns its number for its starts. */
 uint32_t fs_wrapper_record_init(const fs_wrapper_comm_t  *comm,
                                 const fs_wrapper_calls_t *calls,
