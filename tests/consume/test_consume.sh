@@ -9,7 +9,15 @@ src=$FS_SRCDIR/tests/consume
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
-lib=$prefix/lib
+# As deep below the prefix as configured: CMake's file looks for it from there.
+makefile=$FS_BUILDDIR/libfastsched/Makefile
+libdir=$(sed -n 's/^libdir = //p' "$makefile")
+configured=$(sed -n 's/^prefix = //p' "$makefile")
+case $libdir in
+*'}'/*) lib=$prefix/${libdir#*\}/} ;;
+"$configured"/*) lib=$prefix/${libdir#"$configured"/} ;;
+*) lib=$prefix/lib ;;
+esac
 export LC_ALL=C
 
 # It was configured with a sanitizer or for coverage, and so would programs have to be.
