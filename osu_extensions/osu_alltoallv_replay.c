@@ -14,15 +14,11 @@
 #include "osu_fast_util.h"
 #include "osu_replay_data.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PROGRAM "osu_alltoallv_replay"
-#ifndef FS_VERSION
-#define FS_VERSION "unknown" /* configure knows it */
-#endif
 
 enum { GUARD = 64 }; /* bytes behind a buffer that nobody may write */
 
@@ -389,21 +385,12 @@ static osu_verdict_t parse(int argc, char **argv, replay_options_t *o,
     osu_verdict_t verdict = OSU_RUN;
     int           option;
 
-    *o     = (replay_options_t){.iterations = 1};
-    opterr = 0; /* rank 0 alone complains */
+    *o = (replay_options_t){.iterations = 1};
     while (verdict == OSU_RUN &&
-           (option = getopt_long(argc, argv, ":hvci:x:", long_options, NULL)) !=
-               -1) {
-        if (option == ':') {
-            return osu_bad(why,
-                           "option \"%s\" needs a value; -h lists all options",
-                           argv[optind - 1]);
-        }
-        if (option == '?') {
-            return osu_bad(why, "unknown option \"%s\"; -h lists all options",
-                           argv[optind - 1]);
-        }
-        verdict = parse_option(option, optarg, o, why);
+           (option = osu_next_option(argc, argv, ":hvci:x:", long_options,
+                                     why)) != -1) {
+        verdict = option == '?' ? OSU_BAD
+                                : parse_option(option, optarg, o, why);
     }
     if (verdict == OSU_RUN && optind != argc - 1) {
         return osu_bad(why,
@@ -420,20 +407,12 @@ int main(int argc, char **argv)
     replay_options_t options;
     char             why[OSU_WHY_LEN] = "";
     osu_verdict_t    verdict          = parse(argc, argv, &options, why);
-    int              rank, status = 0;
+    int              status;
 
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (verdict == OSU_RUN) {
-        status = run(&options, why);
-    } else if (rank == 0 && verdict == OSU_HELP) {
-        print_usage(stdout);
-    } else if (rank == 0 && verdict == OSU_VERSION) {
-        printf(PROGRAM " " FS_VERSION "\n");
-    } else if (rank == 0) {
-        fprintf(stderr, PROGRAM ": %s\n", why);
-    }
-    status = verdict == OSU_BAD ? 2 : status;
+    status = verdict == OSU_RUN
+                 ? run(&options, why)
+                 : osu_answer(verdict, PROGRAM, print_usage, why);
     MPI_Finalize();
     return status;
 }

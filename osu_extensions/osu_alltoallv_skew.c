@@ -435,38 +435,24 @@ static int run(osu_options_t *options, osu_device_t *device, char *why)
     return status;
 }
 
+static void print_usage(FILE *out)
+{
+    osu_usage(out, OSU_SKEW_PROGRAM);
+}
+
 int main(int argc, char **argv)
 {
     osu_options_t options;
     osu_device_t  device;
     char          why[OSU_WHY_LEN] = "";
     osu_verdict_t verdict = osu_options_parse(argc, argv, &options, why);
-    int           rank, status = 0;
+    int           status;
 
     osu_device_open(verdict == OSU_RUN ? options.memory : OSU_HOST, &device);
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    switch (verdict) {
-    case OSU_RUN:
-        status = run(&options, &device, why);
-        break;
-    case OSU_HELP:
-        if (rank == 0) {
-            osu_usage(stdout, OSU_SKEW_PROGRAM);
-        }
-        break;
-    case OSU_VERSION:
-        if (rank == 0) {
-            printf(OSU_SKEW_PROGRAM " " FS_VERSION "\n");
-        }
-        break;
-    case OSU_BAD:
-        if (rank == 0) {
-            fprintf(stderr, OSU_SKEW_PROGRAM ": %s\n", why);
-        }
-        status = 2;
-        break;
-    }
+    status = verdict == OSU_RUN
+                 ? run(&options, &device, why)
+                 : osu_answer(verdict, OSU_SKEW_PROGRAM, print_usage, why);
     MPI_Finalize();
     return status;
 }

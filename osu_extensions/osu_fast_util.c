@@ -330,9 +330,9 @@ static int ask_counter(void)
     unsigned long long (*counter)(const char *name);
     void *library = dlopen("libmpich_coll_fast.so", RTLD_LAZY | RTLD_NOLOAD);
 
-    library = library != NULL ? library
-                              : dlopen("libfastsched_mpi_abi.so",
-                                       RTLD_LAZY | RTLD_NOLOAD);
+    library = library != NULL
+                  ? library
+                  : dlopen("libfastsched_mpi_abi.so", RTLD_LAZY | RTLD_NOLOAD);
     if (library == NULL) {
         return -1;
     }
@@ -397,4 +397,20 @@ void osu_algorithm_fini(osu_algorithm_t *algorithm)
     }
     MPI_T_pvar_session_free(&algorithm->session);
     MPI_T_finalize();
+}
+
+int osu_answer(osu_verdict_t verdict, const char    *program,
+               void (*usage)(FILE *out), const char *why)
+{
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0 && verdict == OSU_HELP) {
+        usage(stdout);
+    } else if (rank == 0 && verdict == OSU_VERSION) {
+        printf("%s " FS_VERSION "\n", program);
+    } else if (rank == 0) {
+        fprintf(stderr, "%s: %s\n", program, why);
+    }
+    return verdict == OSU_BAD ? 2 : 0;
 }

@@ -14,6 +14,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#ifndef FS_VERSION
+#define FS_VERSION "unknown" /* configure knows it */
+#endif
+
 /* ---- the servers behind the ranks ---- */
 
 typedef struct osu_cluster {
@@ -81,5 +85,10 @@ void osu_algorithm_init(MPI_Comm comm, osu_algorithm_t *algorithm);
 void osu_algorithm_last(const osu_algorithm_t *algorithm,
                         char                   name[OSU_NAME_LEN]);
 void osu_algorithm_fini(osu_algorithm_t *algorithm);
+
+/* To anything but OSU_RUN: rank 0 prints usage, version or why. Returns the exit status of
+ * every rank. */
+int osu_answer(osu_verdict_t verdict, const char    *program,
+               void (*usage)(FILE *out), const char *why);
 
 #endif

@@ -19,6 +19,23 @@ osu_verdict_t osu_bad(char *why, const char *format, ...)
     return OSU_BAD;
 }
 
+int osu_next_option(int argc, char **argv, const char *letters,
+                    const struct option *options, char *why)
+{
+    int option;
+
+    opterr = 0; /* rank 0 alone complains */
+    option = getopt_long(argc, argv, letters, options, NULL);
+    if (option == ':') {
+        osu_bad(why, "option \"%s\" needs a value; -h lists all options",
+                argv[optind - 1]);
+    } else if (option == '?') {
+        osu_bad(why, "unknown option \"%s\"; -h lists all options",
+                argv[optind - 1]);
+    }
+    return option == ':' ? '?' : option;
+}
+
 bool osu_read_number(const char *text, uint64_t *value_p, const char **end_p)
 {
     static const char suffixes[] = "kmg";

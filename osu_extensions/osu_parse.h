@@ -4,6 +4,7 @@
 #ifndef OSU_PARSE_H
 #define OSU_PARSE_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,6 +20,10 @@ typedef enum osu_verdict {
 /* Sets why, as printf() does; OSU_BAD. */
 osu_verdict_t osu_bad(char *why, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* As getopt_long(), but for its words; '?': why says what is wrong. */
+int osu_next_option(int argc, char **argv, const char *letters,
+                    const struct option *options, char *why);
 
 /* A whole number with an optional suffix k, m or g. *end_p: what follows. */
 bool osu_read_number(const char *text, uint64_t *value_p, const char **end_p);

@@ -7,10 +7,6 @@
 #include "osu_fast_util.h"
 #include "osu_nic_counters.h"
 
-#ifndef FS_VERSION
-#define FS_VERSION "unknown" /* configure knows it */
-#endif
-
 typedef struct bench {
     const osu_options_t *options;
     const osu_device_t  *device;
