@@ -280,24 +280,20 @@ def traffic_jobs(lab, options, variants):
                       options.repeat or 5, mpi=options.mpi)
 
 
-def late_jobs(lab, options):
-    for size in options.size or LATE_SIZES:
-        for pattern in options.only or LATE_PATTERNS:
-            for entries in LATE_ENTRIES:
-                for variant in LATE_VARIANTS[options.mpi]:
-                    yield Job("late", lab, variant, pattern, f"{size}:{size}",
+def entry_jobs(kind, lab, options):
+    """Late and siblings: each pattern with each kind of entries."""
+    sizes, patterns, entries, variants = {
+        "late": (LATE_SIZES, LATE_PATTERNS, LATE_ENTRIES,
+                 LATE_VARIANTS[options.mpi]),
+        "siblings": (SIBLING_SIZES, SIBLING_PATTERNS, SIBLING_ENTRIES,
+                     ["fast", "default eager"])}[kind]
+    for size in options.size or sizes:
+        for pattern in options.only or patterns:
+            for arrival in entries:
+                for variant in variants:
+                    yield Job(kind, lab, variant, pattern, f"{size}:{size}",
                               options.repeat or 9, LATE_WARMUP,
-                              mpi=options.mpi, arrival=entries)
-
-
-def sibling_jobs(lab, options):
-    for size in options.size or SIBLING_SIZES:
-        for pattern in options.only or SIBLING_PATTERNS:
-            for entries in SIBLING_ENTRIES:
-                for variant in ["fast", "default eager"]:
-                    yield Job("siblings", lab, variant, pattern,
-                              f"{size}:{size}", options.repeat or 9,
-                              LATE_WARMUP, mpi=options.mpi, arrival=entries)
+                              mpi=options.mpi, arrival=arrival)
 
 
 def jobs_in_turn(kind, lab, options):
@@ -338,8 +334,7 @@ def jobs_of(kind, lab, options):
     if len(lab.servers()) == 1:
         return
     if kind in ("late", "siblings"):
-        yield from {"late": late_jobs, "siblings": sibling_jobs}[kind](
-            lab, options)
+        yield from entry_jobs(kind, lab, options)
         return
     yield Job("stream", lab, "stream", warmup=0, mpi=options.mpi)
     yield from {"bulk": bulk_jobs, "traffic": traffic_jobs}[kind](
