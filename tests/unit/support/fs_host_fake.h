@@ -3,8 +3,9 @@
  * A MPI inside one process: a gather, and point-to-point messages that
  * match as MPI says, in the order in which they were posted, and end in any
  * order and as late as chance will have it. A message's bytes leave at once or
- * are fetched when it is received; a posted receive buffer is full of rubbish
- * until its receive ends.
+ * are fetched when it is received, but those of a grant (tag 0) always leave at
+ * once, as of any MPI's short messages: its sender waits for no other thread. A
+ * posted receive buffer is full of rubbish until its receive ends.
  *
  * Ranks are threads. All randomness follows one seed (with threads only
  * nearly).
