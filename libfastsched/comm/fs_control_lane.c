@@ -13,8 +13,10 @@
 #include <string.h>
 
 /* A bundle of CUT_BYTES is cut among all lanes, if a packet is left for each: fewer
- * would load some NICs more than others. A shorter one costs less in one message. */
+ * would load some NICs more than others. A shorter one costs less in one message,
+ * unless it is the only one, of two servers: all other NICs would have nothing. */
 enum { CUT_BYTES = 5000, RANGE_BYTES = 1250 };
+enum { ONLY_CUT_BYTES = 2000, ONLY_RANGE_BYTES = 1000 };
 
 /* ---- lanes of a pair of servers ---- */
 
@@ -45,21 +47,30 @@ typedef struct range {
     uint64_t len; /* 0: none */
 } range_t;
 
+static uint64_t n_ranges(const fs_control_t *control, uint64_t lanes,
+                         uint64_t bundle_len)
+{
+    bool     is_only = fs_topo_n_servers(control->topo) == 2;
+    uint64_t range   = is_only ? ONLY_RANGE_BYTES : RANGE_BYTES;
+
+    return bundle_len < (is_only ? ONLY_CUT_BYTES : CUT_BYTES)
+               ? 1
+               : fs_u64_min(bundle_len / range, lanes);
+}
+
 /* What of a bundle is this lane's. */
 static range_t own_range(const fs_control_t *control, uint32_t server,
                          uint64_t bundle_len)
 {
     uint32_t lanes = pair_lanes(control, server);
     uint32_t k = (control->lane + lanes - head_lane(control, server)) % lanes;
-    uint64_t n_ranges = bundle_len < CUT_BYTES
-                            ? 1
-                            : fs_u64_min(bundle_len / RANGE_BYTES, lanes);
+    uint64_t n = n_ranges(control, lanes, bundle_len);
     uint64_t each;
 
-    if (control->lane >= lanes || k >= n_ranges) {
+    if (control->lane >= lanes || k >= n) {
         return (range_t){0, 0};
     }
-    each = fs_u64_div_up(bundle_len, n_ranges);
+    each = fs_u64_div_up(bundle_len, n);
     return k * each < bundle_len
                ? (range_t){k * each, fs_u64_min(each, bundle_len - k * each)}
                : (range_t){0, 0};
