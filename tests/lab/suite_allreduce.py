@@ -116,18 +116,27 @@ def show_gain(best_s, our_s, limit):
     return f"**{text}**" if limit and best_s / our_s < limit else text
 
 
+def peers_of(lines):
+    """{variant: seconds} of those that have run; the best of them or None."""
+    times = {v: seconds(lines, v) for v in lines if v not in OURS}
+    times = {v: s for v, s in times.items() if s is not None}
+    return times, min(times, key=times.get, default=None)
+
+
+def bound_s(lines):
+    return next((x["lower_bound_s"] for x in lines.values() if x.get("lower_bound_s")), None)
+
+
 def entry_row(layout, arrival, lines):
     """lines: {variant: line}"""
-    peers = {v: seconds(lines, v) for v in lines if v not in OURS}
-    known = {v: s for v, s in peers.items() if s is not None}
-    best = min(known, key=known.get, default=None)
-    best_s = known.get(best)
+    peers, best = peers_of(lines)
+    best_s = peers.get(best)
     limit = goal(layout, arrival)
-    bound = next((x["lower_bound_s"] for x in lines.values() if x.get("lower_bound_s")), None)
     times = [seconds(lines, v) for v in OURS]
+    n_peers = sum(v not in OURS for v in lines)
     return row([
-        arrival or "together", show(bound), *map(show, times),
-        f"{show(best_s)} ({best})" if best else "", f"{len(known)} of {len(peers)}",
+        arrival or "together", show(bound_s(lines)), *map(show, times),
+        f"{show(best_s)} ({best})" if best else "", f"{len(peers)} of {n_peers}",
         show_gain(best_s, times[0], limit),
         show_gain(best_s, times[1], limit) if arrival else "",
         "" if limit is None else f"{limit}x",
@@ -145,3 +154,16 @@ def table(title, layout, size, entries):
     text.append("")
     errors = [x for lines in entries.values() for x in lines.values() if "error" in x]
     return text + [f"- failed: {x['job']}: {x['error']}" for x in errors] + [""]
+
+
+def csv(allreduces):
+    """What tests/figures/stragglar_lab.csv is made of; "" if there is nothing. allreduces: {(place, size): entries}"""
+    text = ""
+    for ((layout, rate, _), size), entries in allreduces.items():
+        for arrival, lines in entries.items():
+            peers, best = peers_of(lines)
+            if best is not None:
+                times = [peers[best], seconds(lines, KNOWN), seconds(lines, TUNED)]
+                text += ",".join([lines[best]["impl"], layout, rate, str(size), arrival or "together",
+                                  show(bound_s(lines)), best, *map(show, times)]) + "\n"
+    return "mpi,layout,rate,bytes,entries,bound_s,best_peer,best_peer_s,known_s,tuned_s\n" + text if text else ""

@@ -474,3 +474,7 @@ def markdown(lines):
     if known.plans:
         text += plan_table(known.plans)
     return "\n".join(text + known.failed)
+
+
+def allreduce_csv(lines):
+    return suite_allreduce.csv(Lines(lines).allreduces)
