@@ -55,7 +55,8 @@ allreduce() { # LAYOUT VARIANT ARRIVAL TIME: of 8 MiB
     [[ -z $3 ]] || arrival="\"$3\""
     echo "{\"job\": \"allreduce $1 $2 $3\", \"kind\": \"allreduce\", \"layout\": \"$1\", \"rate\": \"200mbit\"," \
         "\"nics\": null, \"variant\": \"$2\", \"pattern\": \"sum\", \"round\": 0, \"avg_bytes_per_pair\": 8388608," \
-        "\"arrival\": $arrival, \"time_s\": $4, \"lower_bound_s\": 0.6, \"algorithm\": \"ring\"}"
+        "\"arrival\": $arrival, \"time_s\": $4, \"lower_bound_s\": 0.6, \"algorithm\": \"ring\"," \
+        "\"impl\": \"ompi\"}"
 }
 
 failed() { # VARIANT
@@ -142,6 +143,8 @@ test_table() {
         "the best of the peers that ran, and goals of eight ranks"
     prints "| late:5:1 | 0.6000 | 0.3900 |  |  | 0.6000 (default) | 1 of 1 | 1.54x |  | 1.5x |" "of sixteen"
     prints "- failed: allreduce 8x1 tuned linear late:5:1: exit status 124: too long" "and what failed"
+    grep -qxF "ompi,8x1,200mbit,8388608,late:5:1,0.6000,tuned ring,0.6000,0.4500,0.5000" "$work/lab-suite.csv"
+    report $? "as CSV"
     prints "| m | 4x4 | 1.0150 | yes |" "a plan"
     prints "| m | 2x8 | 1.0160 | no: > 1.015 |" "and one above its goal"
 }
