@@ -11,6 +11,13 @@
  *
  * Whoever asks next after a call has ended unpacks what has come and completes the
  * request.
+ *
+ * Locks: under that of our network MPI_Reduce_local is called, which in an MPICH of one
+ * lock (--enable-thread-cs=global) takes that one. The reverse order does not occur: MPICH
+ * has let go of it, in 4.0.2 and from 4.3.0 to 5.0.1, when it calls on_poll, on_wait and
+ * on_query (MPIR_Grequest_poll and the like) and what an attribute is deleted by; on_free
+ * and on_cancel, called under it, take none of ours, and mpich_fast_async.c, in its turns
+ * of progress, does not wait for ours.
  */
 #include "mpich_fast.h"
 

@@ -9,6 +9,7 @@ import pathlib
 import re
 
 import suite_table  # finds the modules of fastsched
+import suite_allreduce
 import suite_traffic
 from fastsched.field.settings import EAGER, FAST, LAUNCHER, PAIRWISE, PROGRAM, TUNED, warmup
 from fastsched.field.tables import each_size
@@ -42,6 +43,7 @@ VARIANTS = {
         "default eager": EAGER,
     },
 }
+ALLREDUCE_VARIANTS = {mpi: suite_allreduce.variants(mpi) for mpi in VARIANTS}
 NATIVE = {"ompi": ["default", "default eager", "pairwise", "pairwise eager"],
           "mpich": ["default", "default eager"]}
 
@@ -59,7 +61,7 @@ PATTERNS = {
 FLAT_MOE = {"moe:0.18": 1.1, "moe:0.43": 1.3, "moe:0.7": 1.5}
 SMALL_PATTERNS = ["balanced", "random", "zipf:0.8", "moe", "intrahost",
                   "pencil"]
-KINDS = ["bulk", "small", "alltoall", "traffic", "late", "siblings", "plan"]
+KINDS = ["bulk", "small", "alltoall", "traffic", "late", "siblings", "allreduce", "plan"]
 BULK_LAYOUTS = ["4x4", "8x2", "2x8", "4+4+2+1"]
 BULK_RATES = ["50mbit", "100mbit"]
 BULK_SIZES = {"4x4": [1000000, 100000]}  # elsewhere the first one
@@ -146,6 +148,7 @@ SIBLINGS = [Lab("4x4", "100mbit", 1)]
 SIBLING_ENTRIES = ["", "uniform:0.3"]
 SIBLING_PATTERNS = ["balanced", "zipf:0.5", "zipf:0.8", "zipf:1.2"]
 SIBLING_SIZES = [300000]
+ALLREDUCES = [Lab(layout, rate, 0) for layout, rate in suite_allreduce.LABS]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,6 +184,17 @@ class Job:
     def is_in_turn(self):
         return self.kind in ("small", "alltoall")
 
+    def size(self):
+        """Of a kind that has one: bytes per pair, or of a vector."""
+        return int(self.sizes.partition(":")[2])
+
+    def allreduce_s(self):
+        """Of a call, its entries as well; peers take longer than a ring."""
+        ring_s = suite_allreduce.ring_s(len(self.lab.servers()), self.lab.servers()[0], self.size(),
+                                        self.lab.bits_per_s())
+        share = float(self.arrival.rpartition(":")[2] or 0)
+        return ring_s * (share + (1.2 if self.variant in suite_allreduce.OURS else 3))
+
     def expected_s(self):
         if self.kind == "plan":
             return 1.0
@@ -193,8 +207,9 @@ class Job:
             each = [least_s + 2 * many * self.lab.balanced_s(size)
                     for size in each_size(self.sizes)]
             return start_s + (self.calls + self.warmup) * sum(each)
-        bound = TRAFFIC_S if self.matrix else self.lab.balanced_s(
-            int(self.sizes.partition(":")[2]))
+        if self.kind == "allreduce":
+            return start_s + (self.calls + self.warmup) * self.allreduce_s()
+        bound = TRAFFIC_S if self.matrix else self.lab.balanced_s(self.size())
         over = 1.1 if self.variant == "fast" else 2.2
         weight = (PATTERNS | FLAT_MOE).get(self.pattern, 1)
         if self.kind in ("late", "siblings"):
@@ -204,7 +219,9 @@ class Job:
     def options(self):
         """Of the benchmark."""
         options = ["-i", str(self.calls), "-x", str(self.warmup)]
-        if self.matrix:
+        if self.kind == "allreduce":
+            options += ["-m", str(self.size())]
+        elif self.matrix:
             options += ["-p", f"file:{self.matrix}"]
         else:
             options += ["-p", self.pattern, "-m", self.sizes]
@@ -217,6 +234,7 @@ class Job:
             "traffic": ["-c", "--times"],
             "late": ["-c", "--times"],
             "siblings": ["-c", "--times", "--siblings"],
+            "allreduce": ["-c"],
             "small": ["-c", "--nic-counters=nic*"],
             "alltoall": ["-c", "--nic-counters=nic*", "--collective",
                          "alltoall"],
@@ -224,9 +242,11 @@ class Job:
 
     def command(self, lab_name, timeout_s):
         run = [LAB, "run", "--name", lab_name, "--mpi", self.mpi]
-        run += ["--timeout", str(timeout_s), *VARIANTS[self.mpi][self.variant]]
+        reduces = self.kind == "allreduce"
+        variants = ALLREDUCE_VARIANTS if reduces else VARIANTS
+        run += ["--timeout", str(timeout_s), *variants[self.mpi][self.variant]]
         ours = self.mpi == "mpich" and self.variant.startswith("fast")
-        program = PROGRAM[self.mpi]
+        program = (suite_allreduce.PROGRAM if reduces else PROGRAM)[self.mpi]
         program += "_persistent" if self.variant == KEPT else ""
         run += ["--", *(LAUNCHER[self.mpi] if ours else []), program]
         # Should this script be killed, so is the job.
@@ -241,7 +261,7 @@ def chosen_labs(kind, options):
     of bulk, and where none is left, they make labs of their own."""
     known = {"small": list(SMALL), "alltoall": list(ALLTOALL),
              "traffic": TRAFFIC, "late": LATE,
-             "siblings": SIBLINGS}.get(kind, [])
+             "siblings": SIBLINGS, "allreduce": ALLREDUCES}.get(kind, [])
     labs = [lab for lab in known
             if lab.layout in (options.layout or [lab.layout])
             and lab.rate in (options.rate or [lab.rate])
@@ -296,6 +316,18 @@ def entry_jobs(kind, lab, options):
                               mpi=options.mpi, arrival=arrival)
 
 
+def allreduce_jobs(lab, options):
+    known = suite_allreduce.LABS.get((lab.layout, lab.rate), [suite_allreduce.MB])
+    for size in options.size or known:
+        for arrival in suite_allreduce.ENTRIES:
+            for variant in ALLREDUCE_VARIANTS[options.mpi]:
+                if suite_allreduce.takes_part(variant, arrival, lab.servers()):
+                    yield Job("allreduce", lab, variant, "sum", f"{size}:{size}",
+                              options.repeat or suite_allreduce.CALLS,
+                              suite_allreduce.warmup(variant),
+                              mpi=options.mpi, arrival=arrival)
+
+
 def jobs_in_turn(kind, lab, options):
     usual = (SMALL_PARTS, SMALL_PATTERNS if kind == "small" else ["balanced"])
     parts, patterns = {"small": SMALL, "alltoall": ALLTOALL}[kind].get(
@@ -335,6 +367,9 @@ def jobs_of(kind, lab, options):
         return
     if kind in ("late", "siblings"):
         yield from entry_jobs(kind, lab, options)
+        return
+    if kind == "allreduce":
+        yield from allreduce_jobs(lab, options)
         return
     yield Job("stream", lab, "stream", warmup=0, mpi=options.mpi)
     yield from {"bulk": bulk_jobs, "traffic": traffic_jobs}[kind](

@@ -11,6 +11,7 @@ import sys
 import typing
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "libfastsched" / "tools" / "python"))
+import suite_allreduce  # noqa: E402
 from fastsched.field.settings import TUNED  # noqa: E402 # the variant that small calls are compared by
 from fastsched.field.tables import Cell, head, median, row, show_size  # noqa: E402
 
@@ -421,7 +422,7 @@ class Lines:
         retried = {x["job"] for x in lines if "error" not in x}
         self.ceilings, self.bulk, self.traffic = {}, tree(), tree()
         self.small, self.plans, self.failed = tree(), [], []
-        self.late = tree()
+        self.late, self.allreduces = tree(), tree()
         for line in last.values():
             if "error" not in line or line["job"] not in retried:
                 self.add(line)
@@ -436,6 +437,9 @@ class Lines:
         elif kind in ("late", "siblings"):
             entries = self.late[kind, where, line["avg_bytes_per_pair"]]
             entries[line["arrival"]][pattern][line["variant"]] = line
+        elif kind == "allreduce":
+            entries = self.allreduces[where, line["avg_bytes_per_pair"]]
+            entries[line["arrival"]][line["variant"]] = line
         elif kind == "plan":
             self.plans.append(line)
         elif "error" in line:
@@ -465,6 +469,12 @@ def markdown(lines):
     for (kind, where, size), entries in known.late.items():
         title = f"{show_place(where)}, {show_size(size)} per pair"
         text += late_table(kind, f"{title}, {kind}", entries)
+    for (where, size), entries in known.allreduces.items():
+        text += suite_allreduce.table(show_place(where), where[0], size, entries)
     if known.plans:
         text += plan_table(known.plans)
     return "\n".join(text + known.failed)
+
+
+def allreduce_csv(lines):
+    return suite_allreduce.csv(Lines(lines).allreduces)

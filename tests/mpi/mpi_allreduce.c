@@ -4,11 +4,11 @@
  * the order of operands does not matter, with the bits of rank 0 where it does.
  *
  *   mpi_allreduce [--expect ring|stragglar|native|any] [--all] [--late RANK]
- *       [--no-nonblocking] [--no-persistent] [CASE...]
+ *       [--no-nonblocking] [--no-persistent] [--threads] [CASE...]
  *
  * --expect: what serves each call that may be ours. --all: floating point is, too, with
  * parameter allreduce. --late: this rank sleeps before its calls. --no-...: such calls
- * are left to the MPI.
+ * are left to the MPI. --threads: the cases under MPI_THREAD_MULTIPLE.
  */
 #include "mpi_allreduce.h"
 
@@ -675,6 +675,7 @@ static const struct {
     {"--all", &allreduce_test.all, 1},
     {"--no-nonblocking", &allreduce_test.nonblocking, 0},
     {"--no-persistent", &allreduce_test.persistent, 0},
+    {"--threads", &allreduce_test.threads, 1},
 };
 
 /* False: it is none. */
@@ -725,11 +726,26 @@ static void read_expect(const char *word)
     test.algorithm = test.expect == EXPECT_SERVED ? word : "ring";
 }
 
+static void run_families(int argc, char **argv)
+{
+    if (allreduce_test.threads) {
+        run_all(threaded_cases, n_threaded_cases, argc, argv);
+        return;
+    }
+    run_all(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+    run_all(later_cases, n_later_cases, argc, argv);
+    if (is_named(argc, argv, many.name)) {
+        run(&many);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    int k = 1;
+    int k = 1, provided;
+    int want = is_named(argc, argv, "--threads") ? MPI_THREAD_MULTIPLE
+                                                 : MPI_THREAD_SINGLE;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, want, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &test.size);
     test.program = "mpi_allreduce";
@@ -746,12 +762,11 @@ int main(int argc, char **argv)
             fail("unknown option %s", argv[k]);
         }
     }
-    pvars_init();
-    run_all(cases, sizeof(cases) / sizeof(cases[0]), argc - k, argv + k);
-    run_all(later_cases, n_later_cases, argc - k, argv + k);
-    if (is_named(argc - k, argv + k, many.name)) {
-        run(&many);
+    if (provided < want) {
+        fail("the MPI does not provide MPI_THREAD_MULTIPLE");
     }
+    pvars_init();
+    run_families(argc - k, argv + k);
     limit_time(0);
     pvars_fini();
     MPI_Finalize();

@@ -12,6 +12,7 @@ typedef struct allreduce_test {
     int late;        /* a rank, or below 0 */
     int nonblocking; /* such calls may be ours */
     int persistent;
+    int threads;
 } allreduce_test_t;
 
 extern allreduce_test_t allreduce_test;
@@ -88,7 +89,16 @@ void exchange_fini(exchange_t *x); /* and look at what has come */
 
 /* ---- mpi_allreduce_later.c: nonblocking and persistent ---- */
 
+/* A nonblocking call, and its end. */
+void post(vectors_t *v, const plan_t *p, MPI_Op op);
+void take(vectors_t *v);
+
 extern const test_case_t later_cases[];
 extern const size_t      n_later_cases;
+
+/* ---- mpi_allreduce_threads.c: only with --threads ---- */
+
+extern const test_case_t threaded_cases[];
+extern const size_t      n_threaded_cases;
 
 #endif

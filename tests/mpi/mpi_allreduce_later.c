@@ -28,7 +28,7 @@ static MPI_Comm duplicate(void)
     return comm;
 }
 
-static void post_with(vectors_t *v, const plan_t *p, MPI_Op op)
+void post(vectors_t *v, const plan_t *p, MPI_Op op)
 {
     vectors_make(v, p);
     come_late();
@@ -37,14 +37,14 @@ static void post_with(vectors_t *v, const plan_t *p, MPI_Op op)
          "MPI_Iallreduce");
 }
 
-static void post(vectors_t *v, MPI_Comm comm, int k)
+static void post_nth(vectors_t *v, MPI_Comm comm, int k)
 {
     plan_t p = nth(comm, k);
 
-    post_with(v, &p, p.op);
+    post(v, &p, p.op);
 }
 
-static void take(vectors_t *v)
+void take(vectors_t *v)
 {
     must(MPI_Wait(&v->request, MPI_STATUS_IGNORE), "MPI_Wait");
     vectors_check(v);
@@ -81,7 +81,7 @@ static void case_outstanding(void)
         MPI_Status  statuses[MANY];
 
         for (int k = 0; k < MANY; ++k) {
-            post(&v[k], comm, k);
+            post_nth(&v[k], comm, k);
             requests[k] = v[k].request;
         }
         if (way == 1) {
@@ -113,11 +113,11 @@ static void case_among_others(void)
         plan_t      p = nth(comm, k);
 
         exchange_init(&x);
-        post(&first, comm, k);
+        post_nth(&first, comm, k);
         MPI_Ialltoallv(x.send, x.counts, x.displs, MPI_INT, x.recv, x.counts,
                        x.displs, MPI_INT, comm, &x.request);
         MPI_Ibcast(&word, 1, MPI_INT, 0, comm, &bcast);
-        post(&second, comm, k + 1);
+        post_nth(&second, comm, k + 1);
         if (k % 3 == 0) {
             take(&second);
             take(&first);
@@ -148,7 +148,7 @@ static void case_crossed(void)
     vectors_t v;
 
     for (int k = 0; k < 4; ++k) {
-        post(&v, comm, k);
+        post_nth(&v, comm, k);
         if ((test.rank + k) % 2 == 0) {
             must(MPI_Wait(&v.request, MPI_STATUS_IGNORE), "MPI_Wait");
         }
@@ -170,13 +170,13 @@ static void case_come_first(void)
 
         must(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
         p = nth(comm, 1);
-        post(&v[0], comm, 0);
+        post_nth(&v[0], comm, 0);
         if (exchanges) {
             exchange_init(&x);
             MPI_Ialltoallv(x.send, x.counts, x.displs, MPI_INT, x.recv,
                            x.counts, x.displs, MPI_INT, comm, &x.request);
         }
-        post(&v[1], comm, 1);
+        post_nth(&v[1], comm, 1);
         if (exchanges) {
             must(MPI_Wait(&x.request, MPI_STATUS_IGNORE), "MPI_Wait");
             exchange_fini(&x);
@@ -185,7 +185,7 @@ static void case_come_first(void)
         take(&v[1]);
         check_call(&p);
         expect_served(before, 1);
-        post(&v[2], comm, 2);
+        post_nth(&v[2], comm, 2);
         take(&v[2]);
         expect_served(before, 1 + ours(1));
         take(&v[0]);
@@ -207,9 +207,9 @@ static void case_freed(void)
 
     p.comm = comm;
     must(MPI_Op_create(add_ints, 1, &add), "MPI_Op_create");
-    post_with(&v, &p, takes_both ? add : MPI_SUM);
+    post(&v, &p, takes_both ? add : MPI_SUM);
     must(MPI_Op_free(&add), "MPI_Op_free");
-    post(&w, comm, 5);
+    post_nth(&w, comm, 5);
     if (early) {
         must(MPI_Comm_free(&comm), "MPI_Comm_free");
     }
@@ -322,7 +322,7 @@ static void case_persistent_first(void)
         }
         come_late();
         must(MPI_Startall(2, both), "MPI_Startall");
-        post(&w, comm, round);
+        post_nth(&w, comm, round);
         call(&p);
         must(MPI_Waitall(2, both, statuses), "MPI_Waitall");
         take(&w);

@@ -71,6 +71,9 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
     case_of 'a thread of ours, which calls no MPI' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_progress_thread on -- --expect stragglar --all --no-nonblocking \
         --no-persistent outstanding among-others freed persistent
+    case_of 'threads' job 4 4x1 $all $fixed 2 -- --expect stragglar --all --threads
+    case_of 'threads, ring' job 4 4x1 $exact $fixed none -- --expect ring --threads
+    case_of 'threads, two tiers' job 8 4x2 $all $fixed 2 -- --expect stragglar --all --threads
     case_of 'lines, sums, a trace, check' job 8 8x1 $all $fixed 2 --mca coll_fast_verbose 1 \
         --mca coll_fast_stats 1 --mca coll_fast_trace "$scratch" \
         --mca coll_fast_check 1 -- --all $blocking outstanding persistent

@@ -7,18 +7,39 @@ import shutil
 import signal
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PRELOADS = ["pmi_progress", "yield_idle"]  # of tests/lab
 LIMIT_S = 60
 
+REDUCES = {"allreduce": "all", "allreduce_min": "1"}
 SETTINGS = {
     "stock": None,
     "fast": {},
     "fast, staged": {"algorithm": "staged", "min_bytes": "0"},
     "fast, thread": {"algorithm": "bundles", "min_bytes": "0", "progress_thread": "on"},
+    "fast, stragglar": REDUCES | {"straggler": "1"},
+    "fast, ring": REDUCES | {"straggler": "none", "tuner": "0"},
 }
+# Of these tests alone, by name; other settings are for all.
+ONLY = {name: ["*coll/*allred*", "coll/op*", "coll/red*", "coll/nonblocking*"]
+        for name in SETTINGS if (SETTINGS[name] or {}).get("allreduce")}
+
+
+def is_for(setting_name, test_name):
+    return any(fnmatch(test_name, pattern) for pattern in ONLY.get(setting_name, ["*"]))
+
+
+def places(n_ranks, setting):
+    """The server of each rank, as parameter servers takes it. An allreduce needs four that have
+    as many ranks each: one, or two where there are eight and more."""
+    if setting.get("allreduce"):
+        servers = n_ranks // 2 if n_ranks >= 8 and n_ranks % 2 == 0 else n_ranks
+    else:
+        servers = 2 if n_ranks < 4 else 3
+    return "@" + ",".join(str(k % servers) for k in range(n_ranks))
 
 
 def sh(command, log, **more):
@@ -50,9 +71,7 @@ class Mpi:
 
     def command(self, test, setting):
         """(words, environment)"""
-        servers = 2 if test.np < 4 else 3
-        places = "@" + ",".join(str(k % servers) for k in range(test.np))
-        fast = None if setting is None else dict(setting, servers=places, stats="1")
+        fast = None if setting is None else dict(setting, servers=places(test.np, setting), stats="1")
         environment = dict(os.environ, **test.env)
         if self.name == "ompi":
             environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -85,7 +104,7 @@ class Mpi:
                 os.killpg(job.pid, signal.SIGKILL)
                 job.communicate()
                 return f"no end after {test.limit_s} s", 0
-        served = sum(int(n) for n in re.findall(r"(\d+) (?:staged|pipe2d|direct|bundles)\b", said))
+        served = sum(int(n) for n in re.findall(r"(\d+) (?:staged|pipe2d|direct|bundles|stragglar|ring)\b", said))
         if job.returncode == 0 and test.is_good(said):
             return None, served
         return f"status {job.returncode}: {test.essence(said)[:300]}", served
