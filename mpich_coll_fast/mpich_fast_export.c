@@ -3,8 +3,10 @@
  * The names that this library takes from the MPI.
  *
  * Each under both of its names: a tool that stands before us calls PMPI_, and
- * so do the Fortran 2008 bindings of some versions. What we leave alone goes on
- * with all its bits, because in an MPI with other handles it must arrive whole.
+ * so do the Fortran 2008 bindings of some versions. A tool that stands behind us
+ * gets what comes by the MPI_ name first, and its PMPI_ comes to us. What we leave
+ * alone goes on with all its bits, because in an MPI with other handles it must
+ * arrive whole.
  */
 #include "mpich_fast_export.h"
 
@@ -12,18 +14,32 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* One body, two names. Declared here, as there is no mpi.h. */
-#define EXPORT_BOTH(name, params, args) \
-    EXPORT int MPI_##name params;       \
-    EXPORT int PMPI_##name params;      \
-    int MPI_##name params               \
-    {                                   \
-        return name##_body args;        \
-    }                                   \
-    int PMPI_##name params              \
-    {                                   \
-        return name##_body args;        \
+/* Two names. Declared here, as there is no mpi.h. */
+#define EXPORT_AS(name, params, args, by_mpi_name) \
+    EXPORT int MPI_##name params;                  \
+    EXPORT int PMPI_##name params;                 \
+    int MPI_##name params                          \
+    {                                              \
+        return by_mpi_name args;                   \
+    }                                              \
+    int PMPI_##name params                         \
+    {                                              \
+        return name##_body args;                   \
     }
+
+/* One body, unless there is a tool behind us. */
+#define EXPORT_BOTH(name, params, args)                                                    \
+    static int name##_first params                                                         \
+    {                                                                                      \
+        static int(*first) params;                                                         \
+                                                                                           \
+        if (NULL == __atomic_load_n(&first, __ATOMIC_RELAXED)) {                           \
+            int(*tool) params = (int(*) params) mpich_fast_tool("MPI_" #name);             \
+            __atomic_store_n(&first, NULL == tool ? name##_body : tool, __ATOMIC_RELAXED); \
+        }                                                                                  \
+        return first args;                                                                 \
+    }                                                                                      \
+    EXPORT_AS(name, params, args, name##_first)
 
 /* Found once; two threads that look at once find the same. */
 #define NEXT(variable, type, name)                                                           \
@@ -444,6 +460,7 @@ static int after(int mpi_errno)
 static int Init_body(int *argc, char ***argv)
 {
     NEXT(next_init, init_fn_t, "PMPI_Init");
+    mpich_fast_is_passed = false;
     before();
     return after(next_init(argc, argv));
 }
@@ -451,6 +468,7 @@ static int Init_body(int *argc, char ***argv)
 static int Init_thread_body(int *argc, char ***argv, int required, int *provided)
 {
     NEXT(next_init_thread, init_thread_fn_t, "PMPI_Init_thread");
+    mpich_fast_is_passed = false;
     before();
     return after(next_init_thread(argc, argv, required, provided));
 }
@@ -462,8 +480,23 @@ static int Session_init_body(mpich_fast_word_t info, mpich_fast_word_t errhandle
     return next_session_init(info, errhandler, session);
 }
 
-EXPORT_BOTH(Init, (int *argc, char ***argv), (argc, argv))
-EXPORT_BOTH(Init_thread, (int *argc, char ***argv, int required, int *provided),
+/* A tool passes us until its PMPI_Init has come here. */
+#define EXPORT_INIT(name, params, args)                                    \
+    static int name##_first params                                         \
+    {                                                                      \
+        int(*tool) params = (int(*) params) mpich_fast_tool("MPI_" #name); \
+                                                                           \
+        if (NULL == tool) {                                                \
+            return name##_body args;                                       \
+        }                                                                  \
+        before();                                                          \
+        mpich_fast_is_passed = true;                                       \
+        return after(tool args);                                           \
+    }                                                                      \
+    EXPORT_AS(name, params, args, name##_first)
+
+EXPORT_INIT(Init, (int *argc, char ***argv), (argc, argv))
+EXPORT_INIT(Init_thread, (int *argc, char ***argv, int required, int *provided),
             (argc, argv, required, provided))
 EXPORT_BOTH(Session_init, (mpich_fast_word_t info, mpich_fast_word_t errhandler, void *session),
             (info, errhandler, session))

@@ -43,10 +43,18 @@ extern bool mpich_fast_serves_alltoall; /* MPI_Alltoall, MPI_Alltoallv, MPI_Allt
 /* mpich_fast_next.c: the next function of this name. */
 void *mpich_fast_next(const char *name);
 
+/* Of a tool behind us, the function of this name, which starts with MPI_. NULL: there is none, or
+ * it would not come to us. */
+void *mpich_fast_tool(const char *name);
+
+/* Tools call PMPI_, and so come to us. One that calls the MPI_ behind itself does not: MPI_Init has
+ * told. */
+extern bool mpich_fast_is_passed;
+
 /* mpich_fast_pmi.c: MPI_Init or MPI_Session_init is about to begin. */
 void mpich_fast_before_init(void);
 
-/* mpich_fast_init.c: MPI_Init has been successful. */
+/* mpich_fast_init.c: MPI_Init has been successful. mpich_fast_is_passed is known. */
 void mpich_fast_after_init(void);
 
 /* mpich_fast_serve.c: a call, by us or by the MPI. Returns an MPI error code. */

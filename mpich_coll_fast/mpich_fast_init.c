@@ -281,5 +281,9 @@ bool mpich_fast_start(bool in_init)
 
 void mpich_fast_after_init(void)
 {
+    if (mpich_fast_is_passed && is_first_by_environment()) {
+        mpich_fast_say("a tool behind " MPICH_FAST_NAME " calls the MPI without it, and does not "
+                       "see the calls that fast may serve: name the tool first in LD_PRELOAD");
+    }
     (void) mpich_fast_start(true);
 }

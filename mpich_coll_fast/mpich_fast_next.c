@@ -44,6 +44,23 @@ void *mpich_fast_next(const char *name)
     return function;
 }
 
+bool mpich_fast_is_passed;
+
+void *mpich_fast_tool(const char *name)
+{
+    char behind[64];
+    Dl_info of_tool, of_mpi;
+    void *tool = find(name), *function;
+
+    snprintf(behind, sizeof(behind), "P%s", name);
+    function = find(behind);
+    if (NULL == tool || NULL == function || (mpich_fast_is_passed && mpich_fast_enabled)
+        || 0 == dladdr(tool, &of_tool) || 0 == dladdr(function, &of_mpi)) {
+        return NULL;
+    }
+    return of_tool.dli_fbase == of_mpi.dli_fbase ? NULL : tool;
+}
+
 /* ---- is it of our ABI? ---- */
 
 typedef int abi_version_fn_t(int *major, int *minor);

@@ -13,7 +13,8 @@ enum { NUMBER_LEN = 24 };
 
 void fs_cmd_trace(int argc, char **argv)
 {
-    const char       *dir = NULL, *comm = "", *svg = "", *output = "";
+    const char       *dir = NULL, *comm = "", *svg = "", *output = "",
+                     *otf2 = "";
     uint64_t          call = 0; /* the slowest */
     uint64_t          rate = 0; /* as the traces say */
     uint32_t          json = 0;
@@ -39,6 +40,10 @@ void fs_cmd_trace(int argc, char **argv)
          .value = &svg},
         {FS_TOOL_TEXT, "output", "FILE", "all traces in one file, for Perfetto",
          .value = &output},
+        {FS_TOOL_TEXT, "otf2", "NEWDIR",
+         "all traces as an archive of OTF2, for otf2-print\n"
+         "and Vampir; needs the Python module otf2",
+         .value = &otf2},
     };
 
     FS_TOOL_ADD(&options, rows);
@@ -51,5 +56,5 @@ void fs_cmd_trace(int argc, char **argv)
     fs_tool_python_become("fastsched trace",
                           (const char *[]){"trace", dir, call_text, comm,
                                            rate_text, json ? "json" : "text",
-                                           svg, output, NULL});
+                                           svg, output, otf2, NULL});
 }

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A comparison of a recording as text, and as JSON, whose keys fastsched(1)
  * explains; and what there is to advise. */
+#include "base/fs_strbuf.h"
 #include "tools/fs_tool_compare_calls.h"
 #include "tools/fs_tool_style.h"
 #include "tools/fs_tool_units.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- advice ---- */
-
-static void say(fs_tool_compare_calls_t *all, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(fs_tool_compare_calls_t *all, const char *format, ...)
-{
-    size_t  len = strlen(all->text);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(all->text + len, sizeof(all->text) - len, format, args);
-    va_end(args);
-}
 
 static double best_time(const fs_tool_compare_calls_t *all)
 {
@@ -32,58 +18,66 @@ static double best_time(const fs_tool_compare_calls_t *all)
 
 /* There is one kind, or none is simulated: what is said of the one with most
  * bytes. */
-static void advise_first(fs_tool_compare_calls_t *all)
+static void advise_first(fs_tool_compare_calls_t *all, fs_strbuf_t *text)
 {
     const fs_tool_compare_t *first = &all->kinds[0].compare;
 
     all->advice = first->advice;
-    say(all, "%s", first->text);
+    fs_strbuf_add(text, "%s", first->text);
     if (all->n_simulated > 0) {
-        say(all, " All calls take %s instead of %s.",
-            fs_tool_time_text(all->fast).s,
-            fs_tool_time_text(best_time(all)).s);
+        fs_strbuf_add(text, " All calls take %s instead of %s.",
+                      fs_tool_time_text(all->fast).s,
+                      fs_tool_time_text(best_time(all)).s);
     } else if (fs_topo_n_servers(first->traffic->topo) == 1) {
-        say(all, " It was recorded on one server: --servers says what cluster "
-                 "you ask about.");
+        fs_strbuf_add(
+            text, " It was recorded on one server: --servers says what cluster "
+                  "you ask about.");
     }
 }
 
-static void advise_times(fs_tool_compare_calls_t *all, double gain)
+static void advise_times(fs_tool_compare_calls_t *all, fs_strbuf_t *text,
+                         double gain)
 {
     const char *name = fs_tool_way_name(all->best);
     double      fast = all->fast, best = best_time(all);
 
     if (gain >= FS_TOOL_COUNTS) {
         all->advice = FS_TOOL_GAIN;
-        say(all,
+        fs_strbuf_add(
+            text,
             "You would gain %.1fx over the best of these, %s: %s instead of "
             "%s.",
             gain, name, fs_tool_time_text(fast).s, fs_tool_time_text(best).s);
     } else if (gain > 1 / FS_TOOL_COUNTS) {
         all->advice = FS_TOOL_NO_GAIN;
-        say(all, "You gain nothing: %s takes as long as fast.", name);
+        fs_strbuf_add(text, "You gain nothing: %s takes as long as fast.",
+                      name);
     } else {
         all->advice = FS_TOOL_LOSS;
-        say(all, "You would lose: fast takes %.2f times as long as %s.",
-            1 / gain, name);
+        fs_strbuf_add(text,
+                      "You would lose: fast takes %.2f times as long as %s.",
+                      1 / gain, name);
     }
     if (all->n_losing > 0) {
-        say(all,
-            " %" PRIu64 " of these calls are slower with fast; its tuner "
-            "(parameter tuner) would leave them to the MPI.",
-            all->n_losing);
+        fs_strbuf_add(text,
+                      " %" PRIu64
+                      " of these calls are slower with fast; its tuner "
+                      "(parameter tuner) would leave them to the MPI.",
+                      all->n_losing);
     }
-    say(all, " Kind %u takes longest: %s", all->longest + 1,
-        all->kinds[all->longest].compare.text);
+    fs_strbuf_add(text, " Kind %u takes longest: %s", all->longest + 1,
+                  all->kinds[all->longest].compare.text);
 }
 
 void fs_tool_compare_calls_advise(fs_tool_compare_calls_t *all)
 {
-    all->text[0] = '\0';
+    fs_strbuf_t text = {all->text, sizeof(all->text), 0};
+
     if (all->n_simulated == 0 || all->n_kinds == 1) {
-        advise_first(all);
+        advise_first(all, &text);
     } else {
-        advise_times(all, fs_tool_compare_calls_gain(all, best_time(all)));
+        advise_times(all, &text,
+                     fs_tool_compare_calls_gain(all, best_time(all)));
     }
 }
 

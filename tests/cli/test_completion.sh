@@ -30,7 +30,7 @@ offers "$(echo "$commands" | tr '\n' ' ')" help ''
 offers 'trace tuning topo ' t
 offers 'nccl ucc ' matrix --format ''
 for command in $commands; do
-    options=$("$tool" help "$command" | grep -oE '^  --[a-z-]+' | grep -v -e --help | tr -d ' ' | tr '\n' ' ')
+    options=$("$tool" help "$command" | grep -oE '^  --[a-z0-9-]+' | grep -v -e --help | tr -d ' ' | tr '\n' ' ')
     offers "$options" "$command" -
 done
 offers '--scale-out --scale-up ' sim --pattern moe --scale

@@ -9,9 +9,10 @@ export LC_ALL=C
 
 tool=${1:-${FS_BUILDDIR:-.}}/libfastsched/fastsched
 python=$(command -v python3) || { echo 'no python3'; exit 77; }
+here=$(cd "$(dirname "$0")" && pwd)
 subcommand=trace
 # shellcheck source=tests/cli/command.sh
-. "$(dirname "$0")/command.sh"
+. "$here/command.sh"
 
 # ---- two ranks, each a server; one message, 1000 bytes in 80 us ----
 
@@ -233,6 +234,64 @@ fi
 run --rate 100mbit t
 { ends 0 && silent err && said out 'Critical path'; } >why
 verdict 'the directory behind the options'
+
+# ---- OTF2 ----
+
+# shellcheck source=tests/mpi/with_otf2.sh
+. "$here/../mpi/with_otf2.sh"
+if [ -z "$otf2_path" ]; then
+    echo 'skip    OTF2: no otf2-print, or no python3 with the module otf2'
+else
+    PATH=$otf2_path run t --otf2 archive
+    { ends 0 && silent err && said out 'Critical path'; } >why
+    otf2-print archive/traces.otf2 | sed '1,/^---/d; s/ <[0-9]*>//g; s/  */ /g' >events
+    cat >golden <<'END'
+ENTER 0 0 Region: "call, staged"
+ENTER 0 0 Region: "summary"
+ENTER 1 0 Region: "call, staged"
+ENTER 1 0 Region: "summary"
+LEAVE 0 10000 Region: "summary"
+ENTER 0 10000 Region: "run"
+LEAVE 1 10000 Region: "summary"
+ENTER 1 10000 Region: "run"
+MPI_IRECV_REQUEST 1 11000 Request: 0
+MPI_ISEND 0 15000 Receiver: 1 ("WORLD rank 1"), Communicator: "WORLD", Tag: 4, Length: 1000, Request: 0
+ENTER 2 15000 Region: "step 0"
+ENTER 3 15000 Region: "step 0"
+MPI_ISEND_COMPLETE 0 20500 Request: 0
+MPI_IRECV 1 95000 Sender: 0 ("WORLD rank 0"), Communicator: "WORLD", Tag: 4, Length: 1000, Request: 0
+LEAVE 2 95000 Region: "step 0"
+LEAVE 3 95000 Region: "step 0"
+LEAVE 0 100000 Region: "run"
+LEAVE 0 100000 Region: "call, staged"
+LEAVE 1 100000 Region: "run"
+LEAVE 1 100000 Region: "call, staged"
+END
+    diff golden events >>why
+    "$python" "$here/../mpi/check_otf2.py" t archive >check || cat check >>why
+    verdict 'OTF2: every event at its time'
+    PATH=$otf2_path run t --otf2 archive
+    { ends 1 && silent out && said err 'fastsched: archive: File exists'; } >why
+    verdict 'OTF2: a directory that is there is left alone'
+    rm -r archive t/fast-WORLD-1f-rank1.json
+    PATH=$otf2_path run t --otf2 archive
+    {
+        ends 0 && silent err
+        otf2-print -G archive/traces.otf2 >definitions
+        said definitions 'WORLD rank 1, no file'
+    } >why
+    verdict 'OTF2: a rank without a file'
+    write_traces
+fi
+
+# -S: no modules but those of the standard library.
+mkdir plain
+printf '#!/bin/sh\nexec "%s" -S "$@"\n' "$python" >plain/python3
+chmod +x plain/python3
+PATH=$scratch/plain:$PATH run t --otf2 never
+{ ends 1 && silent out && said err 'fastsched: fastsched trace --otf2 needs the module otf2 for '; } >why
+[ ! -e never ] || echo 'there is a directory' >>why
+verdict 'no module otf2'
 
 # ---- without python3, or without what it runs ----
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # How libmpich_coll_fast gets in front of a program: the Fortran bindings, linked
-# instead of preloaded, together with a tool; and that nothing of an MPI is
-# linked into it. One line per case.
+# instead of preloaded; and that nothing of an MPI is linked into it. Tools:
+# test_tools.sh. One line per case.
 #
 #   test_mpich.sh [BUILD-DIRECTORY]
 set -u
@@ -86,21 +86,6 @@ if command -v mpicc.mpich >/dev/null; then
 fi
 if [ -n "$mpifort" ] && command -v gfortran >/dev/null; then
     case_of 'linked, Fortran' linked_fortran
-fi
-
-# ---- a tool of the profiling interface in front of us ----
-
-with_tool() {
-    mpicc.mpich -shared -fPIC -o "$scratch/libtool.so" "$here/pmpi_tool.c" &&
-        # shellcheck disable=SC2086
-        summary_is '1 calls, 1 staged' any_run -np 4 $fast \
-            -x LD_PRELOAD="$scratch/libtool.so:$library" \
-            "$build/tests/mpich/mpi_mismatch" --none &&
-        grep -q 'pmpi_tool: 1 calls' "$scratch/job"
-}
-
-if command -v mpicc.mpich >/dev/null; then
-    case_of 'a tool, then the library' with_tool
 fi
 
 # ---- MPI_T before MPI_Init: MPICH does not get to see "fast" ----

@@ -12,6 +12,9 @@ need_ompi mpi/mpi_alltoallv
 command -v python3 >/dev/null || skip 'no python3'
 bench=$build/osu_extensions/osu_alltoallv_skew
 tool=$build/libfastsched/fastsched
+# shellcheck source=tests/mpi/with_otf2.sh
+. "$(dirname "$0")/with_otf2.sh"
+[ -n "$otf2_path" ] || echo 'skip    OTF2: no otf2-print, or no python3 with the module otf2'
 failed=0
 
 # STATUS WHAT: one line, and the output if it is not as it should be.
@@ -43,6 +46,13 @@ check() {
             python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$scratch/chart.svg"
     } >"$scratch/out" 2>&1
     report $? "$1"
+    [ -n "$otf2_path" ] || return 0
+    rm -rf "$scratch/otf2"
+    {
+        PATH=$otf2_path "$tool" trace "$3" --otf2 "$scratch/otf2" &&
+            python3 "$(dirname "$0")/check_otf2.py" "$3" "$scratch/otf2"
+    } >"$scratch/out" 2>&1
+    report $? "$1, as OTF2"
 }
 
 for algorithm in staged pipe2d direct; do

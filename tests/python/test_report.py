@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages become load over time, load becomes strips, and numbers get units."""
+"""Messages become load over time, load becomes strips, bytes a map, and numbers get units."""
 import unittest
 
 from traces import TestCase
 
-from fastsched import load, strips, units
+from fastsched import load, panels, strips, units
 
 
 class Loads(TestCase):
@@ -52,6 +52,19 @@ class Strips(TestCase):
 
     def test_less_than_a_pixel_is_not_drawn(self):
         self.assertEqual(paths([[(1, 0.02)]]), {})
+
+
+class Map(TestCase):
+    def test_numbers(self):
+        """Of cells, dark letters but on the strongest; behind bars, of what is sent and received."""
+        about = {"matrix": [[9, 80, 60], [100, 9, 7], [0, 5, 9]], "busiest_server": {"server": 1, "direction": "sends"}}
+        drawn = "".join(panels.heat_map(about))
+        self.assertRegex(drawn, 'class="m s on">100 B<')
+        self.assertRegex(drawn, 'class="m s">80 B<')
+        for bytes_ in (140, 107, 5):
+            self.assertRegex(drawn, f'class="t s">{bytes_} B<')
+        for bytes_ in (100, 85, 67):
+            self.assertRegex(drawn, f'class="t s m">{bytes_} B<')
 
 
 class Units(TestCase):

@@ -121,7 +121,7 @@ class _Map:
         opacity = "" if inside else f' fill-opacity="{0.05 + 0.95 * share:.3f}"'
         yield _rect(x, y, edge, edge, "inside" if inside else "heat", opacity, f"<title>{title}</title>")
         if self.cell >= 56 and not inside:
-            kind = "m s on" if share > 0.55 else "m s"
+            kind = "m s on" if share > 0.85 else "m s"  # light below: dark letters are easier to read
             yield _text(x + edge / 2, y + edge / 2 + 4, bytes_text(bytes_), kind)
 
     def _is_busiest(self, k, direction):
@@ -143,6 +143,9 @@ class _Map:
             if self.cell >= 40:
                 x = end + 14 + 84 * self.sent[k] / self.most_sum
                 yield _text(x, self.top + at + bar / 2 + 4, bytes_text(self.sent[k]), "t s")
+            if self.cell >= 56:
+                x, y = self.left + at + bar / 2, self.top + self.side + length + 22
+                yield _text(x, y, bytes_text(self.received[k]), "t s m")
 
     def names(self):
         """Numbers of servers, as many as there is room for, and what rows and columns are."""
@@ -161,7 +164,7 @@ class _Map:
 def heat_map(about):
     """Bytes between servers."""
     drawn = _Map(about)
-    yield _svg(WIDTH, drawn.top + drawn.side + 100, "Bytes from each server to each other server", ' class="map"')
+    yield _svg(WIDTH, drawn.top + drawn.side + 116, "Bytes from each server to each other server", ' class="map"')
     yield from drawn.names()
     yield from drawn.cells()
     yield from drawn.sums()

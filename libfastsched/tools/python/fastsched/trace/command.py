@@ -3,7 +3,7 @@
 import sys
 
 from ..failure import bad, shown
-from . import as_json, directory, link, merge, picture, text
+from . import as_json, directory, link, merge, otf2_archive, picture, text
 from .call import Call
 from .report import Report
 
@@ -24,8 +24,9 @@ def _choose(where, traces, number, comm):
 
 
 def run(argv):
-    """DIRECTORY CALL COMM RATE FORMAT SVG OUTPUT: 0 or nothing where it was not asked for."""
-    where, number, comm, rate, style, svg, output = argv
+    """DIRECTORY CALL COMM RATE FORMAT SVG OUTPUT OTF2: 0 or nothing where it was not asked for."""
+    where, number, comm, rate, style, svg, output, archive = argv
+    otf2 = otf2_archive.load() if archive else None  # before there is any output
     traces = directory.read(where)
     for trace in traces:
         link.link(trace)
@@ -36,5 +37,7 @@ def run(argv):
         picture.write(svg, report)
     if output:
         merge.write(output, traces)
+    if archive:
+        otf2_archive.write(otf2, archive, traces)
     if svg != "-":  # else the drawing is all that goes to standard output
         (as_json if style == "json" else text).write(sys.stdout, report)

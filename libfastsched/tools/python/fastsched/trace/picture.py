@@ -3,7 +3,8 @@
 from .. import svg
 from ..chart import Chart
 from ..failure import shown
-from .model import RECV, SEND, WIRE
+from . import nic
+from .model import RECV, SEND
 
 PAUSES = 500  # shorter than this part of the call: not drawn
 
@@ -34,19 +35,10 @@ class Picture:
             self.add(wire if hop.what == "wire" else other, hop.rank, hop.begin, hop.end, hop.bytes)
 
     def draw_messages(self, row, kind, ops):
-        """A NIC works on the oldest message: from when that could start, after the one before it, to its end."""
-        busy = begin = end = bytes_ = 0
+        """Messages to one server without a pause between them are a bar."""
+        begin = end = bytes_ = 0
         who = None
-        for op in ops:
-            if op.channel != WIRE or op.kind != kind:
-                continue
-            start, stop = op.post, op.end
-            if op.other_end is not None and kind == RECV:
-                start = max(start, op.other_end.post)
-            elif op.other_end is not None:
-                stop = max(stop, op.other_end.end)
-            start = max(start, busy)
-            busy = max(busy, stop)
+        for op, start, stop in nic.work(ops, kind):
             peer = self.report.trace.ranks.get(op.peer)
             server = 0 if peer is None else peer.server
             if server != who or start > end + self.gap:
