@@ -182,7 +182,8 @@ fs_status_t fs_straggler_create(fs_straggler_kind_t kind, uint32_t n_ranks,
                                    .n_ranks  = n_ranks,
                                    .n_late   = 1,
                                    .late     = &straggler,
-                                   .n_pieces = 1};
+                                   .n_pieces = 1,
+                                   .n_local  = 1};
 
     if ((size_t)kind >= FS_STRAGGLER_N_KINDS || n_ranks > most_ranks(kind) ||
         straggler >= n_ranks) {
@@ -215,11 +216,31 @@ fs_status_t fs_straggler_create_stream(uint32_t n_ranks, const uint32_t *late,
                                    .n_ranks  = n_ranks,
                                    .n_late   = n_late,
                                    .late     = (uint32_t *)late,
-                                   .n_pieces = n_pieces};
+                                   .n_pieces = n_pieces,
+                                   .n_local  = 1};
 
     if (n_ranks > FS_STRAGGLER_MAX_STREAM || n_late == 0 ||
         n_late > n_ranks / 2 || !are_ranks(late, n_late, n_ranks) ||
         n_pieces == 0 || n_pieces > FS_STRAGGLER_MAX_PIECES) {
+        return FS_ERR_INVAL;
+    }
+    return create(&wanted, schedule_p);
+}
+
+fs_status_t fs_straggler_create_hierarchical(uint32_t         n_servers,
+                                             uint32_t         n_local,
+                                             fs_straggler_t **schedule_p)
+{
+    uint64_t             n_ranks = (uint64_t)n_servers * n_local;
+    uint32_t             last    = (uint32_t)n_ranks - 1;
+    const fs_straggler_t wanted  = {.kind     = FS_STRAGGLER_HIERARCHICAL,
+                                    .n_ranks  = (uint32_t)n_ranks,
+                                    .n_late   = 1,
+                                    .late     = &last,
+                                    .n_pieces = 1,
+                                    .n_local  = n_local};
+
+    if (n_ranks == 0 || n_ranks > FS_STRAGGLER_MAX_RANKS) {
         return FS_ERR_INVAL;
     }
     return create(&wanted, schedule_p);

@@ -36,7 +36,9 @@
  *    (MSCCL's, StragglAR §4);
  *  - STREAM: as STRAGGLAR, for several late ranks, and in finer pieces: n_pieces
  *    (n - 1) + log n + n_late - 1 rounds or little more (ours:
- *    sched/allreduce/fs_straggler_stream.c)
+ *    sched/allreduce/fs_straggler_stream.c);
+ *  - HIERARCHICAL: reduced to a rank of each server, a ring of these, handed out:
+ *    to compare with, where servers have several ranks
  */
 #define FS_STRAGGLER_MAP(X)                           \
     X(FS_STRAGGLER_STRAGGLAR, "stragglar", stragglar) \
@@ -44,7 +46,8 @@
     X(FS_STRAGGLER_RHD, "rhd", rhd)                   \
     X(FS_STRAGGLER_BROADCAST, "broadcast", broadcast) \
     X(FS_STRAGGLER_ALLPAIRS, "all-pairs", allpairs)   \
-    X(FS_STRAGGLER_STREAM, "stream", stream)
+    X(FS_STRAGGLER_STREAM, "stream", stream)          \
+    X(FS_STRAGGLER_HIERARCHICAL, "hierarchical", hierarchical)
 
 typedef enum fs_straggler_kind {
     FS_STRAGGLER_MAP(FS_LIST_VALUE)
@@ -79,6 +82,7 @@ typedef struct fs_straggler {
     uint32_t            n_late;    /**< 1 but for STREAM */
     uint32_t           *late;      /**< [n_late] ranks, as they are to enter */
     uint32_t            n_pieces;  /**< chunks of a punctual rank, STREAM */
+    uint32_t            n_local;   /**< ranks of a server, HIERARCHICAL */
     uint32_t            n_chunks;
     uint32_t            n_rounds; /**< early and late */
     uint32_t            n_early;  /**< the first so many rounds are early */
@@ -103,7 +107,8 @@ typedef struct fs_straggler {
  * @param[out] schedule_p  Set on FS_OK only; fs_straggler_destroy() frees it.
  * @return FS_OK; FS_ERR_INVAL (unknown kind, a number out of range);
  *         FS_ERR_NOMEM. O(n_ranks^2), for STRAGGLAR as for the others; STREAM as
- *         below, with one late rank and one piece.
+ *         below, with one late rank and one piece; HIERARCHICAL with servers of one
+ *         rank.
  */
 fs_status_t fs_straggler_create(fs_straggler_kind_t kind, uint32_t n_ranks,
                                 uint32_t         straggler,
@@ -128,11 +133,21 @@ fs_status_t fs_straggler_create_stream(uint32_t n_ranks, const uint32_t *late,
                                        uint32_t n_late, uint32_t n_pieces,
                                        fs_straggler_t **schedule_p);
 
+/**
+ * HIERARCHICAL, for n_servers servers of n_local ranks, which follow each other.
+ *
+ * @return FS_OK; FS_ERR_INVAL (none, or more than FS_STRAGGLER_MAX_RANKS ranks);
+ *         FS_ERR_NOMEM
+ */
+fs_status_t fs_straggler_create_hierarchical(uint32_t         n_servers,
+                                             uint32_t         n_local,
+                                             fs_straggler_t **schedule_p);
+
 /** NULL is fine. */
 void fs_straggler_destroy(fs_straggler_t *schedule);
 
 /** The word users type: "stragglar", "ring", "rhd", "broadcast", "all-pairs",
- *  "stream". NULL for a value that is not in the enum. */
+ *  "stream", "hierarchical". NULL for a value that is not in the enum. */
 const char *fs_straggler_name(fs_straggler_kind_t kind);
 
 /**

@@ -32,6 +32,7 @@ void fs_straggler_make_rhd(fs_straggler_build_t *build);
 void fs_straggler_make_broadcast(fs_straggler_build_t *build);
 void fs_straggler_make_allpairs(fs_straggler_build_t *build);
 void fs_straggler_make_stream(fs_straggler_build_t *build);
+void fs_straggler_make_hierarchical(fs_straggler_build_t *build);
 
 /* Add a message to the open round. */
 void fs_straggler_say(fs_straggler_build_t *build, fs_straggler_msg_t msg);

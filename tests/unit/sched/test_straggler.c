@@ -389,6 +389,9 @@ static void prove_usual(fs_straggler_kind_t kind, uint32_t n,
         MUST(s->n_early == 0 && s->n_chunks == n && late == 2);
         MUST(s->late_chunks == 2 * (uint64_t)(n - 1));
         break;
+    case FS_STRAGGLER_HIERARCHICAL: /* a rank a server: a ring */
+        MUST(s->n_early == 0 && s->n_chunks == n && late == 2 * (n - 1));
+        break;
     case FS_STRAGGLER_STREAM:
         MUST(s->n_chunks == n - 1 && s->n_early == n - 2);
         MUST(late <= n + k - 1 && s->late_chunks == late);
@@ -408,6 +411,22 @@ START_TEST(usual_schedules)
         prove_usual((fs_straggler_kind_t)kind, 100, 50);
         if (kind != FS_STRAGGLER_STREAM) {
             prove_usual((fs_straggler_kind_t)kind, 256, 255);
+        }
+    }
+}
+END_TEST
+
+START_TEST(hierarchical_schedules)
+{
+    for (uint32_t servers = 1; servers <= 9; ++servers) {
+        for (uint32_t local = 1; local <= 6; ++local) {
+            fs_straggler_t *s = NULL;
+
+            MUST(fs_straggler_create_hierarchical(servers, local, &s) == FS_OK);
+            MUST(s->kind == FS_STRAGGLER_HIERARCHICAL && is_sorted(s));
+            MUST(s->n_ranks == servers * local);
+            prove(s);
+            fs_straggler_destroy(s);
         }
     }
 }
@@ -743,6 +762,7 @@ int main(void)
     tcase_add_test(tcase, every_steady_state);
     tcase_add_test(tcase, bound_of_few_ranks);
     tcase_add_test(tcase, usual_schedules);
+    tcase_add_test(tcase, hierarchical_schedules);
     tcase_add_test(tcase, one_rank_has_nothing_to_do);
     tcase_add_test(tcase, bad_arguments);
     tcase_add_test(tcase, schedules_stay_the_same);
