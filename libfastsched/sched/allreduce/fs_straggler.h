@@ -73,7 +73,7 @@ typedef struct fs_straggler_msg {
  * but the straggler, and needs nothing else that it received so far: any
  * reduce-scatter with this outcome can take their place. After those of
  * BROADCAST each punctual rank has every chunk so reduced, after those of STREAM
- * n_pieces chunks, from index * n_pieces on.
+ * chunk index and every so many punctual ranks further on: n_pieces chunks.
  */
 typedef struct fs_straggler {
     fs_straggler_kind_t kind;

@@ -78,17 +78,15 @@ static uint32_t ring_ranks(const fs_straggler_build_t *build, bool punctual)
     return build->schedule->n_ranks - (punctual ? build->schedule->n_late : 0);
 }
 
-/* One round of a ring: the i-th passes pieces i - back on to the next. */
-static void pass_on(fs_straggler_build_t *build, bool punctual, uint32_t back,
-                    bool reduce)
+/* One round of a ring: the i-th passes chunk first + i - back on to the next. */
+static void pass_on(fs_straggler_build_t *build, bool punctual, uint32_t first,
+                    uint32_t back, bool reduce)
 {
-    const fs_straggler_t *schedule = build->schedule;
-    uint32_t              n        = ring_ranks(build, punctual);
-    uint32_t              pieces   = schedule->n_pieces;
+    uint32_t n = ring_ranks(build, punctual);
 
     for (uint32_t i = 0; i < n; ++i) {
         uint32_t           next = (i + 1) % n;
-        fs_straggler_msg_t msg  = {i, next, (i + n - back) % n * pieces, pieces,
+        fs_straggler_msg_t msg  = {i, next, first + (i + n - back) % n, 1,
                                    reduce};
 
         if (punctual) {
@@ -104,8 +102,10 @@ void fs_straggler_reduce_scatter(fs_straggler_build_t *build, bool punctual)
 {
     uint32_t n = ring_ranks(build, punctual);
 
-    for (uint32_t back = 1; back < n; ++back) {
-        pass_on(build, punctual, back, true);
+    for (uint32_t piece = 0; piece < build->schedule->n_pieces; ++piece) {
+        for (uint32_t back = 1; back < n; ++back) {
+            pass_on(build, punctual, piece * n, back, true);
+        }
     }
 }
 
@@ -114,6 +114,6 @@ void fs_straggler_allgather(fs_straggler_build_t *build, bool punctual)
     uint32_t n = ring_ranks(build, punctual);
 
     for (uint32_t back = 0; back + 1 < n; ++back) {
-        pass_on(build, punctual, back, false);
+        pass_on(build, punctual, 0, back, false);
     }
 }

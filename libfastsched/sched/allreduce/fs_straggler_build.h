@@ -43,9 +43,10 @@ void fs_straggler_end_round(fs_straggler_build_t *build);
 /* All rounds so far were early. */
 void fs_straggler_end_early(fs_straggler_build_t *build);
 
-/* Ring reduce-scatter: in n - 1 rounds rank_of(0..n - 1) pass pieces on, each
- * to the next, and add their own. The i-th ends with the i-th n_pieces chunks. With
- * all ranks, or with the punctual ones only. */
+/* Ring reduce-scatter: in n - 1 rounds rank_of(0..n - 1) pass chunks on, each
+ * to the next, and add their own. The i-th ends with chunk i; with several pieces,
+ * one after another, with chunks i, n + i, ... as well. With all ranks, or with the
+ * punctual ones only. */
 void fs_straggler_reduce_scatter(fs_straggler_build_t *build, bool punctual);
 
 /* Ring allgather: n - 1 rounds more, and all have all chunks. */

@@ -37,6 +37,13 @@ typedef struct check {
 
 /* ---- shape ---- */
 
+/* Has every punctual rank as many chunks? */
+static bool pieces_are_even(const fs_straggler_t *s)
+{
+    return s->kind != FS_STRAGGLER_STREAM || s->n_ranks == 1 ||
+           s->n_chunks == (uint64_t)s->n_pieces * (s->n_ranks - s->n_late);
+}
+
 static bool is_late(const fs_straggler_t *s, uint32_t rank)
 {
     bool late = false;
@@ -65,7 +72,7 @@ static fs_status_t check_numbers(check_t *check)
         return WRONG(check, "unknown kind %d", (int)s->kind);
     }
     if (s->n_ranks == 0 || s->straggler >= s->n_ranks || s->n_chunks == 0 ||
-        s->n_early > s->n_rounds || s->n_pieces == 0) {
+        s->n_early > s->n_rounds) {
         return WRONG(
             check, "%u ranks, straggler %u, %u chunks, %u of %u rounds early",
             s->n_ranks, s->straggler, s->n_chunks, s->n_early, s->n_rounds);
@@ -74,6 +81,10 @@ static fs_status_t check_numbers(check_t *check)
         return WRONG(check,
                      "the late ranks are not %u of %u, the straggler last",
                      s->n_late, s->n_ranks);
+    }
+    if (!pieces_are_even(s)) {
+        return WRONG(check, "%u chunks, but %u for each of %u punctual ranks",
+                     s->n_chunks, s->n_pieces, s->n_ranks - s->n_late);
     }
     if (s->first[0] != 0 || s->first[s->n_rounds] != s->n_msgs) {
         return WRONG(check, "some messages are in no round");
@@ -272,12 +283,13 @@ static fs_status_t end_early(check_t *check, uint32_t chunk)
         return FS_OK;
     }
     for (uint32_t r = 0; r < s->n_ranks; ++r) {
-        bool mine = punctual == chunk / s->n_pieces ||
-                    s->kind == FS_STRAGGLER_BROADCAST;
+        bool mine;
 
         if (is_late(s, r)) {
             continue;
         }
+        mine = punctual == chunk % (s->n_ranks - s->n_late) ||
+               s->kind == FS_STRAGGLER_BROADCAST;
         if (mine && !has_punctual(check, r)) {
             return WRONG(check,
                          "after the early rounds rank %u has chunk %u from %u "

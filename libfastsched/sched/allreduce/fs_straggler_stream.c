@@ -15,14 +15,14 @@
  * that has fewest; a rank that stays without partner may move others
  * (augmenting paths), lowest index first.
  *
- * Cost. An owner receives what the n_late late ranks contribute to its chunks and
- * the sums of all others: n - 1 rounds for each m chunks, in which the late ranks
- * receive m. So n_pieces * (n - 1) rounds are the least for schedules in which
- * punctual ranks do the adding, and the last sum needs about log n more
- * to reach everybody. What comes out, for every n from 4 to 33 and n_late up to 3 (the
- * test has it): at most n_pieces * (n - 1) + log n + n_late - 1 rounds, of a chunk each,
- * log rounded up. Bytes: rounds / (n_pieces * m) of the buffer; more pieces bring it
- * closer to (n - 1) / m and cost n - 1 rounds each.
+ * Cost. An owner receives what the n_late late ranks contribute to its chunks, and
+ * the sums of all others: n - 1 rounds for each m chunks. So no schedule in which
+ * the owners add has fewer than n_pieces * (n - 1) rounds, of a chunk each, and the
+ * last sum needs log n to reach everybody. What comes out is at most n_pieces *
+ * (n - 1) + log n + n_late - 1, log rounded up, with up to three late ranks of 4 to 33
+ * (tests/unit/sched/test_straggler_stream.c has which), some more with more. In bytes
+ * that is (n - 1) / m of the vector, and little more the more pieces there are; each
+ * costs the start of n - 1 messages. A ring takes 2 (n - 1) / n.
  *
  * Limits: late ranks only receive sums, they do not add for each other; with
  * half of all late nothing is gained over a ring.
@@ -210,20 +210,13 @@ static void note_sum(stream_t *st, uint32_t position, uint32_t step)
     st->copies[step]++;
 }
 
-static uint32_t chunk_of(const stream_t *st, uint32_t step)
-{
-    return owner_of(st, step) * st->build->schedule->n_pieces +
-           step / st->n_punctual;
-}
-
 static void say(stream_t *st, uint32_t src)
 {
     const uint32_t *rank = st->build->ranks;
 
     fs_straggler_say(st->build,
                      (fs_straggler_msg_t){rank[src], rank[st->to[src]],
-                                          chunk_of(st, st->step[src]), 1,
-                                          st->adds[src]});
+                                          st->step[src], 1, st->adds[src]});
 }
 
 /* Sums that all have are not live any more; a new one is. */

@@ -40,7 +40,7 @@ static void count_rounds(const fs_straggler_t *s)
     uint32_t n = s->n_ranks, m = n - s->n_late, q = s->n_pieces;
     uint32_t few = q * (n - 1) + log2_up(n) + s->n_late - 1;
 
-    MUST(s->n_early == m - 1 && s->early_chunks == q * (m - 1));
+    MUST(s->n_early == q * (m - 1) && s->early_chunks == s->n_early);
     MUST(s->n_chunks == q * m && s->late_chunks == n_late_rounds(s));
     if (s->n_late <= FEW && n_late_rounds(s) > few) {
         ck_abort_msg("%u ranks, %u late, %u pieces: %u rounds", n, s->n_late, q,
@@ -173,10 +173,26 @@ START_TEST(checker_knows_who_is_late)
     s->n_late    = 0;
     refuse(s, "late ranks");
     s->n_late   = 2;
-    s->n_pieces = 0;
-    refuse(s, "straggler 1");
-    s->n_pieces = 2; /* chunks belong to others */
-    refuse(s, "after the early rounds");
+    s->n_pieces = 2;
+    refuse(s, "5 chunks, but 2 for each of 5");
+    fs_straggler_destroy(s);
+}
+END_TEST
+
+/* Without the end of the early rounds nobody has a whole chunk. */
+START_TEST(early_rounds_are_needed)
+{
+    const uint32_t  late[] = {4, 1};
+    fs_straggler_t *s      = make(7, late, 2, 3);
+
+    for (uint32_t r = 0; r < s->n_early; ++r) {
+        fs_straggler_msg_t *msg   = &s->msgs[s->first[r]];
+        fs_straggler_msg_t  saved = *msg;
+
+        msg->chunk = (msg->chunk + 5) % s->n_chunks; /* the next piece */
+        refuse(s, "chunk");
+        *msg = saved;
+    }
     fs_straggler_destroy(s);
 }
 END_TEST
@@ -248,6 +264,7 @@ int main(void)
     tcase_add_test(tcase, many_ranks);
     tcase_add_test(tcase, every_message_counts);
     tcase_add_test(tcase, checker_knows_who_is_late);
+    tcase_add_test(tcase, early_rounds_are_needed);
     tcase_add_test(tcase, bad_arguments);
     tcase_add_loop_test(tcase, programs_are_proved, 4, 12);
     suite_add_tcase(suite, tcase);
