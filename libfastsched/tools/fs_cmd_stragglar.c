@@ -174,7 +174,7 @@ static void print_times(const args_t *args, const times_t *t)
 }
 
 static void print_text(const args_t *args, const fs_straggler_t *schedule,
-                       const fs_tool_ways_t *ways)
+                       const fs_tool_late_ways_t *ways)
 {
     uint32_t n_late = schedule->n_rounds - schedule->n_early;
     times_t  t      = times_of(args, schedule);
@@ -210,7 +210,7 @@ static void print_text(const args_t *args, const fs_straggler_t *schedule,
     }
     print_times(args, &t);
     if (ways != NULL) {
-        fs_tool_ways_text(&args->late, ways);
+        fs_tool_late_ways_text(&args->late, ways);
     }
 }
 
@@ -258,7 +258,7 @@ static void write_rounds(fs_json_t *json, const fs_straggler_t *schedule)
 }
 
 static void print_json(const args_t *args, const fs_straggler_t *schedule,
-                       uint64_t plan_ns, const fs_tool_ways_t *ways)
+                       uint64_t plan_ns, const fs_tool_late_ways_t *ways)
 {
     times_t   t = times_of(args, schedule);
     fs_json_t json;
@@ -284,7 +284,7 @@ static void print_json(const args_t *args, const fs_straggler_t *schedule,
     fs_json_bool(&json, "verified", args->verify);
     write_times(&json, args, &t);
     if (ways != NULL) {
-        fs_tool_ways_json(&json, &args->late, ways);
+        fs_tool_late_ways_json(&json, &args->late, ways);
     }
     if (!args->summary) {
         write_rounds(&json, schedule);
@@ -330,12 +330,12 @@ static void check_stream(const args_t *args)
 
 static void show(const args_t *args)
 {
-    char            why[WHY_LEN] = "";
-    uint64_t        begin        = fs_tool_now_ns(), plan_ns;
-    fs_straggler_t *schedule;
-    fs_status_t     status;
-    fs_tool_ways_t  ways;
-    bool            simulates = fs_tool_late_is_given(&args->late_args);
+    char                why[WHY_LEN] = "";
+    uint64_t            begin        = fs_tool_now_ns(), plan_ns;
+    fs_straggler_t     *schedule;
+    fs_status_t         status;
+    fs_tool_late_ways_t ways;
+    bool                simulates = fs_tool_late_is_given(&args->late_args);
 
     fs_tool_must(create(args, &schedule), "stragglar");
     plan_ns = fs_tool_now_ns() - begin;
@@ -350,7 +350,7 @@ static void show(const args_t *args)
         const fs_tool_late_cluster_t cluster = {args->bytes, args->rate,
                                                 args->alpha};
 
-        fs_tool_ways_run(&args->late_args, &args->late, &cluster, &ways);
+        fs_tool_late_ways_run(&args->late_args, &args->late, &cluster, &ways);
     }
     if (args->json) {
         print_json(args, schedule, plan_ns, simulates ? &ways : NULL);

@@ -49,26 +49,27 @@ typedef struct fs_tool_late_cluster {
     uint32_t alpha; /* thousandths of microseconds */
 } fs_tool_late_cluster_t;
 
-typedef enum fs_tool_way {
-    FS_TOOL_WAY_STREAM,
-    FS_TOOL_WAY_STRAGGLAR,
-    FS_TOOL_WAY_RING,
-    FS_TOOL_WAY_RING_OF_RANKS,
-    FS_TOOL_WAY_HIERARCHICAL,
-    FS_TOOL_N_WAYS
-} fs_tool_way_t;
+typedef enum fs_tool_late_way {
+    FS_TOOL_LATE_STREAM,
+    FS_TOOL_LATE_STRAGGLAR,
+    FS_TOOL_LATE_RING,
+    FS_TOOL_LATE_RING_OF_RANKS,
+    FS_TOOL_LATE_HIERARCHICAL,
+    FS_TOOL_LATE_WAYS
+} fs_tool_late_way_t;
 
 /* Microseconds from the last entry; NAN: not for these ranks. */
-typedef struct fs_tool_ways {
-    double us[FS_TOOL_N_WAYS];
-} fs_tool_ways_t;
+typedef struct fs_tool_late_ways {
+    double us[FS_TOOL_LATE_WAYS];
+} fs_tool_late_ways_t;
 
-void fs_tool_ways_run(const fs_tool_late_args_t    *args,
-                      const fs_tool_late_t         *late,
-                      const fs_tool_late_cluster_t *cluster,
-                      fs_tool_ways_t               *ways);
-void fs_tool_ways_text(const fs_tool_late_t *late, const fs_tool_ways_t *ways);
-void fs_tool_ways_json(fs_json_t *json, const fs_tool_late_t *late,
-                       const fs_tool_ways_t *ways);
+void fs_tool_late_ways_run(const fs_tool_late_args_t    *args,
+                           const fs_tool_late_t         *late,
+                           const fs_tool_late_cluster_t *cluster,
+                           fs_tool_late_ways_t          *ways);
+void fs_tool_late_ways_text(const fs_tool_late_t      *late,
+                            const fs_tool_late_ways_t *ways);
+void fs_tool_late_ways_json(fs_json_t *json, const fs_tool_late_t *late,
+                            const fs_tool_late_ways_t *ways);
 
 #endif

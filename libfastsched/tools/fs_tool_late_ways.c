@@ -21,50 +21,52 @@ static const struct {
     const char *word;
     const char *what;
 } names[] = {
-    [FS_TOOL_WAY_STREAM]        = {"stream", "all late ranks known"},
-    [FS_TOOL_WAY_STRAGGLAR]     = {"stragglar", "the last one known"},
-    [FS_TOOL_WAY_RING]          = {"ring", ""},
-    [FS_TOOL_WAY_RING_OF_RANKS] = {"ring-of-ranks", "one rank after another"},
-    [FS_TOOL_WAY_HIERARCHICAL]  = {"hierarchical",
-                                   "a leader per server (Open MPI's han)"},
+    [FS_TOOL_LATE_STREAM]        = {"stream", "all late ranks known"},
+    [FS_TOOL_LATE_STRAGGLAR]     = {"stragglar", "the last one known"},
+    [FS_TOOL_LATE_RING]          = {"ring", ""},
+    [FS_TOOL_LATE_RING_OF_RANKS] = {"ring-of-ranks", "one rank after another"},
+    [FS_TOOL_LATE_HIERARCHICAL]  = {"hierarchical",
+                                    "a leader per server (Open MPI's han)"},
 };
 
 /* ---- schedules ---- */
 
 /* Does it depend on servers that have several ranks? */
-static bool is_for_many(fs_tool_way_t way)
+static bool is_for_many(fs_tool_late_way_t way)
 {
-    return way == FS_TOOL_WAY_RING_OF_RANKS || way == FS_TOOL_WAY_HIERARCHICAL;
+    return way == FS_TOOL_LATE_RING_OF_RANKS ||
+           way == FS_TOOL_LATE_HIERARCHICAL;
 }
 
-static bool may_run(const fs_tool_late_t *late, fs_tool_way_t way)
+static bool may_run(const fs_tool_late_t *late, fs_tool_late_way_t way)
 {
-    return way == FS_TOOL_WAY_STREAM
+    return way == FS_TOOL_LATE_STREAM
                ? late->n_servers <= FS_STRAGGLER_MAX_STREAM &&
                      late->n_late_servers <= late->n_servers / 2
                : late->n_local > 1 || !is_for_many(way);
 }
 
 static fs_status_t make_schedule(const fs_tool_late_args_t *args,
-                                 const fs_tool_late_t *late, fs_tool_way_t way,
-                                 fs_straggler_t **schedule_p)
+                                 const fs_tool_late_t      *late,
+                                 fs_tool_late_way_t         way,
+                                 fs_straggler_t           **schedule_p)
 {
     uint32_t n = late->n_servers, last = late->server[late->n_late_servers - 1];
 
     switch (way) {
-    case FS_TOOL_WAY_STREAM:
+    case FS_TOOL_LATE_STREAM:
         return fs_straggler_create_stream(n, late->server, late->n_late_servers,
                                           args->n_pieces, schedule_p);
-    case FS_TOOL_WAY_STRAGGLAR:
+    case FS_TOOL_LATE_STRAGGLAR:
         return fs_straggler_create(FS_STRAGGLER_STRAGGLAR, n, last, schedule_p);
-    case FS_TOOL_WAY_RING:
+    case FS_TOOL_LATE_RING:
         return fs_straggler_create(FS_STRAGGLER_RING, n, last, schedule_p);
-    case FS_TOOL_WAY_RING_OF_RANKS:
+    case FS_TOOL_LATE_RING_OF_RANKS:
         return fs_straggler_create(FS_STRAGGLER_RING, n * late->n_local, 0,
                                    schedule_p);
-    case FS_TOOL_WAY_HIERARCHICAL:
+    case FS_TOOL_LATE_HIERARCHICAL:
         return fs_straggler_create_hierarchical(n, late->n_local, schedule_p);
-    case FS_TOOL_N_WAYS:
+    case FS_TOOL_LATE_WAYS:
         break;
     }
     return FS_ERR_INVAL;
@@ -124,10 +126,10 @@ static double run(fs_sim_t *sim, const fs_tool_late_t *late)
     return result.time * 1e6 - late->delay[late->n_late - 1] / 1e3;
 }
 
-void fs_tool_ways_run(const fs_tool_late_args_t    *args,
-                      const fs_tool_late_t         *late,
-                      const fs_tool_late_cluster_t *cluster,
-                      fs_tool_ways_t               *ways)
+void fs_tool_late_ways_run(const fs_tool_late_args_t    *args,
+                           const fs_tool_late_t         *late,
+                           const fs_tool_late_cluster_t *cluster,
+                           fs_tool_late_ways_t          *ways)
 {
     const fs_sim_params_t params = {.rate_out  = (double)cluster->rate / 8,
                                     .rate_up   = (double)args->rate_inside / 8,
@@ -135,16 +137,17 @@ void fs_tool_ways_run(const fs_tool_late_args_t    *args,
                                     .alpha_up  = args->alpha_inside * 1e-9};
     fs_topo_t            *topo   = make_topo(late);
 
-    for (int way = 0; way < FS_TOOL_N_WAYS; ++way) {
+    for (int way = 0; way < FS_TOOL_LATE_WAYS; ++way) {
         fs_straggler_t *schedule;
         fs_sim_t       *sim;
 
         ways->us[way] = (double)NAN;
-        if (!may_run(late, (fs_tool_way_t)way)) {
+        if (!may_run(late, (fs_tool_late_way_t)way)) {
             continue;
         }
-        fs_tool_must(make_schedule(args, late, (fs_tool_way_t)way, &schedule),
-                     "stragglar");
+        fs_tool_must(
+            make_schedule(args, late, (fs_tool_late_way_t)way, &schedule),
+            "stragglar");
         fs_tool_must(fs_sim_create(topo, &params, &sim), "cluster");
         add_programs(sim, topo, schedule, cluster->bytes);
         ways->us[way] = run(sim, late);
@@ -156,7 +159,8 @@ void fs_tool_ways_run(const fs_tool_late_args_t    *args,
 
 /* ---- output ---- */
 
-void fs_tool_ways_text(const fs_tool_late_t *late, const fs_tool_ways_t *ways)
+void fs_tool_late_ways_text(const fs_tool_late_t      *late,
+                            const fs_tool_late_ways_t *ways)
 {
     printf("\nsimulated: %u servers, %u ranks each, late:", late->n_servers,
            late->n_local);
@@ -164,16 +168,17 @@ void fs_tool_ways_text(const fs_tool_late_t *late, const fs_tool_ways_t *ways)
         printf(" %u by %.3f us", late->rank[k], late->delay[k] / 1e3);
     }
     printf("\nmicroseconds from the last entry      over ring\n");
-    for (int way = 0; way < FS_TOOL_N_WAYS; ++way) {
+    for (int way = 0; way < FS_TOOL_LATE_WAYS; ++way) {
         if (!isnan(ways->us[way])) {
             printf("%-22s %14.1f %10.2fx  %s\n", names[way].word, ways->us[way],
-                   ways->us[FS_TOOL_WAY_RING] / ways->us[way], names[way].what);
+                   ways->us[FS_TOOL_LATE_RING] / ways->us[way],
+                   names[way].what);
         }
     }
 }
 
-void fs_tool_ways_json(fs_json_t *json, const fs_tool_late_t *late,
-                       const fs_tool_ways_t *ways)
+void fs_tool_late_ways_json(fs_json_t *json, const fs_tool_late_t *late,
+                            const fs_tool_late_ways_t *ways)
 {
     fs_json_open(json, "late", '[');
     for (uint32_t k = 0; k < late->n_late; ++k) {
@@ -186,7 +191,7 @@ void fs_tool_ways_json(fs_json_t *json, const fs_tool_late_t *late,
     fs_json_u64(json, "servers", late->n_servers);
     fs_json_u64(json, "ranks_per_server", late->n_local);
     fs_json_open(json, "simulated_us", '{');
-    for (int way = 0; way < FS_TOOL_N_WAYS; ++way) {
+    for (int way = 0; way < FS_TOOL_LATE_WAYS; ++way) {
         fs_json_real(json, names[way].word, ways->us[way], 3);
     }
     fs_json_close(json);
