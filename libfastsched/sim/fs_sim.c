@@ -25,13 +25,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LAST_ONE = 1 };
+enum { LAST_ONE = 1, ENTRY = UINT32_MAX /* in place of an operation */ };
 
 struct fs_sim {
     const fs_topo_t  *topo;
     fs_sim_params_t   params;
     uint32_t          n_ranks;
     fs_sim_program_t *programs; /* [n_ranks] */
+    double           *entry;    /* [n_ranks] seconds */
     bool              ran;
     uint64_t          n_done;
     fs_sim_net_t      net;
@@ -54,8 +55,9 @@ fs_status_t fs_sim_create(const fs_topo_t *topo, const fs_sim_params_t *params,
     sim->params   = *params;
     sim->n_ranks  = fs_topo_n_ranks(topo);
     sim->programs = calloc(sim->n_ranks, sizeof(*sim->programs));
+    sim->entry    = calloc(sim->n_ranks, sizeof(*sim->entry));
     status        = fs_sim_net_init(&sim->net, topo, &sim->params);
-    if (sim->programs == NULL || status != FS_OK) {
+    if (sim->programs == NULL || sim->entry == NULL || status != FS_OK) {
         fs_sim_destroy(sim);
         return status == FS_OK ? FS_ERR_NOMEM : status;
     }
@@ -73,6 +75,7 @@ void fs_sim_destroy(fs_sim_t *sim)
     }
     fs_sim_net_fini(&sim->net);
     free(sim->programs);
+    free(sim->entry);
     free(sim);
 }
 
@@ -116,6 +119,15 @@ fs_status_t fs_sim_add(fs_sim_t *sim, uint32_t rank, const fs_plan_t *plan)
     if (plan->staging_bytes > sim->result.staging_bytes) {
         sim->result.staging_bytes = plan->staging_bytes;
     }
+    return FS_OK;
+}
+
+fs_status_t fs_sim_enter(fs_sim_t *sim, uint32_t rank, double seconds)
+{
+    if (sim->ran || rank >= sim->n_ranks || !(seconds >= 0 && seconds < 1e9)) {
+        return FS_ERR_INVAL;
+    }
+    sim->entry[rank] = seconds;
     return FS_OK;
 }
 
@@ -229,6 +241,15 @@ static void finish_op(fs_sim_t *sim, uint32_t rank, uint32_t id)
 
 /* ---- the run ---- */
 
+static void enter(fs_sim_t *sim, uint32_t rank)
+{
+    for (uint32_t k = 0; k < sim->programs[rank].n_ops; ++k) {
+        if (sim->programs[rank].ops[k].n_wait == 0) {
+            make_ready(sim, rank, k);
+        }
+    }
+}
+
 static void start(fs_sim_t *sim)
 {
     for (uint32_t r = 0; r < sim->n_ranks; ++r) {
@@ -238,10 +259,11 @@ static void start(fs_sim_t *sim)
         program->next_send = find_wire(program, FS_OP_SEND, 0);
     }
     for (uint32_t r = 0; r < sim->n_ranks; ++r) {
-        for (uint32_t k = 0; k < sim->programs[r].n_ops; ++k) {
-            if (sim->programs[r].ops[k].n_wait == 0) {
-                make_ready(sim, r, k);
-            }
+        if (sim->entry[r] > 0) {
+            fs_sim_net_wait(&sim->net, sim->entry[r],
+                            (uint64_t)r << 32 | ENTRY);
+        } else {
+            enter(sim, r);
         }
     }
 }
@@ -277,8 +299,13 @@ static void follow_up(fs_sim_t *sim)
         fs_sim_flow_t flow = sim->net.flows[sim->net.ended[k]];
         uint32_t      rank = (uint32_t)(flow.tag >> 32);
         uint32_t      id   = (uint32_t)flow.tag;
-        fs_sim_op_t   op   = sim->programs[rank].ops[id];
+        fs_sim_op_t   op;
 
+        if (id == ENTRY) {
+            enter(sim, rank);
+            continue;
+        }
+        op = sim->programs[rank].ops[id];
         note_span(sim, &flow, op.channel);
         /* The receiver first: what it grants now, the sender may use now. */
         if (op.kind == FS_OP_SEND) {

@@ -127,6 +127,14 @@ void fs_sim_destroy(fs_sim_t *sim);
 fs_status_t fs_sim_add(fs_sim_t *sim, uint32_t rank, const fs_plan_t *plan);
 
 /**
+ * Let a rank enter later than at time 0: it begins nothing before.
+ *
+ * @param[in]  seconds  0 or more; the last word counts.
+ * @return FS_OK; FS_ERR_INVAL (no such rank, no time, it ran before)
+ */
+fs_status_t fs_sim_enter(fs_sim_t *sim, uint32_t rank, double seconds);
+
+/**
  * Run all programs from time 0 until every operation is done. Once.
  *
  * @param[out] result_p  Set on FS_OK only.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fastsched stragglar: allreduce schedules, round by round, and what they cost
- * in the alpha-beta model when one rank comes late.
+ * in the alpha-beta model when one rank comes late. With several late ranks or with
+ * servers, the simulator compares the ways as well (fs_tool_late.h).
  *
  * A round takes alpha plus the bytes that one rank sends or receives over the
  * rate of its port. Early rounds run while the straggler is awaited; as far as
  * they take longer than its delay, it waits for them.
  */
 #include "sched/allreduce/fs_straggler.h"
-#include "tools/fs_tool.h"
-#include "base/fs_json.h"
+#include "tools/fs_tool_late.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,16 +18,18 @@
 enum { WHY_LEN = 200, TEXT_WORDS = 12, DEFAULT_RANKS = 8 };
 
 typedef struct args {
-    uint32_t algorithm; /* fs_straggler_kind_t */
-    uint32_t n_ranks;
-    uint32_t straggler;
-    uint64_t bytes;
-    uint32_t alpha; /* thousandths of microseconds */
-    uint64_t rate;  /* bits per second */
-    uint32_t delay; /* thousandths of microseconds */
-    bool     verify;
-    bool     summary;
-    uint32_t json;
+    uint32_t            algorithm; /* fs_straggler_kind_t */
+    uint32_t            n_ranks;
+    uint32_t            straggler;
+    uint64_t            bytes;
+    uint32_t            alpha; /* thousandths of microseconds */
+    uint64_t            rate;  /* bits per second */
+    uint32_t            delay; /* thousandths of microseconds */
+    bool                verify;
+    bool                summary;
+    uint32_t            json;
+    fs_tool_late_args_t late_args;
+    fs_tool_late_t      late;
 } args_t;
 
 /* Microseconds. */
@@ -55,11 +57,19 @@ static double positive(double x)
     return x > 0 ? x : 0;
 }
 
+/* What a schedule cuts: with servers, what each of their ranks exchanges. */
+static uint64_t part_bytes(const args_t *args)
+{
+    return args->algorithm == FS_STRAGGLER_HIERARCHICAL
+               ? args->bytes
+               : args->bytes / args->late.n_local;
+}
+
 /* n_chunks chunks of an n-th of the buffer each, in n_rounds rounds. */
 static double time_of(const args_t *args, double n_rounds, double n_chunks,
                       double n)
 {
-    double bytes = n_chunks * (double)args->bytes / n;
+    double bytes = n_chunks * (double)part_bytes(args) / n;
 
     return n_rounds * args->alpha / 1e3 + bytes * 8e6 / (double)args->rate;
 }
@@ -148,7 +158,7 @@ static void print_times(const args_t *args, const times_t *t)
 {
     printf("\nmicroseconds for %" PRIu64 " bytes at %g Gbit/s, alpha %.3f us, "
            "delay %.3f us\n",
-           args->bytes, (double)args->rate / 1e9, args->alpha / 1e3,
+           part_bytes(args), (double)args->rate / 1e9, args->alpha / 1e3,
            args->delay / 1e3);
     print_time("early rounds", t->early);
     print_time("late rounds", t->late);
@@ -163,13 +173,21 @@ static void print_times(const args_t *args, const times_t *t)
     }
 }
 
-static void print_text(const args_t *args, const fs_straggler_t *schedule)
+static void print_text(const args_t *args, const fs_straggler_t *schedule,
+                       const fs_tool_late_ways_t *ways)
 {
     uint32_t n_late = schedule->n_rounds - schedule->n_early;
     times_t  t      = times_of(args, schedule);
 
-    printf("%s, %u ranks, straggler %u\n", algorithm_word(args->algorithm),
-           schedule->n_ranks, schedule->straggler);
+    printf("%s, %u %s, straggler", algorithm_word(args->algorithm),
+           schedule->n_ranks,
+           schedule->n_ranks == args->late.n_servers && args->late.n_local > 1
+               ? "servers"
+               : "ranks");
+    for (uint32_t k = 0; k < schedule->n_late; ++k) {
+        printf(" %u", schedule->late[k]);
+    }
+    putchar('\n');
     printf("%u early and %u late rounds", schedule->n_early, n_late);
     if (schedule->kind == FS_STRAGGLER_STRAGGLAR) {
         printf(" (at least %u)", fs_straggler_min_rounds(schedule->n_ranks));
@@ -191,6 +209,9 @@ static void print_text(const args_t *args, const fs_straggler_t *schedule)
         print_round(schedule, r);
     }
     print_times(args, &t);
+    if (ways != NULL) {
+        fs_tool_late_ways_text(&args->late, ways);
+    }
 }
 
 /* ---- JSON ---- */
@@ -237,7 +258,7 @@ static void write_rounds(fs_json_t *json, const fs_straggler_t *schedule)
 }
 
 static void print_json(const args_t *args, const fs_straggler_t *schedule,
-                       uint64_t plan_ns)
+                       uint64_t plan_ns, const fs_tool_late_ways_t *ways)
 {
     times_t   t = times_of(args, schedule);
     fs_json_t json;
@@ -262,6 +283,9 @@ static void print_json(const args_t *args, const fs_straggler_t *schedule,
     fs_json_real(&json, "plan_us", (double)plan_ns / 1e3, 1);
     fs_json_bool(&json, "verified", args->verify);
     write_times(&json, args, &t);
+    if (ways != NULL) {
+        fs_tool_late_ways_json(&json, &args->late, ways);
+    }
     if (!args->summary) {
         write_rounds(&json, schedule);
     }
@@ -270,16 +294,50 @@ static void print_json(const args_t *args, const fs_straggler_t *schedule,
 
 /* ---- the command ---- */
 
+static fs_status_t create(const args_t *args, fs_straggler_t **schedule_p)
+{
+    const fs_tool_late_t *late = &args->late;
+
+    switch (args->algorithm) {
+    case FS_STRAGGLER_STREAM:
+        return fs_straggler_create_stream(late->n_servers, late->server,
+                                          late->n_late_servers,
+                                          args->late_args.n_pieces, schedule_p);
+    case FS_STRAGGLER_HIERARCHICAL:
+        return fs_straggler_create_hierarchical(late->n_servers, late->n_local,
+                                                schedule_p);
+    default:
+        return fs_straggler_create(
+            (fs_straggler_kind_t)args->algorithm, late->n_servers,
+            late->server[late->n_late_servers - 1], schedule_p);
+    }
+}
+
+static void check_stream(const args_t *args)
+{
+    uint32_t n = args->late.n_servers;
+
+    if (args->algorithm == FS_STRAGGLER_STREAM &&
+        (n < 2 || n > FS_STRAGGLER_MAX_STREAM ||
+         args->late.n_late_servers > n / 2)) {
+        fs_tool_bad("--algorithm stream: allowed with 2 to %u ranks, or "
+                    "servers, half of them late at most; there are %u, and %u "
+                    "late",
+                    (unsigned)FS_STRAGGLER_MAX_STREAM, n,
+                    args->late.n_late_servers);
+    }
+}
+
 static void show(const args_t *args)
 {
-    char            why[WHY_LEN] = "";
-    uint64_t        begin        = fs_tool_now_ns(), plan_ns;
-    fs_straggler_t *schedule;
-    fs_status_t     status;
+    char                why[WHY_LEN] = "";
+    uint64_t            begin        = fs_tool_now_ns(), plan_ns;
+    fs_straggler_t     *schedule;
+    fs_status_t         status;
+    fs_tool_late_ways_t ways;
+    bool                simulates = fs_tool_late_is_given(&args->late_args);
 
-    fs_tool_must(fs_straggler_create((fs_straggler_kind_t)args->algorithm,
-                                     args->n_ranks, args->straggler, &schedule),
-                 "stragglar");
+    fs_tool_must(create(args, &schedule), "stragglar");
     plan_ns = fs_tool_now_ns() - begin;
     if (args->verify) {
         status = fs_straggler_check(schedule, why, sizeof(why));
@@ -288,10 +346,16 @@ static void show(const args_t *args)
         }
         fs_tool_must(status, "--verify");
     }
+    if (simulates) {
+        const fs_tool_late_cluster_t cluster = {args->bytes, args->rate,
+                                                args->alpha};
+
+        fs_tool_late_ways_run(&args->late_args, &args->late, &cluster, &ways);
+    }
     if (args->json) {
-        print_json(args, schedule, plan_ns);
+        print_json(args, schedule, plan_ns, simulates ? &ways : NULL);
     } else {
-        print_text(args, schedule);
+        print_text(args, schedule, simulates ? &ways : NULL);
     }
     fs_straggler_destroy(schedule);
 }
@@ -300,8 +364,8 @@ void fs_cmd_stragglar(int argc, char **argv)
 {
     fs_tool_options_t options = {
         .usage = "stragglar [OPTIONS]\n\n"
-                 "Allreduce schedules for when one rank comes late, and the "
-                 "usual ones."};
+                 "Allreduce schedules for when ranks come late, and the usual "
+                 "ones."};
     args_t args = {.n_ranks   = DEFAULT_RANKS,
                    .straggler = UINT32_MAX,
                    .bytes     = UINT64_C(1) << 30,
@@ -331,6 +395,8 @@ void fs_cmd_stragglar(int argc, char **argv)
         {FS_TOOL_MILLI, "delay-us", "US",
          "delay of the straggler after the others (", .value = &args.delay, 0,
          UINT32_MAX},
+    };
+    const fs_tool_option_t output[] = {
         {FS_TOOL_TITLE, .name = "Output"},
         {FS_TOOL_FLAG, "summary", NULL, "omit the rounds",
          .value = &args.summary},
@@ -338,13 +404,12 @@ void fs_cmd_stragglar(int argc, char **argv)
     };
 
     FS_TOOL_ADD(&options, rows);
+    fs_tool_late_options(&args.late_args, &options);
+    FS_TOOL_ADD(&options, output);
     fs_tool_read_options(argc, argv, &options);
-    if (args.straggler == UINT32_MAX) {
-        args.straggler = args.n_ranks - 1;
-    }
-    if (args.straggler >= args.n_ranks) {
-        fs_tool_bad("--straggler \"%u\": allowed with --ranks %u: 0 to %u",
-                    args.straggler, args.n_ranks, args.n_ranks - 1);
-    }
+    fs_tool_late_read(&args.late_args, args.n_ranks, args.straggler, args.delay,
+                      &args.late);
+    args.delay = args.late.delay[args.late.n_late - 1];
+    check_stream(&args);
     show(&args);
 }

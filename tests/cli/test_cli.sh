@@ -211,6 +211,15 @@ refuses '--agreement "x": allowed: 0.000 to' sim --pattern random --servers 4x4 
 refuses '--ranks "0": allowed' stragglar --ranks 0
 refuses '--straggler "8": allowed with --ranks 8: 0 to 7' stragglar --ranks 8 --straggler 8
 refuses '--algorithm "best": allowed: stragglar, ring' stragglar --algorithm best
+for late in 8 3,3 3: :5 3:x '' 3, -1; do
+    refuses "--late \"$late\": allowed: up to 64 different ranks, 0 to 7" stragglar --late "$late"
+done
+for servers in 4 4x 0x4 4x0 x4 4x300; do
+    refuses "--servers \"$servers\": allowed: servers and ranks of each" stragglar --servers $servers
+done
+refuses '--late with 1025 ranks: allowed: up to 1024' stragglar --ranks 1025 --late 1
+refuses '--algorithm stream: allowed with 2 to 128 ranks' stragglar --ranks 4 --late 1,2,3 --algorithm stream
+refuses '--algorithm stream: allowed with 2 to 128 ranks' stragglar --ranks 129 --algorithm stream
 
 refuses 'unexpected argument "sim"; allowed: help COMMAND' help plan sim
 refuses 'unknown command "nope"; allowed: compare' help nope
@@ -221,6 +230,33 @@ run
 verdict 'no command: how to use it, on stderr'
 
 # ---- accepted ----
+
+# OPTION... -- LINE...: simulated ways, to the tenth of a microsecond.
+simulates() {
+    options=
+    while [ "$1" != -- ]; do
+        options="$options $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # options are words
+    run stragglar --summary --verify $options
+    { ends 0 && silent err; } >why
+    for line; do
+        said out "$line" >>why
+    done
+    verdict "simulated:$options"
+}
+simulates --ranks 8 --late 3:4200,7:4200 --algorithm stream -- \
+    'stream, 8 ranks, straggler 3 7' '20 early and 31 late rounds; 24 chunks' \
+    'stream                         3085.0       1.35x' \
+    'stragglar                      4446.5       0.94x'
+simulates --servers 4x4 --late 5:30000 --rate 400gbit -- \
+    'stragglar, 4 servers, straggler 1' \
+    'stragglar                      9539.8       1.05x' \
+    'ring                          10038.0       1.00x' \
+    'ring-of-ranks                 37608.6       0.27x' \
+    'hierarchical                  33227.6       0.30x'
 
 # KEY OPTIONS: a number of a simulated small call.
 small() {
@@ -541,8 +577,13 @@ if [ -n "$python" ]; then
         json sim --level loggp --servers 3 --lanes 2 --mean 8 --algorithm $algorithm --format json
         json sim --level loggp --servers 4+4+2+1 --pattern zipf:0.8 --mean 64 --algorithm $algorithm --format json
     done
+    for late in 2 2:5 1:7.5,0:3; do
+        json stragglar --ranks 5 --late $late --algorithm stream --verify --format json
+        json stragglar --servers 4x3 --late $late --verify --format json
+        json stragglar --servers 4x3 --late $late --algorithm hierarchical --verify --format json
+    done
     for ranks in 2 3 4 5 6 7 8 9 16; do
-        for algorithm in stragglar ring broadcast all-pairs; do
+        for algorithm in stragglar ring broadcast all-pairs stream hierarchical; do
             json stragglar --ranks $ranks --straggler 1 --algorithm $algorithm --verify --format json
         done
     done

@@ -198,6 +198,18 @@ static fs_status_t call_straggler(stage_t *st)
     return status;
 }
 
+static fs_status_t call_straggler_stream(stage_t *st)
+{
+    const uint32_t  late[]   = {2, 0};
+    fs_straggler_t *schedule = NULL;
+    fs_status_t     status =
+        fs_straggler_create_stream(st->n, late, 2, 3, &schedule);
+
+    MUST((status == FS_OK) == (schedule != NULL));
+    fs_straggler_destroy(schedule);
+    return status;
+}
+
 static fs_status_t call_reduction(stage_t *st)
 {
     fs_plan_t  *plan   = NULL;
@@ -327,6 +339,7 @@ START_TEST(stragglers)
     stage_init(&st, 7);
     st.n = n[_i];
     ck_assert_uint_gt(run(&st, call_straggler, "stragglar"), 3);
+    ck_assert_uint_gt(run(&st, call_straggler_stream, "stream"), 3);
     stage_fini(&st);
 }
 END_TEST

@@ -22,6 +22,7 @@
 #include "base/fs_arith.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct {
     const char         *name;
@@ -75,6 +76,35 @@ uint32_t fs_straggler_min_rounds(uint32_t n_ranks)
 
 /* ---- create, destroy ---- */
 
+static bool is_late(const fs_straggler_t *schedule, uint32_t rank)
+{
+    for (uint32_t k = 0; k < schedule->n_late; ++k) {
+        if (schedule->late[k] == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Give every rank its position. */
+static void place_ranks(fs_straggler_build_t *build)
+{
+    const fs_straggler_t *schedule = build->schedule;
+    uint32_t              n = schedule->n_ranks, n_placed = 0;
+
+    for (uint32_t rank = 0; rank < n; ++rank) {
+        if (!is_late(schedule, rank)) {
+            build->ranks[n_placed++] = rank;
+        }
+    }
+    for (uint32_t k = 0; k < schedule->n_late; ++k) {
+        build->ranks[n_placed++] = schedule->late[k];
+    }
+    for (uint32_t k = 0; k < n; ++k) {
+        build->position[build->ranks[k]] = k;
+    }
+}
+
 static fs_status_t make(fs_straggler_build_t *build)
 {
     fs_straggler_t *schedule = build->schedule;
@@ -85,34 +115,51 @@ static fs_status_t make(fs_straggler_build_t *build)
     build->rounds_room = 1;
     build->sent        = fs_arena_calloc(&build->arena, n, sizeof(uint64_t));
     build->recvd       = fs_arena_calloc(&build->arena, n, sizeof(uint64_t));
+    build->ranks       = fs_arena_calloc(&build->arena, n, sizeof(uint32_t));
+    build->position    = fs_arena_calloc(&build->arena, n, sizeof(uint32_t));
     if (schedule->first == NULL || build->sent == NULL ||
-        build->recvd == NULL) {
+        build->recvd == NULL || build->ranks == NULL ||
+        build->position == NULL) {
         return FS_ERR_NOMEM;
     }
+    place_ranks(build);
     if (n > 1) {
         kinds[schedule->kind].make(build);
     }
     return build->status;
 }
 
-fs_status_t fs_straggler_create(fs_straggler_kind_t kind, uint32_t n_ranks,
-                                uint32_t straggler, fs_straggler_t **schedule_p)
+static fs_straggler_t *new_schedule(const fs_straggler_t *wanted)
+{
+    fs_straggler_t *schedule = calloc(1, sizeof(*schedule));
+
+    if (schedule == NULL) {
+        return NULL;
+    }
+    *schedule      = *wanted;
+    schedule->late = calloc(wanted->n_late, sizeof(schedule->late[0]));
+    if (schedule->late == NULL) {
+        free(schedule);
+        return NULL;
+    }
+    memcpy(schedule->late, wanted->late,
+           wanted->n_late * sizeof(schedule->late[0]));
+    schedule->straggler = wanted->late[wanted->n_late - 1];
+    return schedule;
+}
+
+/* wanted has the kind and all that is asked for. */
+static fs_status_t create(const fs_straggler_t *wanted,
+                          fs_straggler_t      **schedule_p)
 {
     fs_straggler_build_t build = {.status = FS_OK};
     fs_status_t          status;
 
-    if ((size_t)kind >= FS_STRAGGLER_N_KINDS ||
-        n_ranks > FS_STRAGGLER_MAX_RANKS || straggler >= n_ranks) {
-        return FS_ERR_INVAL;
-    }
-    build.schedule = calloc(1, sizeof(*build.schedule));
+    build.schedule = new_schedule(wanted);
     if (build.schedule == NULL) {
         return FS_ERR_NOMEM;
     }
-    build.schedule->kind      = kind;
-    build.schedule->n_ranks   = n_ranks;
-    build.schedule->straggler = straggler;
-    status                    = make(&build);
+    status = make(&build);
     fs_arena_fini(&build.arena);
     if (status != FS_OK) {
         fs_straggler_destroy(build.schedule);
@@ -122,9 +169,87 @@ fs_status_t fs_straggler_create(fs_straggler_kind_t kind, uint32_t n_ranks,
     return FS_OK;
 }
 
+static uint32_t most_ranks(fs_straggler_kind_t kind)
+{
+    return kind == FS_STRAGGLER_STREAM ? FS_STRAGGLER_MAX_STREAM
+                                       : FS_STRAGGLER_MAX_RANKS;
+}
+
+fs_status_t fs_straggler_create(fs_straggler_kind_t kind, uint32_t n_ranks,
+                                uint32_t straggler, fs_straggler_t **schedule_p)
+{
+    const fs_straggler_t wanted = {.kind     = kind,
+                                   .n_ranks  = n_ranks,
+                                   .n_late   = 1,
+                                   .late     = &straggler,
+                                   .n_pieces = 1,
+                                   .n_local  = 1};
+
+    if ((size_t)kind >= FS_STRAGGLER_N_KINDS || n_ranks > most_ranks(kind) ||
+        straggler >= n_ranks) {
+        return FS_ERR_INVAL;
+    }
+    return create(&wanted, schedule_p);
+}
+
+/* Different ranks? */
+static bool are_ranks(const uint32_t *late, uint32_t n_late, uint32_t n_ranks)
+{
+    for (uint32_t k = 0; k < n_late; ++k) {
+        for (uint32_t i = 0; i < k; ++i) {
+            if (late[i] == late[k]) {
+                return false;
+            }
+        }
+        if (late[k] >= n_ranks) {
+            return false;
+        }
+    }
+    return true;
+}
+
+fs_status_t fs_straggler_create_stream(uint32_t n_ranks, const uint32_t *late,
+                                       uint32_t n_late, uint32_t n_pieces,
+                                       fs_straggler_t **schedule_p)
+{
+    const fs_straggler_t wanted = {.kind     = FS_STRAGGLER_STREAM,
+                                   .n_ranks  = n_ranks,
+                                   .n_late   = n_late,
+                                   .late     = (uint32_t *)late,
+                                   .n_pieces = n_pieces,
+                                   .n_local  = 1};
+
+    if (n_ranks > FS_STRAGGLER_MAX_STREAM || n_late == 0 ||
+        n_late > n_ranks / 2 || !are_ranks(late, n_late, n_ranks) ||
+        n_pieces == 0 || n_pieces > FS_STRAGGLER_MAX_PIECES) {
+        return FS_ERR_INVAL;
+    }
+    return create(&wanted, schedule_p);
+}
+
+fs_status_t fs_straggler_create_hierarchical(uint32_t         n_servers,
+                                             uint32_t         n_local,
+                                             fs_straggler_t **schedule_p)
+{
+    uint64_t             n_ranks = (uint64_t)n_servers * n_local;
+    uint32_t             last    = (uint32_t)n_ranks - 1;
+    const fs_straggler_t wanted  = {.kind     = FS_STRAGGLER_HIERARCHICAL,
+                                    .n_ranks  = (uint32_t)n_ranks,
+                                    .n_late   = 1,
+                                    .late     = &last,
+                                    .n_pieces = 1,
+                                    .n_local  = n_local};
+
+    if (n_ranks == 0 || n_ranks > FS_STRAGGLER_MAX_RANKS) {
+        return FS_ERR_INVAL;
+    }
+    return create(&wanted, schedule_p);
+}
+
 void fs_straggler_destroy(fs_straggler_t *schedule)
 {
     if (schedule != NULL) {
+        free(schedule->late);
         free(schedule->first);
         free(schedule->msgs);
         free(schedule);

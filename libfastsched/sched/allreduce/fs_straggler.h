@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
- * Allreduce schedules for when one rank comes late (StragglAR), and the usual
- * ones to compare with.
+ * Allreduce schedules for when one rank comes late (StragglAR), or several, and
+ * the usual ones to compare with.
  *
  * A schedule is a list of rounds of messages. It cuts the buffer into equal
  * chunks. In its early rounds the punctual ranks are among themselves; what
@@ -33,14 +33,21 @@
  *  - BROADCAST: ring allreduce among the punctual, then log n rounds of s
  *    (StragglAR App. F);
  *  - ALLPAIRS: 2 rounds, everyone with everyone: n - 1 ports or one port shared
- *    (MSCCL's, StragglAR §4)
+ *    (MSCCL's, StragglAR §4);
+ *  - STREAM: as STRAGGLAR, for several late ranks, and in finer pieces: n_pieces
+ *    (n - 1) + log n + n_late - 1 rounds or little more (ours:
+ *    sched/allreduce/fs_straggler_stream.c);
+ *  - HIERARCHICAL: reduced to a rank of each server, a ring of these, handed out:
+ *    to compare with, where servers have several ranks
  */
 #define FS_STRAGGLER_MAP(X)                           \
     X(FS_STRAGGLER_STRAGGLAR, "stragglar", stragglar) \
     X(FS_STRAGGLER_RING, "ring", ring)                \
     X(FS_STRAGGLER_RHD, "rhd", rhd)                   \
     X(FS_STRAGGLER_BROADCAST, "broadcast", broadcast) \
-    X(FS_STRAGGLER_ALLPAIRS, "all-pairs", allpairs)
+    X(FS_STRAGGLER_ALLPAIRS, "all-pairs", allpairs)   \
+    X(FS_STRAGGLER_STREAM, "stream", stream)          \
+    X(FS_STRAGGLER_HIERARCHICAL, "hierarchical", hierarchical)
 
 typedef enum fs_straggler_kind {
     FS_STRAGGLER_MAP(FS_LIST_VALUE)
@@ -65,12 +72,17 @@ typedef struct fs_straggler_msg {
  * early rounds of STRAGGLAR the one with index i has chunk i, reduced over all
  * but the straggler, and needs nothing else that it received so far: any
  * reduce-scatter with this outcome can take their place. After those of
- * BROADCAST each punctual rank has every chunk so reduced.
+ * BROADCAST each punctual rank has every chunk so reduced, after those of STREAM
+ * chunk index and every so many punctual ranks further on: n_pieces chunks.
  */
 typedef struct fs_straggler {
     fs_straggler_kind_t kind;
     uint32_t            n_ranks;
-    uint32_t            straggler; /**< rank */
+    uint32_t            straggler; /**< rank; of several the last */
+    uint32_t            n_late;    /**< 1 but for STREAM */
+    uint32_t           *late;      /**< [n_late] ranks, as they are to enter */
+    uint32_t            n_pieces;  /**< chunks of a punctual rank, STREAM */
+    uint32_t            n_local;   /**< ranks of a server, HIERARCHICAL */
     uint32_t            n_chunks;
     uint32_t            n_rounds; /**< early and late */
     uint32_t            n_early;  /**< the first so many rounds are early */
@@ -94,17 +106,48 @@ typedef struct fs_straggler {
  *                         and ALLPAIRS do not depend on it.
  * @param[out] schedule_p  Set on FS_OK only; fs_straggler_destroy() frees it.
  * @return FS_OK; FS_ERR_INVAL (unknown kind, a number out of range);
- *         FS_ERR_NOMEM. O(n_ranks^2), for STRAGGLAR as for the others.
+ *         FS_ERR_NOMEM. O(n_ranks^2), for STRAGGLAR as for the others; STREAM as
+ *         below, with one late rank and one piece; HIERARCHICAL with servers of one
+ *         rank.
  */
 fs_status_t fs_straggler_create(fs_straggler_kind_t kind, uint32_t n_ranks,
                                 uint32_t         straggler,
                                 fs_straggler_t **schedule_p);
 
+/** A STREAM for 128 ranks takes about a second. */
+enum { FS_STRAGGLER_MAX_STREAM = 128, FS_STRAGGLER_MAX_PIECES = 64 };
+
+/**
+ * STREAM, for late ranks that are to enter in this order. Others do not make it
+ * wrong: all is done so long after the last entry, or sooner.
+ *
+ * @param[in]  n_ranks     2 to FS_STRAGGLER_MAX_STREAM.
+ * @param[in]  late        [n_late] different ranks. Read during the call only.
+ * @param[in]  n_late      1 to n_ranks / 2.
+ * @param[in]  n_pieces    1 to FS_STRAGGLER_MAX_PIECES.
+ * @param[out] schedule_p  Set on FS_OK only; fs_straggler_destroy() frees it.
+ * @return FS_OK; FS_ERR_INVAL (a number out of range, a rank twice);
+ *         FS_ERR_NOMEM. About n_pieces * n_ranks^3 * log n_ranks steps.
+ */
+fs_status_t fs_straggler_create_stream(uint32_t n_ranks, const uint32_t *late,
+                                       uint32_t n_late, uint32_t n_pieces,
+                                       fs_straggler_t **schedule_p);
+
+/**
+ * HIERARCHICAL, for n_servers servers of n_local ranks, which follow each other.
+ *
+ * @return FS_OK; FS_ERR_INVAL (none, or more than FS_STRAGGLER_MAX_RANKS ranks);
+ *         FS_ERR_NOMEM
+ */
+fs_status_t fs_straggler_create_hierarchical(uint32_t         n_servers,
+                                             uint32_t         n_local,
+                                             fs_straggler_t **schedule_p);
+
 /** NULL is fine. */
 void fs_straggler_destroy(fs_straggler_t *schedule);
 
-/** The word users type: "stragglar", "ring", "rhd", "broadcast", "all-pairs".
- *  NULL for a value that is not in the enum. */
+/** The word users type: "stragglar", "ring", "rhd", "broadcast", "all-pairs",
+ *  "stream", "hierarchical". NULL for a value that is not in the enum. */
 const char *fs_straggler_name(fs_straggler_kind_t kind);
 
 /**
@@ -123,7 +166,7 @@ uint32_t fs_straggler_min_rounds(uint32_t n_ranks);
  *
  * Follows, for every chunk and every rank, whose contributions it has. Nothing
  * may be added twice, nothing lost, nothing sent that the receiver has, and in
- * the end everyone has everything. Early rounds leave the straggler alone and
+ * the end everyone has everything. Early rounds leave late ranks alone and
  * end as fs_straggler_t says; late rounds use nothing but that. Ranks have the
  * ports of their kind; in the late rounds of STRAGGLAR and BROADCAST and in RHD
  * a rank sends to nobody but the one it receives from.

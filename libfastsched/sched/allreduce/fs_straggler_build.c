@@ -73,20 +73,25 @@ void fs_straggler_end_early(fs_straggler_build_t *build)
     schedule->late_chunks  = 0;
 }
 
-/* One round of a ring: the i-th passes chunk i - back on to the next. */
-static void pass_on(fs_straggler_build_t *build, bool punctual, uint32_t back,
-                    bool reduce)
+static uint32_t ring_ranks(const fs_straggler_build_t *build, bool punctual)
 {
-    const fs_straggler_t *schedule = build->schedule;
-    uint32_t              n        = schedule->n_ranks - punctual;
+    return build->schedule->n_ranks - (punctual ? build->schedule->n_late : 0);
+}
+
+/* One round of a ring: the i-th passes chunk first + i - back on to the next. */
+static void pass_on(fs_straggler_build_t *build, bool punctual, uint32_t first,
+                    uint32_t back, bool reduce)
+{
+    uint32_t n = ring_ranks(build, punctual);
 
     for (uint32_t i = 0; i < n; ++i) {
         uint32_t           next = (i + 1) % n;
-        fs_straggler_msg_t msg  = {i, next, (i + n - back) % n, 1, reduce};
+        fs_straggler_msg_t msg  = {i, next, first + (i + n - back) % n, 1,
+                                   reduce};
 
         if (punctual) {
-            msg.src = fs_punctual_rank(schedule, i);
-            msg.dst = fs_punctual_rank(schedule, next);
+            msg.src = build->ranks[i];
+            msg.dst = build->ranks[next];
         }
         fs_straggler_say(build, msg);
     }
@@ -95,18 +100,20 @@ static void pass_on(fs_straggler_build_t *build, bool punctual, uint32_t back,
 
 void fs_straggler_reduce_scatter(fs_straggler_build_t *build, bool punctual)
 {
-    uint32_t n = build->schedule->n_ranks - punctual;
+    uint32_t n = ring_ranks(build, punctual);
 
-    for (uint32_t back = 1; back < n; ++back) {
-        pass_on(build, punctual, back, true);
+    for (uint32_t piece = 0; piece < build->schedule->n_pieces; ++piece) {
+        for (uint32_t back = 1; back < n; ++back) {
+            pass_on(build, punctual, piece * n, back, true);
+        }
     }
 }
 
 void fs_straggler_allgather(fs_straggler_build_t *build, bool punctual)
 {
-    uint32_t n = build->schedule->n_ranks - punctual;
+    uint32_t n = ring_ranks(build, punctual);
 
     for (uint32_t back = 0; back + 1 < n; ++back) {
-        pass_on(build, punctual, back, false);
+        pass_on(build, punctual, 0, back, false);
     }
 }

@@ -16,7 +16,10 @@ typedef struct fs_straggler_build {
     size_t          rounds_room;
     uint64_t       *sent;  /* [n_ranks] chunks in the open round */
     uint64_t       *recvd; /* [n_ranks] likewise */
-    fs_arena_t      arena; /* working memory of the generator */
+    uint32_t  *ranks; /* [n_ranks] by position: the punctual, then the late as
+                              they are to enter */
+    uint32_t  *position; /* [n_ranks] the other way round */
+    fs_arena_t arena;    /* working memory of the generator */
 } fs_straggler_build_t;
 
 /* A generator makes everything from the number of chunks on, for n_ranks of 2
@@ -28,6 +31,8 @@ void fs_straggler_make_ring(fs_straggler_build_t *build);
 void fs_straggler_make_rhd(fs_straggler_build_t *build);
 void fs_straggler_make_broadcast(fs_straggler_build_t *build);
 void fs_straggler_make_allpairs(fs_straggler_build_t *build);
+void fs_straggler_make_stream(fs_straggler_build_t *build);
+void fs_straggler_make_hierarchical(fs_straggler_build_t *build);
 
 /* Add a message to the open round. */
 void fs_straggler_say(fs_straggler_build_t *build, fs_straggler_msg_t msg);
@@ -39,8 +44,9 @@ void fs_straggler_end_round(fs_straggler_build_t *build);
 void fs_straggler_end_early(fs_straggler_build_t *build);
 
 /* Ring reduce-scatter: in n - 1 rounds rank_of(0..n - 1) pass chunks on, each
- * to the next, and add their own. The i-th ends with chunk i. With all ranks,
- * or with the punctual ones only. */
+ * to the next, and add their own. The i-th ends with chunk i; with several pieces,
+ * one after another, with chunks i, n + i, ... as well. With all ranks, or with the
+ * punctual ones only. */
 void fs_straggler_reduce_scatter(fs_straggler_build_t *build, bool punctual);
 
 /* Ring allgather: n - 1 rounds more, and all have all chunks. */

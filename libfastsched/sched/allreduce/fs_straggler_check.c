@@ -37,6 +37,33 @@ typedef struct check {
 
 /* ---- shape ---- */
 
+/* Has every punctual rank as many chunks? */
+static bool pieces_are_even(const fs_straggler_t *s)
+{
+    return s->kind != FS_STRAGGLER_STREAM || s->n_ranks == 1 ||
+           s->n_chunks == (uint64_t)s->n_pieces * (s->n_ranks - s->n_late);
+}
+
+static bool is_late(const fs_straggler_t *s, uint32_t rank)
+{
+    bool late = false;
+
+    for (uint32_t k = 0; k < s->n_late; ++k) {
+        late = late || s->late[k] == rank;
+    }
+    return late;
+}
+
+static bool late_are_ranks(const fs_straggler_t *s)
+{
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < s->n_ranks; ++r) {
+        n += is_late(s, r);
+    }
+    return n == s->n_late && n > 0 && s->late[n - 1] == s->straggler;
+}
+
 static fs_status_t check_numbers(check_t *check)
 {
     const fs_straggler_t *s = check->schedule;
@@ -49,6 +76,15 @@ static fs_status_t check_numbers(check_t *check)
         return WRONG(
             check, "%u ranks, straggler %u, %u chunks, %u of %u rounds early",
             s->n_ranks, s->straggler, s->n_chunks, s->n_early, s->n_rounds);
+    }
+    if (!late_are_ranks(s)) {
+        return WRONG(check,
+                     "the late ranks are not %u of %u, the straggler last",
+                     s->n_late, s->n_ranks);
+    }
+    if (!pieces_are_even(s)) {
+        return WRONG(check, "%u chunks, but %u for each of %u punctual ranks",
+                     s->n_chunks, s->n_pieces, s->n_ranks - s->n_late);
     }
     if (s->first[0] != 0 || s->first[s->n_rounds] != s->n_msgs) {
         return WRONG(check, "some messages are in no round");
@@ -77,10 +113,10 @@ static fs_status_t check_msg(check_t *check, uint32_t round,
                      "round %u: %u chunks from chunk %u on, but there are %u",
                      round, msg->n_chunks, msg->chunk, s->n_chunks);
     }
-    if (round < s->n_early &&
-        (msg->src == s->straggler || msg->dst == s->straggler)) {
-        return WRONG(check, "round %u is early, but needs the straggler",
-                     round);
+    if (round < s->n_early && (is_late(s, msg->src) || is_late(s, msg->dst))) {
+        return WRONG(check,
+                     "round %u is early, but needs rank %u, which is late",
+                     round, is_late(s, msg->src) ? msg->src : msg->dst);
     }
     return FS_OK;
 }
@@ -170,6 +206,18 @@ static bool has(const check_t *check, uint32_t rank, uint32_t whose)
     return row_of(check, check->rows, rank)[whose / 64] >> (whose % 64) & 1;
 }
 
+/* All contributions of punctual ranks, and no other. */
+static bool has_punctual(const check_t *check, uint32_t rank)
+{
+    const fs_straggler_t *s  = check->schedule;
+    bool                  ok = count(check, rank) == s->n_ranks - s->n_late;
+
+    for (uint32_t k = 0; k < s->n_late; ++k) {
+        ok = ok && !has(check, rank, s->late[k]);
+    }
+    return ok;
+}
+
 /* What the messages of a round that are about one chunk send is what there is
  * when the round begins. */
 static fs_status_t send_all(check_t *check, uint32_t chunk, uint32_t round,
@@ -223,29 +271,30 @@ static fs_status_t receive(check_t *check, uint32_t chunk, uint32_t round,
                          round, msg->src, msg->dst, chunk);
 }
 
-/* As the late rounds begin, keep what they may use: what the straggler has, and
+/* As the late rounds begin, keep what they may use: what the late ranks have, and
  * of each punctual rank the chunks it finished. */
 static fs_status_t end_early(check_t *check, uint32_t chunk)
 {
     const fs_straggler_t *s        = check->schedule;
     uint32_t              punctual = 0;
 
-    if (s->kind != FS_STRAGGLER_STRAGGLAR &&
+    if (s->kind != FS_STRAGGLER_STRAGGLAR && s->kind != FS_STRAGGLER_STREAM &&
         s->kind != FS_STRAGGLER_BROADCAST) {
         return FS_OK;
     }
     for (uint32_t r = 0; r < s->n_ranks; ++r) {
-        bool mine = punctual == chunk || s->kind == FS_STRAGGLER_BROADCAST;
+        bool mine;
 
-        if (r == s->straggler) {
+        if (is_late(s, r)) {
             continue;
         }
-        if (mine && (count(check, r) != s->n_ranks - 1 ||
-                     has(check, r, s->straggler))) {
+        mine = punctual == chunk % (s->n_ranks - s->n_late) ||
+               s->kind == FS_STRAGGLER_BROADCAST;
+        if (mine && !has_punctual(check, r)) {
             return WRONG(check,
                          "after the early rounds rank %u has chunk %u from %u "
                          "of %u punctual ranks",
-                         r, chunk, count(check, r), s->n_ranks - 1);
+                         r, chunk, count(check, r), s->n_ranks - s->n_late);
         }
         check->stale[r] = !mine;
         punctual++;

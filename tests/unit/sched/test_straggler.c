@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_KINDS = FS_STRAGGLER_ALLPAIRS + 1 };
+enum { N_KINDS = FS_STRAGGLER_N_KINDS };
 
 static uint32_t log2_up(uint32_t n)
 {
@@ -389,20 +389,45 @@ static void prove_usual(fs_straggler_kind_t kind, uint32_t n,
         MUST(s->n_early == 0 && s->n_chunks == n && late == 2);
         MUST(s->late_chunks == 2 * (uint64_t)(n - 1));
         break;
+    case FS_STRAGGLER_HIERARCHICAL: /* a rank a server: a ring */
+        MUST(s->n_early == 0 && s->n_chunks == n && late == 2 * (n - 1));
+        break;
+    case FS_STRAGGLER_STREAM:
+        MUST(s->n_chunks == n - 1 && s->n_early == n - 2);
+        MUST(late <= n + k - 1 && s->late_chunks == late);
+        break;
     }
     fs_straggler_destroy(s);
 }
 
 START_TEST(usual_schedules)
 {
-    for (int kind = 1; kind < N_KINDS; ++kind) {
-        for (uint32_t n = 2; n <= 40; ++n) {
+    for (int kind = FS_STRAGGLER_RING; kind < N_KINDS; ++kind) {
+        for (uint32_t n = 2; n <= (kind == FS_STRAGGLER_STREAM ? 20 : 40); ++n) {
             for (uint32_t straggler = 0; straggler < n; ++straggler) {
                 prove_usual((fs_straggler_kind_t)kind, n, straggler);
             }
         }
         prove_usual((fs_straggler_kind_t)kind, 100, 50);
-        prove_usual((fs_straggler_kind_t)kind, 256, 255);
+        if (kind != FS_STRAGGLER_STREAM) {
+            prove_usual((fs_straggler_kind_t)kind, 256, 255);
+        }
+    }
+}
+END_TEST
+
+START_TEST(hierarchical_schedules)
+{
+    for (uint32_t servers = 1; servers <= 9; ++servers) {
+        for (uint32_t local = 1; local <= 6; ++local) {
+            fs_straggler_t *s = NULL;
+
+            MUST(fs_straggler_create_hierarchical(servers, local, &s) == FS_OK);
+            MUST(s->kind == FS_STRAGGLER_HIERARCHICAL && is_sorted(s));
+            MUST(s->n_ranks == servers * local);
+            prove(s);
+            fs_straggler_destroy(s);
+        }
     }
 }
 END_TEST
@@ -679,7 +704,7 @@ START_TEST(checker_says_what_is_wrong)
 
     s          = make(FS_STRAGGLER_STRAGGLAR, 8, 3);
     s->n_early = s->n_early + 1;
-    refuse(s, "needs the straggler");
+    refuse(s, "needs rank 3, which is late");
     fs_straggler_destroy(s);
 
     /* rank 1 has chunk 1; of chunk 0 it has what the ring left behind */
@@ -737,6 +762,7 @@ int main(void)
     tcase_add_test(tcase, every_steady_state);
     tcase_add_test(tcase, bound_of_few_ranks);
     tcase_add_test(tcase, usual_schedules);
+    tcase_add_test(tcase, hierarchical_schedules);
     tcase_add_test(tcase, one_rank_has_nothing_to_do);
     tcase_add_test(tcase, bad_arguments);
     tcase_add_test(tcase, schedules_stay_the_same);

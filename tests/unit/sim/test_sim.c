@@ -580,6 +580,37 @@ static fs_sim_result_t simulate(const fs_test_case_t  *tc,
     return result;
 }
 
+/* Rank 2 enters when rank 0 has long been ready: nothing before, then all. */
+START_TEST(a_rank_enters_late)
+{
+    script_t        s;
+    fs_sim_result_t r;
+    fs_plan_t       totals, *plan;
+    fs_sim_t       *sim;
+    char            why[200] = "";
+
+    script_init(&s, 2, 2);
+    totals = (fs_plan_t){.window = s.window};
+    message(&s, FS_CH_WIRE, 0, 2, BYTES);
+    ck_assert_int_eq(fs_sim_create(s.topo, &s.params, &sim), FS_OK);
+    for (uint32_t k = 0; k < s.n; ++k) {
+        ck_assert_int_eq(fs_program_seal(&s.programs[k], &totals, &plan),
+                         FS_OK);
+        ck_assert_int_eq(fs_sim_add(sim, k, plan), FS_OK);
+        fs_plan_destroy(plan);
+    }
+    ck_assert_int_eq(fs_sim_enter(sim, s.n, 1), FS_ERR_INVAL);
+    ck_assert_int_eq(fs_sim_enter(sim, 2, -1), FS_ERR_INVAL);
+    ck_assert_int_eq(fs_sim_enter(sim, 2, 3), FS_OK);
+    ck_assert_int_eq(fs_sim_run(sim, &r, why, sizeof(why)), FS_OK);
+    ck_assert_int_eq(fs_sim_enter(sim, 2, 3), FS_ERR_INVAL);
+    same_time(r.time, 3 + ALPHA + BYTES / OUT);
+    same_time(r.first_wire, 3 + ALPHA);
+    fs_sim_destroy(sim);
+    script_fini(&s);
+}
+END_TEST
+
 static fs_sim_params_t random_cluster(fs_rng_t *rng)
 {
     return (fs_sim_params_t){
@@ -869,6 +900,7 @@ static Suite *suite(void)
     TCase *laws = tcase_create("laws");
 
     tcase_add_test(net, one_message);
+    tcase_add_test(net, a_rank_enters_late);
     tcase_add_test(net, nothing_to_do);
     tcase_add_test(net, full_duplex);
     tcase_add_test(net, two_into_one_share);
