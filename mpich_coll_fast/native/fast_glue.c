@@ -27,11 +27,13 @@ typedef MPIR_Errflag_t fast_errflag_t;
 #define FAST_NO_ERROR MPIR_ERR_NONE
 #define FAST_OF_HOOK
 #define FAST_ALL_VCIS
+#define FAST_NEW_VERTEX(vertex)
 #else
 typedef int fast_errflag_t;
 #define FAST_NO_ERROR 0
 #define FAST_OF_HOOK int vci,
 #define FAST_ALL_VCIS -1,
+#define FAST_NEW_VERTEX(vertex) , (vertex)
 #endif
 
 /* An offset of a context, later an attribute; in all of them that of messages. */
@@ -475,7 +477,7 @@ int MPII_Coll_fast_sched(const mpich_fast_native_args_t * args, MPIR_Comm * comm
                          MPIR_TSP_sched_t sched, bool * declined)
 {
     bool is_persistent = ((MPII_Genutil_sched_t *) sched)->is_persistent;
-    int mpi_errno, error_class, type, vertex;
+    int mpi_errno, error_class, type, vertex, told = 0;
     void *state, *operation = NULL;
 
     mpi_errno = fast_get_state(comm_ptr, is_persistent, &state);
@@ -495,7 +497,8 @@ int MPII_Coll_fast_sched(const mpich_fast_native_args_t * args, MPIR_Comm * comm
                                    fast_is_complete, fast_free);
     mpi_errno = MPIR_TSP_sched_generic(type, operation, sched, 0, NULL, &vertex);
     MPIR_ERR_CHECK(mpi_errno);
-    (void) MPIR_TSP_sched_cb(fast_tell, operation, sched, 1, &vertex); /* returns a vertex */
+    (void) told;                /* before 5.0 the new vertex is what it returns */
+    (void) MPIR_TSP_sched_cb(fast_tell, operation, sched, 1, &vertex FAST_NEW_VERTEX(&told));
 
   fn_exit:
     return mpi_errno;
