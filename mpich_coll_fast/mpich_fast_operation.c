@@ -8,7 +8,7 @@
  */
 #include "mpich_fast.h"
 
-#include "coll/fs_collective.h"
+#include "coll/fs_collectives.h"
 
 #include <stdlib.h>
 #include <string.h>

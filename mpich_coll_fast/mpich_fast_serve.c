@@ -3,7 +3,7 @@
  * blocking. */
 #include "mpich_fast.h"
 
-#include "coll/fs_collective.h"
+#include "coll/fs_collectives.h"
 
 static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
 {

@@ -6,7 +6,7 @@
  */
 #include "coll_fast.h"
 
-#include "coll/fs_collective.h"
+#include "coll/fs_collectives.h"
 #include "wrapper/fs_reducible.h"
 
 /* To what served the communicator before us. */

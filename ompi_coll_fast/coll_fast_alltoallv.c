@@ -2,7 +2,7 @@
 /* MPI_Alltoallv, blocking, nonblocking and persistent. */
 #include "coll_fast.h"
 
-#include "coll/fs_collective.h"
+#include "coll/fs_collectives.h"
 
 /* To what served the communicator before us. */
 static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)

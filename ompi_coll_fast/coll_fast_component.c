@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ompi/proc/proc.h"
+#include "ompi/runtime/mpiruntime.h"
 #include "opal/util/proc.h"
 
 #include "fastsched_ucx.h"
@@ -243,17 +244,15 @@ static void check_params(void)
  * within one: there an Open MPI is replaced without a new build of what uses it. */
 static bool is_our_open_mpi(void)
 {
-    char running[MPI_MAX_LIBRARY_VERSION_STRING], series[64];
-    int len;
+    char series[32];
 
-    snprintf(series, sizeof(series), "Open MPI v%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
-    (void) PMPI_Get_library_version(running, &len);
-    if (0 == strncmp(running, series, strlen(series))) {
+    snprintf(series, sizeof(series), "%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
+    if (0 == strncmp(ompi_version_string, series, strlen(series))) {
         return true;
     }
     if (mca_coll_fast_component.wrapper.on_world_rank_0) {
-        mca_coll_fast_complain("not used: the component is for %sx, and this is %.*s", series,
-                               (int) strcspn(running, ","), running);
+        mca_coll_fast_complain("not used: the component is for Open MPI %sx, and this is %s",
+                               series, ompi_version_string);
     }
     return false;
 }

@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "ompi/attribute/attribute.h"
 #include "ompi/proc/proc.h"
+#include "ompi/runtime/mpiruntime.h"
 #include "opal/mca/hwloc/base/base.h"
 #include "opal/runtime/opal_progress.h"
 
@@ -185,14 +187,17 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
     return MPI_SUCCESS;
 }
 
-static int watch(MPI_Comm comm, MPI_Comm_delete_attr_function *then, void *attribute)
+static int watch(ompi_communicator_t *comm, MPI_Comm_delete_attr_function *then, void *attribute)
 {
-    int keyval;
-    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, then, &keyval, NULL);
+    ompi_attribute_fn_ptr_union_t at_end = {.attr_communicator_delete_fn = then}, no_copy;
+    int keyval, rc;
 
-    if (MPI_SUCCESS == rc) {
-        rc = PMPI_Comm_set_attr(comm, keyval, attribute);
-        (void) PMPI_Comm_free_keyval(&keyval);
+    /* Its type differs from one version to the next. */
+    no_copy.attr_communicator_copy_fn = (void *) MPI_COMM_NULL_COPY_FN;
+    rc = ompi_attr_create_keyval(COMM_ATTR, no_copy, at_end, &keyval, NULL, 0, NULL);
+    if (OMPI_SUCCESS == rc) {
+        rc = ompi_attr_set_c(COMM_ATTR, comm, &comm->c_keyhash, keyval, attribute, false);
+        (void) ompi_attr_free_keyval(COMM_ATTR, &keyval, false);
     }
     return rc;
 }
@@ -203,14 +208,14 @@ static int watch(MPI_Comm comm, MPI_Comm_delete_attr_function *then, void *attri
 static int watch_end(mca_coll_fast_module_t *module)
 {
     mca_coll_fast_component_t *c = &mca_coll_fast_component;
-    int initialized = 0, rc = MPI_SUCCESS;
+    int rc = OMPI_SUCCESS;
 
-    (void) PMPI_Initialized(&initialized);
-    if (initialized && !__atomic_exchange_n(&c->watches_finalize, true, __ATOMIC_RELAXED)) {
-        rc = watch(MPI_COMM_SELF, on_finalize, c);
-        c->watches_finalize = MPI_SUCCESS == rc;
+    if (ompi_mpi_state >= OMPI_MPI_STATE_INIT_COMPLETED
+        && !__atomic_exchange_n(&c->watches_finalize, true, __ATOMIC_RELAXED)) {
+        rc = watch(&ompi_mpi_comm_self.comm, on_finalize, c);
+        c->watches_finalize = OMPI_SUCCESS == rc;
     }
-    return MPI_SUCCESS == rc ? watch(module->comm, on_free, module) : rc;
+    return OMPI_SUCCESS == rc ? watch(module->comm, on_free, module) : rc;
 }
 
 static fs_native_t make_native(mca_coll_fast_module_t *module)
@@ -230,7 +235,7 @@ static fs_member_t make_member(mca_coll_fast_module_t *module)
                          .rank = (uint32_t) ompi_comm_rank(module->comm),
                          .server_label = server_label(module->comm),
                          .world_rank = (uint32_t) ompi_comm_rank(&ompi_mpi_comm_world.comm),
-                         .status = MPI_SUCCESS == watch_end(module) ? FS_OK : FS_ERR_NOMEM,
+                         .status = OMPI_SUCCESS == watch_end(module) ? FS_OK : FS_ERR_NOMEM,
                          .comm_name = module->comm->c_name};
 }
 

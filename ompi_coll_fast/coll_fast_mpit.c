@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "comm/fs_comm.h"
-
 static const mca_base_component_t *component(void)
 {
     return &mca_coll_fast_component.super.collm_version;

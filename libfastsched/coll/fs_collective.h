@@ -3,10 +3,11 @@
 #ifndef FS_COLLECTIVE_H
 #define FS_COLLECTIVE_H
 
+#include "coll/fs_collectives.h"
 #include "comm/fs_comm.h"
 #include "policy/fs_tuner.h"
 
-typedef struct fs_collective {
+struct fs_collective {
     fs_tuned_t tuned;
     /* Maximum bytes of a pair of servers that go in a bundle. The same on every
      * rank. */
@@ -26,10 +27,7 @@ typedef struct fs_collective {
     /* Is a nonblocking or persistent call ours, which cannot be left to the MPI
      * later? Local; the same on all ranks at the same call. NULL: it is. */
     bool (*takes)(const fs_comm_t *comm, const fs_reduction_t *reduction);
-} fs_collective_t;
-
-extern const fs_collective_t fs_alltoallv, fs_alltoallw, fs_alltoall,
-    fs_allreduce;
+};
 
 /* Nonblocking calls are ours, on all ranks or on none: that has to be known in the
  * call. */

@@ -22,6 +22,19 @@
 #else
 #define FAST_TYPEREP_FLAGS , MPIR_TYPEREP_FLAG_NONE
 #endif
+#if MPICH_NUMVERSION < 50000000
+typedef MPIR_Errflag_t fast_errflag_t;
+#define FAST_NO_ERROR MPIR_ERR_NONE
+#define FAST_OF_HOOK
+#define FAST_ALL_VCIS
+#define FAST_NEW_VERTEX(vertex)
+#else
+typedef int fast_errflag_t;
+#define FAST_NO_ERROR 0
+#define FAST_OF_HOOK int vci,
+#define FAST_ALL_VCIS -1,
+#define FAST_NEW_VERTEX(vertex) , (vertex)
+#endif
 
 /* An offset of a context, later an attribute; in all of them that of messages. */
 #define FAST_PT2PT 0
@@ -32,13 +45,20 @@ static int fast_class(int mpi_errno)
     return mpi_errno ? MPIR_ERR_GET_CLASS(mpi_errno) : MPI_SUCCESS;
 }
 
+/* Literal classes and texts: MPICH's maint/extracterrmsgs reads them here. */
 static int fast_error(int error_class)
 {
-    const char *text = error_class == MPI_ERR_TRUNCATE ? "**truncate" :
-        error_class == MPI_ERR_NO_MEM ? "**nomem" : "**fail";
-
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPII_Coll_fast_serve",
-                                __LINE__, error_class, text, 0);
+    switch (error_class) {
+        case MPI_ERR_TRUNCATE:
+            return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPII_Coll_fast_serve",
+                                        __LINE__, MPI_ERR_TRUNCATE, "**truncate", 0);
+        case MPI_ERR_NO_MEM:
+            return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPII_Coll_fast_serve",
+                                        __LINE__, MPI_ERR_NO_MEM, "**nomem", 0);
+        default:
+            return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPII_Coll_fast_serve",
+                                        __LINE__, MPI_ERR_OTHER, "**fail", 0);
+    }
 }
 
 /* ---- what we do for the library ---- */
@@ -64,7 +84,7 @@ typedef struct {
 
 static int fast_allgather(void *comm, const void *in, ptrdiff_t len, void *out)
 {
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    fast_errflag_t errflag = FAST_NO_ERROR;
 
     return fast_class(MPIR_Allgather(in, len, MPI_BYTE, out, len, MPI_BYTE,
                                      ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
@@ -80,7 +100,7 @@ static int fast_open(void *comm)
 
 static int fast_least(void *comm, int mine, int *least)
 {
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    fast_errflag_t errflag = FAST_NO_ERROR;
 
     return fast_class(MPIR_Allreduce(&mine, least, 1, MPI_INT, MPI_MIN,
                                      ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
@@ -94,7 +114,7 @@ static void fast_progress(void)
 
 static unsigned (*fast_poll) (void);
 
-static int fast_hook(int *made_progress)
+static int fast_hook(FAST_OF_HOOK int *made_progress)
 {
     *made_progress = fast_poll() > 0;
     return MPI_SUCCESS;
@@ -107,7 +127,7 @@ static int fast_watch(unsigned (*poll) (void))
     int mpi_errno;
 
     fast_poll = poll;
-    mpi_errno = MPIR_Progress_hook_register(fast_hook, &fast_hook_id);
+    mpi_errno = MPIR_Progress_hook_register(FAST_ALL_VCIS fast_hook, &fast_hook_id);
     if (!mpi_errno)
         MPIR_Progress_hook_activate(fast_hook_id);
     return fast_class(mpi_errno);
@@ -297,7 +317,7 @@ static int fast_agree(MPIR_Comm * comm_ptr, fast_verdict_t verdict, bool * all_g
     struct {
         int verdict, rank;
     } mine = { verdict, comm_ptr->rank }, worst = mine;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    fast_errflag_t errflag = FAST_NO_ERROR;
     int mpi_errno = MPIR_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm_ptr,
                                    FAST_ERRFLAG_OF(errflag));
 
@@ -457,7 +477,7 @@ int MPII_Coll_fast_sched(const mpich_fast_native_args_t * args, MPIR_Comm * comm
                          MPIR_TSP_sched_t sched, bool * declined)
 {
     bool is_persistent = ((MPII_Genutil_sched_t *) sched)->is_persistent;
-    int mpi_errno, error_class, type, vertex;
+    int mpi_errno, error_class, type, vertex, told = 0;
     void *state, *operation = NULL;
 
     mpi_errno = fast_get_state(comm_ptr, is_persistent, &state);
@@ -477,7 +497,8 @@ int MPII_Coll_fast_sched(const mpich_fast_native_args_t * args, MPIR_Comm * comm
                                    fast_is_complete, fast_free);
     mpi_errno = MPIR_TSP_sched_generic(type, operation, sched, 0, NULL, &vertex);
     MPIR_ERR_CHECK(mpi_errno);
-    (void) MPIR_TSP_sched_cb(fast_tell, operation, sched, 1, &vertex); /* returns a vertex */
+    (void) told;                /* before 5.0 the new vertex is what it returns */
+    (void) MPIR_TSP_sched_cb(fast_tell, operation, sched, 1, &vertex FAST_NEW_VERTEX(&told));
 
   fn_exit:
     return mpi_errno;

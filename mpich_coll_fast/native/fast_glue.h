@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Part of MPICH once native/insert has put it there: what the algorithms "fast"
- * have in common. Written for MPICH 4.0 to 4.2.
+ * have in common. Written for MPICH 4.0 to 4.2 and 5.0.
  */
 #ifndef FAST_GLUE_H
 #define FAST_GLUE_H
@@ -12,8 +12,10 @@
 
 #if MPICH_NUMVERSION < 40200000
 #define FAST_ERRFLAG MPIR_Errflag_t *
-#else
+#elif MPICH_NUMVERSION < 50000000
 #define FAST_ERRFLAG MPIR_Errflag_t
+#else
+#define FAST_ERRFLAG int        /* attributes, an error among them */
 #endif
 
 /* A call in hand. */

@@ -4,4 +4,5 @@
 from pathlib import Path
 
 LIBRARY = Path(__file__).parent / "libmpich_coll_fast.so"
+LIBRARY_MPI_ABI = Path(__file__).parent / "libfastsched_mpi_abi.so"
 COMMAND = Path(__file__).parent / "command" / "fastsched"

@@ -8,18 +8,22 @@ import os
 import sys
 from pathlib import Path
 
-from fastsched_mpi import COMMAND, LIBRARY
+from fastsched_mpi import COMMAND, LIBRARY, LIBRARY_MPI_ABI
 
-USAGE = """usage: fastsched-mpirun [OPTION OF MPIEXEC...] COMMAND [ARGUMENT...]
+USAGE = """usage: fastsched-mpirun [--mpi-abi] [OPTION OF MPIEXEC...] COMMAND [ARGUMENT...]
 
   fastsched-mpirun -n 64 ./app
   fastsched-mpirun -n 4 python app.py
+  fastsched-mpirun --mpi-abi -n 64 ./app-built-by-mpicc_abi
 
 Starts COMMAND with the mpiexec of the MPI that pip has installed in this Python
 environment (mpich or impi-rt), and lets fastsched serve its MPI_Alltoallv,
-MPI_Alltoall and MPI_Alltoallw. Parameters are variables of the environment:
+MPI_Alltoall and MPI_Alltoallw. --mpi-abi, which comes first, is for a COMMAND built for the ABI of the
+MPI 5 standard: it needs libmpi_abi.so.1, of mpich 5. Parameters are variables of the environment:
 FASTSCHED_VERBOSE=1 prints a line for each call.
 """
+
+NO_MPI_ABI = "the MPI in {prefix} has no libmpi_abi.so.1: pip install 'mpich>=5'"
 
 NO_MPI = "there is no MPI in {prefix}; install one beside fastsched-mpi: pip install mpich"
 
@@ -53,8 +57,14 @@ def mpirun():
         print(USAGE, end="", file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
     mpiexec = str(find_mpiexec(Path(sys.prefix)))
+    library = LIBRARY
+    if arguments[0] == "--mpi-abi":
+        library = LIBRARY_MPI_ABI
+        arguments = arguments[1:]
+        if not (Path(sys.prefix) / "lib" / "libmpi_abi.so.1").exists():
+            die(NO_MPI_ABI.format(prefix=sys.prefix))
     # Tools that are there already stay in front: they see MPI_, fastsched sees PMPI_.
-    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), str(LIBRARY)]))
+    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), str(library)]))
     choice = ["-genv", "LD_PRELOAD", preload]
     choice += ["-genv", "MPICH_ALLTOALLV_INTRA_ALGORITHM", "fast"]
     os.execv(mpiexec, [mpiexec, *choice, *arguments])
