@@ -99,28 +99,16 @@ static void stream_by(stream_t *st, uint32_t round)
 
 /* ---- sums ---- */
 
-/* The rarest first; it is nearly in order already. */
-static void sort_live(stream_t *st)
+/* A list by key of its items, the least first; it is nearly in order already. */
+static void sort_by(const uint32_t *key, uint32_t *list, uint32_t n)
 {
-    for (uint32_t i = 1; i < st->n_live; ++i) {
-        uint32_t step = st->live[i], k = i;
+    for (uint32_t i = 1; i < n; ++i) {
+        uint32_t item = list[i], k = i;
 
-        for (; k > 0 && st->copies[st->live[k - 1]] > st->copies[step]; --k) {
-            st->live[k] = st->live[k - 1];
+        for (; k > 0 && key[list[k - 1]] > key[item]; --k) {
+            list[k] = list[k - 1];
         }
-        st->live[k] = step;
-    }
-}
-
-static void sort_wanting(stream_t *st)
-{
-    for (uint32_t i = 1; i < st->n; ++i) {
-        uint32_t who = st->wanting[i], k = i;
-
-        for (; k > 0 && st->n_have[st->wanting[k - 1]] > st->n_have[who]; --k) {
-            st->wanting[k] = st->wanting[k - 1];
-        }
-        st->wanting[k] = who;
+        list[k] = item;
     }
 }
 
@@ -183,8 +171,8 @@ static bool find_receiver(stream_t *st, uint32_t src)
 
 static void spread(stream_t *st)
 {
-    sort_live(st);
-    sort_wanting(st);
+    sort_by(st->copies, st->live, st->n_live);
+    sort_by(st->n_have, st->wanting, st->n);
     for (uint32_t src = 0; src < st->n; ++src) {
         st->least[src] = st->to[src] == NOBODY ? find_all_best(st, src)
                                                : NOBODY;
