@@ -46,16 +46,17 @@ void *mpich_fast_next(const char *name)
 
 bool mpich_fast_is_passed;
 
+/* The MPI is where PMPI_Init is: somebody may stand before a single PMPI_ function of it. */
 void *mpich_fast_tool(const char *name)
 {
     char behind[64];
     Dl_info of_tool, of_mpi;
-    void *tool = find(name), *function;
+    void *tool = find(name), *init = find("PMPI_Init");
 
     snprintf(behind, sizeof(behind), "P%s", name);
-    function = find(behind);
-    if (NULL == tool || NULL == function || (mpich_fast_is_passed && mpich_fast_enabled)
-        || 0 == dladdr(tool, &of_tool) || 0 == dladdr(function, &of_mpi)) {
+    if (NULL == tool || NULL == init || NULL == find(behind)
+        || (mpich_fast_is_passed && mpich_fast_enabled) || 0 == dladdr(tool, &of_tool)
+        || 0 == dladdr(init, &of_mpi)) {
         return NULL;
     }
     return of_tool.dli_fbase == of_mpi.dli_fbase ? NULL : tool;
