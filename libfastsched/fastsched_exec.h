@@ -457,8 +457,7 @@ fs_status_t fs_comm_alltoallv(fs_comm_t *comm, const fs_call_t *call,
 
 /**
  * After the native algorithm has served a call that fs_comm_alltoallv() left to
- * it: the tuner may need the time. With
- * parameter verbose collective.
+ * it: the tuner may need the time. Collective.
  *
  * @return FS_OK; an error of the transport, after which the communicator is
  *         unusable.

@@ -8,6 +8,7 @@
  *   cost      their costs by the model                  fs_cost.c
  *   tuner     the fastest at calls of this class        fs_tuner.c
  *   recall    the plan of a call with the same counts   fs_plan_cache.c
+ *   unseen    calls that the MPI gets without a summary fs_unseen.c
  *
  * Which pairs of servers go in bundles has to be known before the class of the
  * call is: it is taken to be that of the last one. Where that was wrong the call is
@@ -112,7 +113,8 @@ static fs_vote_t make_vote(const fs_request_t *request)
     fs_vote_t vote   = {
           .max_inter  = fs_u64_max(counts->sent_inter, counts->received_inter),
           .max_ns     = comm->last.run.ns,
-          .min_ns     = comm->last.summary_ns,
+          .min_ns     = comm->last.round_ns,
+          .whole_ns   = comm->last.whole_ns,
           .max_waited = comm->last.waited_ns,
           .last       = fs_entries_word(comm->last.waited_ns, comm->rank),
           .posted     = fs_frame_posted(request),
@@ -124,6 +126,7 @@ static fs_vote_t make_vote(const fs_request_t *request)
                       : 0;
     vote.flags |= consent_flags[call->device.consent];
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
+    vote.flags |= comm->unseen.unlike ? FS_FLAG_UNLIKE : 0;
     vote.flags |= fs_request_is_nonblocking(request)
                       ? FS_FLAG_NONBLOCKING
                       : fs_wish_flags(request->comm);
@@ -424,13 +427,33 @@ static void find_plan(fs_request_t *request)
     fs_request_recall(request);
 }
 
-/* What a call took that the tuner knows: with the summary, which all candidates
- * need. 0: nobody knows. */
-static uint64_t time_of(const fs_vote_t *vote)
+/* What a call took, from the last entry to the last end, if it was closed; else
+ * about: bundles have come during the summary, from the servers that were
+ * ready first a part of the time before. 0: nobody knows. */
+static uint64_t time_of(const fs_vote_t *vote, fs_candidate_t candidate)
 {
     uint64_t ns = vote->max_ns;
 
-    return ns == 0 || fs_u64_add(ns, vote->min_ns, &ns) ? ns : UINT64_MAX;
+    if (vote->whole_ns != 0) {
+        return vote->whole_ns > vote->min_ns ? vote->whole_ns - vote->min_ns
+                                             : 1;
+    }
+    return ns == 0 || candidate == FS_CANDIDATE_NATIVE ||
+                   fs_u64_add(ns, vote->min_ns, &ns)
+               ? ns
+               : UINT64_MAX;
+}
+
+static void tell_tuner(fs_comm_t *comm, const fs_vote_t *vote)
+{
+    const fs_tuner_question_t *question = &comm->last.question;
+    uint64_t                   ns       = time_of(vote, question->candidate);
+
+    if (vote->whole_ns != 0) {
+        fs_tuner_update(&comm->tuner, question, ns);
+    } else {
+        fs_tuner_hear(&comm->tuner, question, ns);
+    }
 }
 
 /* Did ranks come so far apart that it counted, in a call that was so long that one
@@ -465,7 +488,7 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
     if (!comm->last.is_nonblocking) {
         fs_entries_add(&comm->entries, vote->max_waited, vote->last);
     }
-    fs_tuner_update(&comm->tuner, &comm->last.question, time_of(vote));
+    tell_tuner(comm, vote);
     comm->stats.tuner_gone_back = comm->tuner.n_native;
     run.ns                      = vote->max_ns;
     if (comm->params.calibrate &&
@@ -475,6 +498,35 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
     }
     comm->stats.stage_cost = comm->params.stage_cost;
     comm->last             = (fs_last_call_t){0};
+}
+
+/* Does a round take so much of the native algorithm's time that it counts? */
+static bool round_counts(const fs_comm_t *comm, const fs_outcome_t *outcome,
+                         const fs_vote_t *vote)
+{
+    const fs_tuner_class_t *class =
+        fs_tuner_find(&comm->tuner, outcome->tuned.of_class);
+    uint64_t price =
+        class == NULL ? 0 : fs_tuner_price(class, FS_CANDIDATE_NATIVE);
+
+    return price != 0 && (fs_u128_t)vote->min_ns * FS_UNSEEN_PART >
+                             ((fs_u128_t)price * outcome->tuned.bound) >> 20;
+}
+
+/* Calls after this one may go to the MPI without a summary. */
+static void note_seen(const fs_request_t *request, const fs_vote_t *vote)
+{
+    fs_comm_t          *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
+    bool native = outcome->question.reason == FS_TUNER_FOUND &&
+                  outcome->question.candidate == FS_CANDIDATE_NATIVE;
+    fs_seen_t seen = {.tuned     = request->collective->tuned,
+                      .native    = native,
+                      .counts    = native && round_counts(comm, outcome, vote),
+                      .unlike    = vote->flags & FS_FLAG_UNLIKE,
+                      .own_bytes = fs_request_own_bytes(request)};
+
+    fs_unseen_note(&comm->unseen, &seen);
 }
 
 static void decide(fs_request_t *request)
@@ -495,6 +547,7 @@ static void decide(fs_request_t *request)
     apply_tuner(request);
     find_plan(request);
     predict(comm, &request->outcome);
+    note_seen(request, vote);
 }
 
 /* ---- the plan ---- */

@@ -160,8 +160,11 @@ static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
 fs_status_t fs_comm_native_done(fs_comm_t *comm)
 {
     const fs_outcome_t *outcome = &comm->outcome;
-    uint64_t            now_ns  = fs_now_ns();
-    fs_status_t         status  = FS_OK;
+    bool                asked = outcome->question.reason != FS_TUNER_NONE &&
+                 outcome->question.candidate == FS_CANDIDATE_NATIVE;
+    bool        closes = asked && fs_outcome_closes(outcome);
+    uint64_t    now_ns = fs_now_ns();
+    fs_status_t status = FS_OK;
 
     fs_comm_count(comm, outcome, now_ns);
     if (outcome->reduced_bytes > 0) {
@@ -170,11 +173,16 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     if (status != FS_OK) {
         return status;
     }
-    if (outcome->question.reason != FS_TUNER_NONE &&
-        outcome->question.candidate == FS_CANDIDATE_NATIVE) {
+    if (asked) {
         comm->last = fs_last_call_of(
             outcome, false,
             (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});
     }
-    return comm->params.verbose > 0 ? find_slowest(comm, now_ns) : FS_OK;
+    if (closes || comm->params.verbose > 0) {
+        status = find_slowest(comm, now_ns);
+    }
+    if (closes) {
+        fs_last_call_close(&comm->last, outcome, now_ns, fs_now_ns());
+    }
+    return status;
 }

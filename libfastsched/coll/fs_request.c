@@ -4,6 +4,7 @@
  *   BEGIN     send our control message       fs_control.c
  *             or, if all ranks know all,     the collective
  *             decide as in SUMMARY
+ *             or leave it to the MPI unseen  fs_unseen.c
  *   SUMMARY   all are here: decide           the collective
  *             copy out what is in bundles    fs_unbundle.c
  *             plan, or recall a plan         the collective, fs_plan_cache.c
@@ -52,8 +53,8 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
         [FS_STEP_SUMMARY] = "summary exchange",
         [FS_STEP_AGREE]   = "agreement on the plan",
         [FS_STEP_RUN]     = "exchange",
-        [FS_STEP_REPORT]  = "exchange of times for parameter verbose",
-        [FS_STEP_SLOWEST] = "exchange of times for parameter verbose",
+        [FS_STEP_REPORT]  = "exchange of times",
+        [FS_STEP_SLOWEST] = "exchange of times",
         [FS_STEP_DRAIN]   = "end of what has begun early",
     };
     fs_comm_t *comm = request->comm;
@@ -345,7 +346,8 @@ static fs_step_t exchange_early(fs_request_t *request)
 /* The call is over. */
 static fs_step_t finish(fs_request_t *request)
 {
-    if (request->comm->params.verbose == 0 ||
+    if ((request->comm->params.verbose == 0 &&
+         !fs_outcome_closes(&request->outcome)) ||
         fs_request_is_nonblocking(request)) {
         return end(request, FS_OK);
     }
@@ -452,6 +454,28 @@ static fs_step_t decide_alone(fs_request_t *request)
     return act(request);
 }
 
+/* Is it left to the MPI without a summary? The same on all ranks: the MPI can access the
+ * buffers of all where there are no accelerators. */
+static bool goes_unseen(fs_request_t *request)
+{
+    fs_comm_t *comm = request->comm;
+
+    return comm->unseen.left > 0 && !fs_request_is_nonblocking(request) &&
+           !request->plans_only && !comm->has_accel &&
+           !fs_comm_begins_early(comm) &&
+           fs_unseen_take(&comm->unseen, request->collective->tuned,
+                          fs_request_own_bytes(request));
+}
+
+static fs_step_t leave_unseen(fs_request_t *request)
+{
+    request->outcome.decided_ns = request->outcome.entered_ns;
+    request->outcome.choice =
+        fs_comm_leave("faster according to the tuner, without a look");
+    trace_decision(request);
+    return leave(request);
+}
+
 /* The first in the queue, which it has not been before. */
 static void enter_queued(fs_request_t *request)
 {
@@ -479,7 +503,9 @@ static fs_step_t begin(fs_request_t *request)
     if (request->collective->vote == NULL) {
         return decide_alone(request);
     }
-    return begins_early(request) ? begin_early(request) : summarise(request);
+    return goes_unseen(request)    ? leave_unseen(request)
+           : begins_early(request) ? begin_early(request)
+                                   : summarise(request);
 }
 
 /* ---- agree ---- */
@@ -605,16 +631,19 @@ static fs_step_t execute(fs_request_t *request)
 
 static fs_step_t report(fs_request_t *request)
 {
-    fs_vote_t   time   = {.max_ns = fs_now_ns() - request->outcome.entered_ns};
+    uint64_t    now_ns = fs_now_ns();
+    fs_vote_t   time   = {.max_ns = now_ns - request->outcome.entered_ns};
     fs_status_t status = fs_control_start_agree(
         request->comm->control,
         request->report != NULL ? request->report : &time);
 
+    request->outcome.ended_ns = now_ns;
     return status == FS_OK ? FS_STEP_SLOWEST : lose(request, status);
 }
 
 static fs_step_t collect_times(fs_request_t *request)
 {
+    fs_comm_t  *comm   = request->comm;
     fs_status_t status = progress_control(request);
 
     if (status == FS_INPROGRESS) {
@@ -623,8 +652,11 @@ static fs_step_t collect_times(fs_request_t *request)
     if (status != FS_OK) {
         return lose(request, status);
     }
-    request->outcome.slowest_ns =
-        fs_control_vote(request->comm->control)->max_ns;
+    request->outcome.slowest_ns = fs_control_vote(comm->control)->max_ns;
+    if (fs_outcome_closes(&request->outcome)) {
+        fs_last_call_close(&comm->last, &request->outcome,
+                           request->outcome.ended_ns, fs_now_ns());
+    }
     return end(request, FS_OK);
 }
 

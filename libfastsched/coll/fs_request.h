@@ -14,6 +14,7 @@
 #ifndef FS_REQUEST_H
 #define FS_REQUEST_H
 
+#include "base/fs_arith.h"
 #include "comm/fs_comm.h"
 #include "coll/fs_collective.h"
 #include "coll/fs_watchdog.h"
@@ -24,7 +25,7 @@ typedef enum fs_step {
     FS_STEP_SUMMARY, /* receive those of all ranks, decide and plan */
     FS_STEP_AGREE,   /* could all ranks plan? */
     FS_STEP_RUN,     /* the program */
-    FS_STEP_REPORT,  /* for parameter verbose: send our time */
+    FS_STEP_REPORT,  /* for parameter verbose or the tuner: send our time */
     FS_STEP_SLOWEST, /* and receive that of the slowest rank */
     FS_STEP_DRAIN,   /* the last that goes early is still on its way */
     FS_STEP_LAST,    /* after an error: notify the peers */
@@ -76,9 +77,11 @@ enum {
     FS_FLAG_CONFIRMS =
         16, /* its peers have to confirm arrival, fs_net_t.local_arrives */
     FS_FLAG_NONBLOCKING =
-        32 /* the MPI's own algorithm would have had to be chosen
+        32, /* the MPI's own algorithm would have had to be chosen
                                 in the call: it takes its place in the order of
                                 the communicator's collectives when it starts */
+    FS_FLAG_UNLIKE = 64 /* it has left a call to the MPI unseen that was not
+                           like those that were seen */
 };
 
 /* Do calls begin early now? The same on all ranks at the same call. */
@@ -91,6 +94,14 @@ static inline bool fs_comm_begins_early(const fs_comm_t *comm)
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
 {
     return request->done != NULL;
+}
+
+/* Of its counts, for fs_unseen.h. */
+static inline uint64_t fs_request_own_bytes(const fs_request_t *request)
+{
+    const fs_counts_t *counts = request->call->counts;
+
+    return fs_u64_max(counts->sent_inter, counts->received_inter);
 }
 
 /* From its entry until all had entered, and this rank knew. */
@@ -114,9 +125,32 @@ static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
         .is_nonblocking = is_nonblocking,
         .question       = outcome->question,
         .run            = run,
-        .summary_ns     = outcome->decided_ns -
-                      (early ? outcome->gathered_ns : outcome->entered_ns),
+        .round_ns       = outcome->decided_ns -
+                    (early ? outcome->gathered_ns : outcome->entered_ns),
         .waited_ns = fs_outcome_waited_ns(outcome)};
+}
+
+/* Does the call end with a round, so that all know how long it took? The same on all
+ * ranks. */
+static inline bool fs_outcome_closes(const fs_outcome_t *outcome)
+{
+    return outcome->question.reason != FS_TUNER_NONE &&
+           outcome->question.closes;
+}
+
+/* That round, which began at ended_ns, is over. Whoever entered last saw the least of
+ * the whole, whoever ended last the least of the round: their difference is the time from
+ * the last entry to the last end. The native algorithm is settled on without
+ * summaries: it begins at their end. */
+static inline void fs_last_call_close(fs_last_call_t     *last,
+                                      const fs_outcome_t *outcome,
+                                      uint64_t ended_ns, uint64_t now_ns)
+{
+    bool native = outcome->question.candidate == FS_CANDIDATE_NATIVE;
+
+    last->round_ns = now_ns - ended_ns;
+    last->whole_ns =
+        now_ns - (native ? outcome->decided_ns : outcome->entered_ns);
 }
 
 /* A new operation; call is borrowed. */

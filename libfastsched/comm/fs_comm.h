@@ -13,6 +13,7 @@
 #include "policy/fs_late.h"
 #include "policy/fs_tuner.h"
 #include "policy/fs_tuning.h"
+#include "policy/fs_unseen.h"
 #include "policy/fs_plan_cache.h"
 #include "net/fs_shm.h"
 #include "net/fs_transport.h"
@@ -30,6 +31,7 @@ typedef struct fs_outcome {
     bool                summarised;  /* what follows is known */
     fs_status_t         status;      /* of the decision */
     bool                recalled;    /* the plan comes from an earlier call */
+    uint64_t            ended_ns;    /* if it is closed: before that */
     fs_choice_t         choice;
     fs_traffic_t        traffic;
     uint64_t            bound; /* fs_traffic_lower_bound() */
@@ -48,7 +50,8 @@ typedef struct fs_last_call {
     bool                is_nonblocking; /* the same on all ranks */
     fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
-    uint64_t            summary_ns;
+    uint64_t round_ns; /* of its summary; if it was closed, of that round */
+    uint64_t whole_ns; /* if it was closed: of all, that round too */
     uint64_t            waited_ns; /* until all had entered, and it knew */
 } fs_last_call_t;
 
@@ -89,6 +92,7 @@ struct fs_comm {
     fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
     fs_last_call_t   last;
+    fs_unseen_t      unseen;
     fs_entries_t     entries;
     fs_account_t     account;
     fs_late_t        late; /* of allreduces */

@@ -15,6 +15,7 @@ typedef struct fs_control_vote {
     uint64_t max_inter;  /* maximum */
     uint64_t max_ns;     /* maximum */
     uint64_t min_ns;     /* minimum of those that are not 0 */
+    uint64_t whole_ns;   /* likewise */
     uint64_t posted;     /* likewise */
     uint64_t max_waited; /* maximum, nanoseconds */
     uint64_t last;       /* minimum of those that are not 0: fs_entries.h */

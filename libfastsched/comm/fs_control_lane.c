@@ -132,6 +132,7 @@ static void combine(fs_vote_t *into, const fs_vote_t *vote)
     into->max_inter  = fs_u64_max(into->max_inter, vote->max_inter);
     into->max_ns     = fs_u64_max(into->max_ns, vote->max_ns);
     into->min_ns     = least(into->min_ns, vote->min_ns);
+    into->whole_ns   = least(into->whole_ns, vote->whole_ns);
     into->posted     = least(into->posted, vote->posted);
     into->max_waited = fs_u64_max(into->max_waited, vote->max_waited);
     into->last       = least(into->last, vote->last);

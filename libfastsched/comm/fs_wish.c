@@ -116,6 +116,7 @@ void fs_wish_adopt(fs_comm_t *comm)
         params->algorithm = algorithm;
         params->tuner     = tuner;
         comm->predicts    = false;
+        comm->unseen      = (fs_unseen_t){0};
         fs_plan_cache_clear(&comm->cache); /* it has what they chose */
     }
 }

@@ -346,8 +346,19 @@ static bool has_surprised(const fs_tuner_class_t *class, unsigned c)
            seen->promise / 5 <= choice / 4;
 }
 
+/* One call of the native algorithm was not so much slower that a second one could not be
+ * faster. Without fast the program would have it: one call does not decide. */
+static bool is_native_near(const fs_tuner_class_t *class, unsigned c)
+{
+    uint64_t choice = fs_tuner_price(class, (fs_candidate_t) class->choice);
+
+    return c == FS_CANDIDATE_NATIVE && class->seen[c].n_asked == 1 &&
+           class->seen[c].n_won == 0 &&
+           class->seen[c].price[0] / 3 < choice / 2;
+}
+
 /* Whom to probe next: one that has been faster once, then who has not been probed,
- * the unknown and then the fastest first, then who has surprised.
+ * the unknown and then the fastest first, then who deserves a second call.
  * FS_N_CANDIDATES: nobody. */
 static unsigned next_rival(const fs_tuner_t *tuner,
                            const fs_tuner_class_t *class)
@@ -358,12 +369,12 @@ static unsigned next_rival(const fs_tuner_t *tuner,
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         const fs_tuner_seen_t *seen = &class->seen[c];
 
-        if (seen->n_won > 0 && seen->n_asked < TO_WIN && c != class->choice &&
-            seen->estimate != 0) {
+        if (seen->n_won > 0 && c != class->choice && seen->estimate != 0) {
             return c;
         }
         if (again == FS_N_CANDIDATES && c != class->choice &&
-            seen->estimate != 0 && has_surprised(class, c)) {
+            seen->estimate != 0 &&
+            (has_surprised(class, c) || is_native_near(class, c))) {
             again = c;
         }
         /* unknown + 1 is 0: the least. */
@@ -494,6 +505,9 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
     if (class->state == FS_TUNER_SETTLED) {
         question = found(tuner, class);
     }
+    question.closes = question.reason != FS_TUNER_FOUND || class->alarmed ||
+                      class->n_worse > 0 ||
+                      class->in_state % FS_TUNER_CLOSE == 0;
     ++class->in_state;
     ++class->n_calls;
     question.warm_up = question.reason == FS_TUNER_PROBE &&
@@ -657,6 +671,7 @@ void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
         return;
     }
     tuner->n_native -= is_native(class);
+    class->alarmed = false;
     add_time(class, run_ns, question->bound);
     note(tuner, class, candidate, price);
     if (candidate != class->choice) {
@@ -665,6 +680,25 @@ void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
         watch(class, price);
     }
     tuner->n_native += is_native(class);
+}
+
+void fs_tuner_hear(fs_tuner_t *tuner, const fs_tuner_question_t *question,
+                   uint64_t about_ns)
+{
+    fs_tuner_class_t *class = question->reason != FS_TUNER_FOUND ||
+                                      about_ns == 0
+                                  ? NULL
+                                  : find(tuner, question->of_class);
+    uint64_t price;
+
+    if (class == NULL) {
+        return;
+    }
+    price = fs_tuner_price(class, question->candidate);
+    add_time(class, about_ns, question->bound);
+    class->alarmed |=
+        price != 0 && price_of(about_ns, question->bound) >
+                          (fs_u128_t)price * FS_TUNER_FAR;
 }
 
 void fs_tuner_seed(fs_tuner_t *tuner, uint32_t of_class, fs_candidate_t choice,

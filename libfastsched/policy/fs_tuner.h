@@ -27,11 +27,16 @@
  * a communicator is a warm-up, because an MPI connects its ranks at their first
  * messages: if it is slow it proves nothing, and SOON there is another one.
  *
+ * Times are those from the last rank's entry to the last one's end. A rank alone does
+ * not know that time: calls that are compared have to be closed, by a round of
+ * control messages. Of SETTLED ones that are few; the others have a rough time, and if
+ * it is FAR from what the choice takes the next call is closed.
+ *
  * The classes of the last FS_TUNER_CLASSES that were called are kept, in memory
  * that is there from the start: no rank forgets what others remember.
  *
- * Pure, integers only: times come from outside, maxima over all ranks, so every
- * rank reaches the same verdicts.
+ * Pure, integers only: times come from outside, the same on all ranks, so every rank
+ * reaches the same verdicts.
  */
 #ifndef FS_TUNER_H
 #define FS_TUNER_H
@@ -71,6 +76,7 @@ enum {
     FS_TUNER_EXPLORE_CALLS = 6,
     FS_TUNER_PATIENCE      = 4,
     FS_TUNER_SOON          = 10, /* RECHECK of the native algorithm */
+    FS_TUNER_CLOSE         = 32, /* calls of SETTLED, one of them is timed */
     FS_TUNER_RECHECK       = 1000,
     FS_TUNER_RECHECK_MOST  = 64000 /* it doubles while nothing changes */
 };
@@ -102,6 +108,7 @@ typedef struct fs_tuner_class {
     uint8_t         choice;   /* fs_candidate_t */
     uint8_t         rival;    /* in RECHECK */
     bool            measured; /* here, not only told by fs_tuner_seed() */
+    bool            alarmed;  /* a rough time was FAR from what it should be */
     uint32_t        in_state; /* calls */
     uint32_t        recheck;  /* calls of SETTLED until then */
     uint32_t        n_worse;  /* calls in a row */
@@ -127,6 +134,7 @@ typedef struct fs_tuner_question {
     uint32_t          of_class;
     uint64_t          bound;
     bool              warm_up;
+    bool              closes; /* its time has to be exact */
 } fs_tuner_question_t;
 
 /* What the tuner has to know of a call. */
@@ -208,10 +216,15 @@ fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
  * Nothing is counted. Reason NONE: there has been none. */
 fs_tuner_question_t fs_tuner_peek(const fs_tuner_t *tuner, uint32_t of_class);
 
-/* What the call of a question took on the slowest rank. 0: nobody knows. Once for
- * each question at most, in the order of calls. */
+/* What the call of a question took, from the last entry to the last end. 0: nobody
+ * knows. This or the next function once for each question at most, in the order of
+ * calls. */
 void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
                      uint64_t run_ns);
+
+/* What it took about: a call that was not closed. It decides nothing. */
+void fs_tuner_hear(fs_tuner_t *tuner, const fs_tuner_question_t *question,
+                   uint64_t about_ns);
 
 /* A class is settled, as an earlier run has found. Prices of 0: not known. */
 void fs_tuner_seed(fs_tuner_t *tuner, uint32_t of_class, fs_candidate_t choice,

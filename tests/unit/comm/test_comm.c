@@ -240,6 +240,8 @@ static void warn(void *ctx, const char *line)
     snprintf(me->warning, sizeof(me->warning), "%s", line);
 }
 
+static bool accelerated; /* a rank has an accelerator */
+
 static fs_tuning_t learned; /* by earlier communicators */
 
 static const fs_tuning_t *tuning(void *ctx)
@@ -261,7 +263,10 @@ static void *live(void *arg)
                           .name      = "An MPI 1.2",
                           .tuning    = tuning};
     fs_member_t member = {
-        .n_ranks = N_RANKS, .rank = me->rank, .server_label = me->server_label};
+        .n_ranks      = N_RANKS,
+        .rank         = me->rank,
+        .server_label = me->server_label,
+        .has_accel    = accelerated && me->rank == 2};
 
     me->created = fs_comm_create(&native, &me->params, &member, &me->comm,
                                  me->why, sizeof(me->why));
@@ -829,7 +834,9 @@ START_TEST(the_tuner_remembers)
     ck_assert_uint_eq(learned.n, 1);
     ck_assert_str_eq(learned.entries[0].place.layout, "3x2");
     ck_assert_str_eq(learned.entries[0].place.mpi, "An MPI 1.2");
-    ck_assert_uint_eq(learned.entries[0].n_calls, 11);
+    /* As many as were seen: fs_unseen.h. */
+    ck_assert_uint_ge(learned.entries[0].n_calls, FS_TUNER_EXPLORE_CALLS);
+    ck_assert_uint_le(learned.entries[0].n_calls, 11);
     memset(learned.entries[0].price, 0, sizeof(learned.entries[0].price));
     learned.entries[0].choice = FS_CANDIDATE_NATIVE;
     for (uint32_t k = 0; k < 30; ++k) { /* others, and other places */
@@ -854,6 +861,54 @@ START_TEST(the_tuner_remembers)
     }
     all_said("faster according to the tuner");
     fs_tuning_fini(&learned);
+}
+END_TEST
+
+/* ---- settled on the native algorithm ---- */
+
+static uint32_t seen_factor; /* at the end, of what has been noticed */
+
+/* A class that is settled before the first call; a large call among small ones, of
+ * one server alone. */
+static void settled_on_native(rank_t *me, int k)
+{
+    enum { LARGE_ONE = 20 };
+    const uint64_t none[FS_N_CANDIDATES] = {0};
+
+    for (uint32_t b = 0; k == 0 && b < 30; ++b) {
+        for (uint32_t skew = 0; skew < FS_TUNER_SKEW_BANDS; ++skew) {
+            fs_tuner_seed(&me->comm->tuner, fs_tuner_class_of(b, 0, skew),
+                          FS_CANDIDATE_NATIVE, none);
+        }
+    }
+    if (k == LARGE_ONE || k == LARGE_ONE + 1) {
+        scale(me, k == LARGE_ONE ? 1 << 17 : 20000);
+    }
+    if (me->rank == 0) {
+        seen_factor = me->comm->unseen.factor;
+    }
+}
+
+/* Few of its calls have a summary, and a large one that has had none is noticed. */
+START_TEST(native_calls_go_unseen)
+{
+    live_on(60, settled_on_native);
+    all_came_out(FS_OK, FS_OK, false);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_NATIVE], 60);
+    ck_assert_uint_lt(ranks[0].stats.apart_calls, 30);
+    ck_assert_uint_eq(seen_factor, 4);
+}
+END_TEST
+
+/* A program may put buffers on a device at any time, where the MPI needs not be able
+ * to access them. */
+START_TEST(with_accelerators_all_are_seen)
+{
+    accelerated = true;
+    live_on(40, settled_on_native);
+    accelerated = false;
+    all_came_out(FS_OK, FS_OK, false);
+    ck_assert_uint_eq(ranks[0].stats.apart_calls, 39);
 }
 END_TEST
 
@@ -1372,6 +1427,8 @@ int main(void)
     tcase_add_test(tcase, small_calls_are_tried);
     tcase_add_test(tcase, small_calls_are_left_as_told);
     tcase_add_test(tcase, the_tuner_remembers);
+    tcase_add_test(tcase, native_calls_go_unseen);
+    tcase_add_test(tcase, with_accelerators_all_are_seen);
     tcase_add_test(tcase, nothing_to_remember);
     tcase_add_test(tcase, the_tuner_leaves_the_forced_alone);
     tcase_add_test(tcase, stage_cost_is_measured);

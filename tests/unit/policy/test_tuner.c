@@ -274,7 +274,7 @@ START_TEST(the_warm_up_may_only_be_lost)
 {
     tuner.warmed_up = false;
     two(UNKNOWN, 100000, 100, 100);
-    ck_assert_str_eq(calls(13, class_a), "ssNssssssssss");
+    ck_assert_str_eq(calls(3, class_a), "ssN");
     takes[NATIVE] = 50;
     ck_assert_str_eq(calls(4, class_a), "NNnn");
     /* Only once on a communicator. */
@@ -298,8 +298,20 @@ START_TEST(one_slow_call_is_forgiven)
     two(100, 150, 110, 100000);
     ck_assert_str_eq(calls(3, class_b), "nnS");
     takes[STAGED] = 110;
-    ck_assert_str_eq(calls(8, class_b), "Snnnn"
-                                        "SSs");
+    ck_assert_str_eq(calls(8, class_b), "SSssssss");
+}
+END_TEST
+
+/* Of the native algorithm, which the program would have, where it is not far: a second
+ * call, and the better one counts. */
+START_TEST(one_slow_native_call_is_forgiven)
+{
+    two(120, 140, 100, 100);
+    ck_assert_str_eq(calls(3, class_a), "ssN");
+    takes[NATIVE] = 80;
+    ck_assert_str_eq(calls(3, class_a), "NNn");
+    two(120, 140, 100, 100);
+    ck_assert_str_eq(calls(6, class_b), "ssNNss");
 }
 END_TEST
 
@@ -383,6 +395,56 @@ START_TEST(the_choice_becomes_slow)
     calls(3, class_a);
     takes[NATIVE] = 150;
     ck_assert_str_eq(calls(4, class_a), "nnnn");
+}
+END_TEST
+
+/* ---- which calls are timed ---- */
+
+/* n calls, of which only those that are closed are: a capital letter. */
+static const char *closed(unsigned n, uint64_t about)
+{
+    static char text[256];
+
+    for (unsigned k = 0; k < n; ++k) {
+        fs_tuner_question_t q = next_of(class_a, BOUND);
+
+        text[k] = q.closes ? 'C' : '.';
+        if (q.closes) {
+            fs_tuner_update(&tuner, &q, takes[q.candidate]);
+        } else {
+            fs_tuner_hear(&tuner, &q, about);
+        }
+    }
+    text[n] = '\0';
+    return text;
+}
+
+/* All that are compared, then one in FS_TUNER_CLOSE. */
+START_TEST(few_are_timed)
+{
+    const char *text;
+
+    two(150, 150, 100, 100);
+    ck_assert_str_eq(closed(6, 199), "CCCC..");
+    text = closed(3 * FS_TUNER_CLOSE, 199);
+    ck_assert_uint_eq(n_of(text, 'C'), 3);
+    ck_assert_uint_eq(fs_tuner_gain(&tuner).n_calls, 6 + 3 * FS_TUNER_CLOSE);
+}
+END_TEST
+
+/* A rough time far from what it should be: the next call is timed; it decides. */
+START_TEST(a_rough_time_decides_nothing)
+{
+    two(150, 150, 100, 100);
+    closed(6, 100);
+    ck_assert_str_eq(closed(4, 300), ".C.C");
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
+    ck_assert_uint_eq(
+        fs_tuner_price(fs_tuner_find(&tuner, class_a), FS_CANDIDATE_STAGED),
+        100);
+    takes[STAGED] = 300;
+    ck_assert_str_eq(closed(9, 300), ".CCCCCCC.");
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_NATIVE);
 }
 END_TEST
 
@@ -565,11 +627,14 @@ int main(void)
     tcase_add_test(tcase, only_what_is_possible);
     tcase_add_test(tcase, the_warm_up_may_only_be_lost);
     tcase_add_test(tcase, one_slow_call_is_forgiven);
+    tcase_add_test(tcase, one_slow_native_call_is_forgiven);
     tcase_add_test(tcase, one_fast_call_decides_nothing);
     tcase_add_test(tcase, sizes_differ);
     tcase_add_test(tcase, lost_times);
     tcase_add_test(tcase, questions_stand_alone);
     tcase_add_test(tcase, the_choice_becomes_slow);
+    tcase_add_test(tcase, few_are_timed);
+    tcase_add_test(tcase, a_rough_time_decides_nothing);
     tcase_add_test(tcase, all_become_slow);
     tcase_add_test(tcase, another_becomes_fast);
     tcase_add_test(tcase, neighbours_correct_the_model);

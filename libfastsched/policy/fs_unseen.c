@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "policy/fs_unseen.h"
+
+#include "base/fs_arith.h"
+
+static bool is_like(uint64_t a, uint64_t b)
+{
+    return a / 2 <= b && b / 2 <= a;
+}
+
+bool fs_unseen_take(fs_unseen_t *unseen, fs_tuned_t tuned, uint64_t own_bytes)
+{
+    if (unseen->left == 0 || unseen->tuned != tuned) {
+        return false;
+    }
+    --unseen->left;
+    unseen->unlike |= !is_like(own_bytes, unseen->own_bytes);
+    return true;
+}
+
+static uint32_t patience(const fs_unseen_t *unseen)
+{
+    return FS_UNSEEN_PATIENCE * fs_u32_max(unseen->factor, 1);
+}
+
+void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen)
+{
+    bool goes_on =
+        seen->native && seen->tuned == unseen->tuned && !seen->unlike;
+
+    if (seen->unlike && patience(unseen) < FS_UNSEEN_PATIENCE_MOST) {
+        unseen->factor = 4 * fs_u32_max(unseen->factor, 1);
+    }
+    unseen->n_native = goes_on ? unseen->n_native + 1 : seen->native;
+    unseen->run      = goes_on ? unseen->run : 0;
+    unseen->left     = 0;
+    if (seen->native && seen->counts && unseen->n_native > patience(unseen)) {
+        unseen->run  = fs_u32_min(2 * unseen->run + 1, FS_UNSEEN_MOST);
+        unseen->left = unseen->run;
+    }
+    unseen->tuned     = seen->tuned;
+    unseen->own_bytes = seen->own_bytes;
+    unseen->unlike    = false;
+}
