@@ -168,38 +168,66 @@ const fs_collective_t fs_allreduce = {
 
 /* ---- after a call ---- */
 
-/* Both rounds are of words that begin with a time. */
-static fs_status_t find_least(fs_comm_t *comm, uint64_t sum_ns,
-                              fs_late_sums_t *sums)
+/* The smallest time that a rank says, and whose it is; 0: it says none. */
+static fs_status_t find_least(fs_comm_t *comm, uint64_t ns, uint64_t *least_ns,
+                              uint32_t *rank)
 {
-    fs_vote_t   vote   = {.last = fs_entries_word(sum_ns, comm->rank)};
+    fs_vote_t   vote   = {.last = fs_entries_word(ns, comm->rank)};
     fs_status_t status = fs_comm_vote(comm, &vote);
 
-    if (status != FS_OK) {
-        return status;
-    }
-    sums->least_ns  = fs_entries_time(vote.last);
-    sums->rank      = fs_entries_rank(vote.last);
-    vote            = (fs_vote_t){.last = comm->rank == sums->rank
-                                              ? 0
-                                              : fs_entries_word(sum_ns, comm->rank)};
-    status          = fs_comm_vote(comm, &vote);
-    sums->second_ns = fs_entries_time(vote.last);
+    *least_ns = fs_entries_time(vote.last);
+    *rank     = fs_entries_rank(vote.last);
     return status;
+}
+
+/* Of one rank after another: the last, then the last of the other servers. */
+static fs_status_t find_last(fs_comm_t *comm, uint64_t ahead_ns,
+                             fs_late_found_t *found)
+{
+    const uint32_t *server = comm->topo->server;
+    uint64_t        last_ns, second_ns;
+    uint32_t        second;
+    fs_status_t     status = find_least(comm, ahead_ns, &last_ns, &found->rank);
+
+    if (status == FS_OK) {
+        bool beside = server[comm->rank] == server[found->rank];
+
+        status = find_least(comm, beside ? 0 : ahead_ns, &second_ns, &second);
+        found->lead_ns = second_ns - last_ns;
+    }
+    return status;
+}
+
+/* The first round marks the end of the epoch. */
+static fs_status_t compare_times(fs_comm_t *comm, const fs_late_epoch_t *epoch,
+                                 fs_late_found_t *found)
+{
+    fs_vote_t   vote   = {.last = fs_entries_word(epoch->spent_ns, comm->rank),
+                          .max_ns = fs_now_ns() - epoch->began_ns};
+    fs_status_t status = fs_comm_vote(comm, &vote);
+
+    *found = (fs_late_found_t){.now_ns   = fs_now_ns(),
+                               .least_ns = fs_entries_time(vote.last)};
+    return status != FS_OK || epoch->began_ns == 0
+               ? status
+               : find_last(comm,
+                           fs_late_ahead(epoch, found->now_ns, vote.max_ns),
+                           found);
 }
 
 fs_status_t fs_allreduce_note(fs_comm_t *comm)
 {
     const fs_outcome_t *outcome = &comm->outcome;
-    uint64_t            bytes   = outcome->reduced_bytes, sum_ns;
-    fs_late_sums_t      sums;
+    uint64_t            bytes   = outcome->reduced_bytes;
+    fs_late_epoch_t     epoch;
+    fs_late_found_t     found;
     fs_status_t         status = FS_OK;
 
-    if (fs_late_add(&comm->late, bytes, fs_now_ns() - outcome->entered_ns,
-                    &sum_ns)) {
-        status = find_least(comm, sum_ns, &sums);
+    if (fs_late_add(&comm->late, bytes, outcome->entered_ns, fs_now_ns(),
+                    &epoch)) {
+        status = compare_times(comm, &epoch, &found);
         if (status == FS_OK) {
-            fs_late_conclude(&comm->late, bytes, &sums);
+            fs_late_conclude(&comm->late, bytes, &found);
         }
     }
     return status;

@@ -58,17 +58,43 @@ fs_late_choice_t fs_late_choose(const fs_late_t *late, uint64_t bytes)
                                                              : "who is late?"};
 }
 
-bool fs_late_add(fs_late_t *late, uint64_t bytes, uint64_t ns, uint64_t *sum_p)
+/* So many calls of an epoch count. */
+static uint32_t epoch_calls(const fs_late_class_t *class)
+{
+    return class->is_trial ? FS_LATE_TRIAL : FS_LATE_EPOCH;
+}
+
+bool fs_late_add(fs_late_t *late, uint64_t bytes, uint64_t entered_ns,
+                 uint64_t left_ns, fs_late_epoch_t *epoch)
 {
     fs_late_class_t *class = &late->classes[class_index(bytes)];
-    uint32_t last          = class->is_trial ? FS_LATE_TRIAL : FS_LATE_EPOCH;
+    uint32_t n             = epoch_calls(class);
 
-    class->sum_ns += class->n_calls > 0 ? ns : 0;
-    *sum_p = class->sum_ns;
-    return class->n_calls++ == last;
+    *epoch = (fs_late_epoch_t){.began_ns = class->began_ns};
+    if (class->began_ns == 0) {
+        return true;
+    }
+    if (class->n_calls > 0) {
+        class->entered_ns += entered_ns - class->began_ns;
+        class->spent_ns += left_ns - entered_ns;
+    }
+    epoch->entered_ns = class->began_ns + class->entered_ns / n;
+    epoch->spent_ns   = class->spent_ns / n;
+    return class->n_calls++ == n;
 }
 
 /* ---- who is late ---- */
+
+uint64_t fs_late_ahead(const fs_late_epoch_t *epoch, uint64_t now_ns,
+                       uint64_t length_ns)
+{
+    uint64_t own_ns = fs_u64_max(now_ns - epoch->began_ns, 1);
+    uint64_t ahead_ns =
+        (uint64_t)((fs_u128_t)(now_ns - epoch->entered_ns) * length_ns /
+                   own_ns);
+
+    return fs_u64_max(ahead_ns, 1);
+}
 
 /* What a rank would need to send or receive a vector once, if the call took so long
  * after the last entry. */
@@ -84,19 +110,16 @@ static uint64_t vector_ns(const fs_late_t *late, fs_late_candidate_t served,
 
 /* FS_LATE_NOBODY, if no rank is late enough. */
 static uint32_t find_late(const fs_late_t *late, const fs_late_class_t *class,
-                          const fs_late_sums_t *sums)
+                          const fs_late_found_t *found)
 {
-    uint64_t n        = late->n_servers;
-    uint64_t least_ns = sums->least_ns / FS_LATE_EPOCH;
-    uint64_t lead_ns  = (sums->second_ns - sums->least_ns) / FS_LATE_EPOCH;
-    uint64_t critical = vector_ns(late, class->serves, least_ns) *
-                        fs_log2_up(late->n_servers) / n;
+    uint64_t critical = vector_ns(late, class->serves, found->least_ns) *
+                        fs_log2_up(late->n_servers) / late->n_servers;
     bool goes_on = class->serves == FS_LATE_STRAGGLAR &&
-                   class->straggler == sums->rank;
+                   class->straggler == found->rank;
+    uint64_t asked = goes_on ? critical : critical * 3 / 2;
 
-    return late->looks && lead_ns > (goes_on ? critical : critical * 3 / 2)
-               ? sums->rank
-               : FS_LATE_NOBODY;
+    return late->looks && found->lead_ns > asked ? found->rank
+                                                 : FS_LATE_NOBODY;
 }
 
 /* ---- what serves next ---- */
@@ -141,10 +164,11 @@ static fs_late_candidate_t fastest(const fs_late_t *late,
 static void begin_epoch(fs_late_class_t *class, fs_late_candidate_t serves,
                         bool is_trial, bool another)
 {
-    class->n_calls  = another ? 0 : 1;
-    class->sum_ns   = 0;
-    class->serves   = serves;
-    class->is_trial = is_trial;
+    class->n_calls    = another ? 0 : 1;
+    class->entered_ns = 0;
+    class->spent_ns   = 0;
+    class->serves     = serves;
+    class->is_trial   = is_trial;
 }
 
 /* Without a comparison StragglAR serves whenever a rank is late. */
@@ -193,10 +217,10 @@ static void forget(fs_late_class_t *class)
 }
 
 /* Of a long epoch: is somebody late? True: it is another one than before. */
-static bool look(const fs_late_t      *late, fs_late_class_t *class,
-                 const fs_late_sums_t *sums)
+static bool look(const fs_late_t       *late, fs_late_class_t *class,
+                 const fs_late_found_t *found)
 {
-    uint32_t rank    = find_late(late, class, sums);
+    uint32_t rank    = find_late(late, class, found);
     bool     another = rank != class->straggler;
 
     class->pause -= class->pause > 0;
@@ -211,15 +235,20 @@ static bool look(const fs_late_t      *late, fs_late_class_t *class,
 }
 
 void fs_late_conclude(fs_late_t *late, uint64_t bytes,
-                      const fs_late_sums_t *sums)
+                      const fs_late_found_t *found)
 {
     fs_late_class_t *class = &late->classes[class_index(bytes)];
-    bool trial = class->is_trial, another = false;
+    bool first = class->began_ns == 0, trial = class->is_trial;
+    bool another = false;
 
-    class->ns[class->serves] =
-        fs_u64_max(sums->least_ns / (trial ? FS_LATE_TRIAL : FS_LATE_EPOCH), 1);
+    class->began_ns = found->now_ns;
+    if (first) {
+        begin_epoch(class, class->serves, false, false);
+        return;
+    }
+    class->ns[class->serves] = fs_u64_max(found->least_ns, 1);
     if (!trial) {
-        another = look(late, class, sums);
+        another = look(late, class, found);
     } else if (class->serves == FS_LATE_STRAGGLAR) {
         note_failure(late, class);
     }
