@@ -7,7 +7,7 @@
  *
  * StragglAR pays from the critical delay on: from then on its early rounds save more
  * than what its late rounds cost beside those of a ring (StragglAR App. B). Half of it
- * more is asked for before it is tried.
+ * more is asked for before it is tried, and then STREAM.
  */
 #include "policy/fs_late.h"
 
@@ -23,15 +23,18 @@ static uint32_t class_index(uint64_t bytes)
     return 63 - (uint32_t)__builtin_clzll(bytes);
 }
 
-void fs_late_init(fs_late_t *late, uint32_t n_servers, bool compares,
-                  bool looks)
+static bool is_for_late(fs_late_candidate_t candidate)
+{
+    return candidate == FS_LATE_STRAGGLAR || candidate == FS_LATE_STREAM;
+}
+
+void fs_late_init(fs_late_t *late, const fs_late_setup_t *setup)
 {
     memset(late, 0, sizeof(*late));
-    late->n_servers = n_servers;
-    late->compares  = compares;
-    late->looks     = looks;
+    late->setup = *setup;
     for (uint32_t k = 0; k < FS_LATE_CLASSES; ++k) {
-        late->classes[k].serves     = compares ? FS_LATE_NATIVE : FS_LATE_RING;
+        late->classes[k].serves     = setup->compares ? FS_LATE_NATIVE
+                                                      : FS_LATE_RING;
         late->classes[k].straggler  = FS_LATE_NOBODY;
         late->classes[k].next_pause = 1;
     }
@@ -49,7 +52,8 @@ fs_late_choice_t fs_late_choose(const fs_late_t *late, uint64_t bytes)
 
     return (fs_late_choice_t){.alg       = algs[class->serves],
                               .straggler = class->straggler,
-                              .reason    = !late->compares
+                              .streams   = class->serves == FS_LATE_STREAM,
+                              .reason    = !late->setup.compares
                                                ? class->serves == FS_LATE_STRAGGLAR
                                                      ? "a rank is late"
                                                      : "no rank is late"
@@ -88,10 +92,9 @@ bool fs_late_add(fs_late_t *late, uint64_t bytes, uint64_t entered_ns,
 uint64_t fs_late_ahead(const fs_late_epoch_t *epoch, uint64_t now_ns,
                        uint64_t length_ns)
 {
-    uint64_t own_ns = fs_u64_max(now_ns - epoch->began_ns, 1);
-    uint64_t ahead_ns =
-        (uint64_t)((fs_u128_t)(now_ns - epoch->entered_ns) * length_ns /
-                   own_ns);
+    uint64_t own_ns   = fs_u64_max(now_ns - epoch->began_ns, 1);
+    uint64_t ahead_ns = (uint64_t)((fs_u128_t)(now_ns - epoch->entered_ns) *
+                                   length_ns / own_ns);
 
     return fs_u64_max(ahead_ns, 1);
 }
@@ -101,11 +104,12 @@ uint64_t fs_late_ahead(const fs_late_epoch_t *epoch, uint64_t now_ns,
 static uint64_t vector_ns(const fs_late_t *late, fs_late_candidate_t served,
                           uint64_t ns)
 {
-    uint64_t n = late->n_servers;
+    uint64_t n = late->setup.n_servers;
 
     return served == FS_LATE_STRAGGLAR
-               ? ns * (n - 1) / (n + fs_log2_up(late->n_servers) - 2)
-               : ns * n / (2 * (n - 1));
+               ? ns * (n - 1) / (n + fs_log2_up(late->setup.n_servers) - 2)
+           : served == FS_LATE_STREAM ? ns /* and little more */
+                                      : ns * n / (2 * (n - 1));
 }
 
 /* FS_LATE_NOBODY, if no rank is late enough. */
@@ -113,13 +117,14 @@ static uint32_t find_late(const fs_late_t *late, const fs_late_class_t *class,
                           const fs_late_found_t *found)
 {
     uint64_t critical = vector_ns(late, class->serves, found->least_ns) *
-                        fs_log2_up(late->n_servers) / late->n_servers;
-    bool goes_on = class->serves == FS_LATE_STRAGGLAR &&
+                        fs_log2_up(late->setup.n_servers) /
+                        late->setup.n_servers;
+    bool goes_on = is_for_late(class->serves) &&
                    class->straggler == found->rank;
     uint64_t asked = goes_on ? critical : critical * 3 / 2;
 
-    return late->looks && found->lead_ns > asked ? found->rank
-                                                 : FS_LATE_NOBODY;
+    return late->setup.looks && found->lead_ns > asked ? found->rank
+                                                       : FS_LATE_NOBODY;
 }
 
 /* ---- what serves next ---- */
@@ -127,16 +132,18 @@ static uint32_t find_late(const fs_late_t *late, const fs_late_class_t *class,
 static bool may_serve(const fs_late_t    *late, const fs_late_class_t *class,
                       fs_late_candidate_t candidate)
 {
-    return candidate == FS_LATE_NATIVE      ? late->compares
-           : candidate == FS_LATE_STRAGGLAR ? class->straggler != FS_LATE_NOBODY
-                                            : true;
+    return candidate == FS_LATE_NATIVE ? late->setup.compares
+           : is_for_late(candidate)
+               ? class->straggler != FS_LATE_NOBODY &&
+                     (candidate == FS_LATE_STRAGGLAR || late->setup.streams)
+               : true;
 }
 
 static bool is_to_try(const fs_late_t    *late, const fs_late_class_t *class,
                       fs_late_candidate_t candidate)
 {
     return may_serve(late, class, candidate) && class->ns[candidate] == 0 &&
-           (candidate != FS_LATE_STRAGGLAR || class->pause == 0);
+           (!is_for_late(candidate) || class->pause == 0);
 }
 
 /* What is no better than the MPI's own by a fiftieth is not worth it. */
@@ -178,27 +185,26 @@ static void choose_next(const fs_late_t *late, fs_late_class_t *class,
     fs_late_candidate_t before = class->serves, next = fastest(late, class);
     bool                is_trial = false;
 
-    for (int c = 0; c < FS_LATE_CANDIDATES && late->compares && !is_trial;
+    for (int c = 0; c < FS_LATE_CANDIDATES && late->setup.compares && !is_trial;
          ++c) {
         if (is_to_try(late, class, (fs_late_candidate_t)c)) {
             next     = (fs_late_candidate_t)c;
             is_trial = true;
         }
     }
-    if (!late->compares) {
+    if (!late->setup.compares) {
         next = class->straggler != FS_LATE_NOBODY ? FS_LATE_STRAGGLAR
                                                   : FS_LATE_RING;
     }
     begin_epoch(class, next, is_trial,
-                next != before ||
-                    (next == FS_LATE_STRAGGLAR && another_straggler));
+                next != before || (is_for_late(next) && another_straggler));
 }
 
 /* It was tried, and something else is faster: the next rank that seems to be late
  * has to wait. */
 static void note_failure(const fs_late_t *late, fs_late_class_t *class)
 {
-    if (fastest(late, class) == FS_LATE_STRAGGLAR) {
+    if (is_for_late(fastest(late, class))) {
         class->next_pause = 1;
         return;
     }
@@ -227,6 +233,7 @@ static bool look(const fs_late_t       *late, fs_late_class_t *class,
     if (another) {
         class->straggler             = rank;
         class->ns[FS_LATE_STRAGGLAR] = 0;
+        class->ns[FS_LATE_STREAM]    = 0;
     }
     if (++class->n_epochs == FS_LATE_FORGETS) {
         forget(class);
@@ -249,7 +256,7 @@ void fs_late_conclude(fs_late_t *late, uint64_t bytes,
     class->ns[class->serves] = fs_u64_max(found->least_ns, 1);
     if (!trial) {
         another = look(late, class, found);
-    } else if (class->serves == FS_LATE_STRAGGLAR) {
+    } else if (is_for_late(class->serves)) {
         note_failure(late, class);
     }
     choose_next(late, class, another);

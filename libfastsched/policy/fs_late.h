@@ -27,10 +27,12 @@ enum {
 
 #define FS_LATE_NOBODY UINT32_MAX
 
-/* What may serve a call. A list as in fastsched.h. */
+/* What may serve a call. A list as in fastsched.h. STREAM: in finer pieces than
+ * StragglAR's. */
 #define FS_LATE_MAP(X)                                \
     X(FS_LATE_NATIVE, native, FS_ALG_NATIVE)          \
     X(FS_LATE_STRAGGLAR, stragglar, FS_ALG_STRAGGLAR) \
+    X(FS_LATE_STREAM, stream, FS_ALG_STRAGGLAR)       \
     X(FS_LATE_RING, ring, FS_ALG_RING)
 
 typedef enum fs_late_candidate {
@@ -50,16 +52,21 @@ typedef struct fs_late_class {
     uint64_t            entered_ns; /* since then, sum over the calls */
     uint64_t            spent_ns;   /* in the calls, likewise */
     uint32_t            n_epochs;  /* since others were tried */
-    uint32_t            pause;     /* epochs in which StragglAR is not tried, */
+    uint32_t            pause;     /* epochs in which neither StragglAR nor
+                                      STREAM is tried, */
     uint32_t            next_pause;  /* and after the next trial that fails */
     uint64_t ns[FS_LATE_CANDIDATES]; /* after the last entry; 0: unknown */
 } fs_late_class_t;
 
+typedef struct fs_late_setup {
+    uint32_t n_servers;
+    bool     compares; /* the MPI's own is a candidate, and the fastest serves */
+    bool     looks;    /* for a late rank */
+    bool     streams;  /* STREAM is a candidate */
+} fs_late_setup_t;
+
 typedef struct fs_late {
-    uint32_t        n_servers;
-    bool            compares; /* the MPI's own is a candidate, and the fastest
-                                 serves */
-    bool            looks;    /* for a late rank */
+    fs_late_setup_t setup;
     fs_late_class_t classes[FS_LATE_CLASSES];
 } fs_late_t;
 
@@ -81,11 +88,11 @@ typedef struct fs_late_found {
 typedef struct fs_late_choice {
     fs_alg_t    alg;
     uint32_t    straggler; /* of StragglAR */
+    bool        streams;   /* likewise */
     const char *reason;
 } fs_late_choice_t;
 
-void fs_late_init(fs_late_t *late, uint32_t n_servers, bool compares,
-                  bool looks);
+void fs_late_init(fs_late_t *late, const fs_late_setup_t *setup);
 
 /* What serves a call of so many bytes, above 0. */
 fs_late_choice_t fs_late_choose(const fs_late_t *late, uint64_t bytes);

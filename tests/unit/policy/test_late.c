@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-enum { N = 8, BYTES = 8 << 20, RING_NS = 14000, STRAGGLAR_NS = 9000 };
+enum { N = 8, BYTES = 8 << 20 };
+enum { RING_NS = 14000, STRAGGLAR_NS = 9000, STREAM_NS = 8000 };
 
 /* What calls take after the last entry. */
 typedef struct world {
@@ -25,22 +26,27 @@ typedef struct world {
 
 static void begin(world_t *w, bool compares, bool looks)
 {
+    const fs_late_setup_t setup = {
+        .n_servers = N, .compares = compares, .looks = looks};
+
     *w = (world_t){.ns = {[FS_LATE_NATIVE]    = RING_NS,
                           [FS_LATE_RING]      = RING_NS,
-                          [FS_LATE_STRAGGLAR] = STRAGGLAR_NS}};
+                          [FS_LATE_STRAGGLAR] = STRAGGLAR_NS,
+                          [FS_LATE_STREAM]    = STREAM_NS}};
     w->between_ns = RING_NS;
     w->now_ns     = 1;
     for (uint32_t r = 0; r < N; ++r) {
         w->clock_ns[r] = 1000003 * (uint64_t)(r * 5 % N);
-        fs_late_init(&w->late[r], N, compares, looks);
+        fs_late_init(&w->late[r], &setup);
     }
 }
 
-static fs_late_candidate_t candidate_of(fs_alg_t alg)
+static fs_late_candidate_t candidate_of(const fs_late_choice_t *choice)
 {
-    return alg == FS_ALG_NATIVE ? FS_LATE_NATIVE
-           : alg == FS_ALG_RING ? FS_LATE_RING
-                                : FS_LATE_STRAGGLAR;
+    return choice->alg == FS_ALG_NATIVE ? FS_LATE_NATIVE
+           : choice->alg == FS_ALG_RING ? FS_LATE_RING
+           : choice->streams            ? FS_LATE_STREAM
+                                        : FS_LATE_STRAGGLAR;
 }
 
 static uint64_t last_entry(const world_t *w)
@@ -59,7 +65,9 @@ static uint64_t time_of(const world_t *w, fs_late_candidate_t c)
     bool right = w->delay_ns[w->straggler] == last_entry(w) &&
                  last_entry(w) > 0;
 
-    return c == FS_LATE_STRAGGLAR && !right ? RING_NS * 5 / 4 : w->ns[c];
+    bool late  = c == FS_LATE_STRAGGLAR || c == FS_LATE_STREAM;
+
+    return late && !right ? RING_NS * 5 / 4 : w->ns[c];
 }
 
 /* By the rank's clock. */
@@ -119,7 +127,7 @@ static uint64_t left_at(const world_t *w, uint32_t r, fs_late_candidate_t c)
 static fs_late_candidate_t call(world_t *w, uint64_t bytes)
 {
     fs_late_choice_t    first = fs_late_choose(&w->late[0], bytes);
-    fs_late_candidate_t c     = candidate_of(first.alg);
+    fs_late_candidate_t c     = candidate_of(&first);
     fs_late_epoch_t     epochs[N];
     unsigned            n_over = 0;
 
@@ -129,6 +137,7 @@ static fs_late_candidate_t call(world_t *w, uint64_t bytes)
 
         ck_assert_int_eq(choice.alg, first.alg);
         ck_assert_uint_eq(choice.straggler, first.straggler);
+        ck_assert(choice.streams == first.streams);
         ck_assert_ptr_nonnull(choice.reason);
         n_over += fs_late_add(&w->late[r], bytes,
                               shown(w, r, w->now_ns + w->delay_ns[r]),
@@ -193,6 +202,36 @@ START_TEST(late_rank_is_found)
     ck_assert_uint_eq(w.straggler, (uint32_t)_i);
     ck_assert_int_eq(calls(&w, 300), FS_LATE_STRAGGLAR);
     ck_assert_uint_ge(w.n_of[FS_LATE_STRAGGLAR], 290);
+}
+END_TEST
+
+/* One rank a server: it is tried after StragglAR, and the faster one serves. */
+START_TEST(finer_pieces)
+{
+    static const struct {
+        bool                is_candidate;
+        uint64_t            stragglar_ns, stream_ns;
+        fs_late_candidate_t serves;
+    } want[] = {{true, 9000, 8000, FS_LATE_STREAM},
+                {true, 9000, 9500, FS_LATE_STRAGGLAR},
+                {true, 15000, 8000, FS_LATE_STREAM}, /* after a pause */
+                {true, 15000, 15000, FS_LATE_NATIVE},
+                {false, 9000, 8000, FS_LATE_STRAGGLAR}};
+    world_t w;
+
+    begin(&w, true, true);
+    for (uint32_t r = 0; r < N; ++r) {
+        w.late[r].setup.streams = want[_i].is_candidate;
+    }
+    w.ns[FS_LATE_STRAGGLAR] = want[_i].stragglar_ns;
+    w.ns[FS_LATE_STREAM]    = want[_i].stream_ns;
+    w.delay_ns[3]           = RING_NS / 2;
+    ck_assert_int_eq(calls(&w, 200), want[_i].serves);
+    ck_assert_uint_ge(w.n_of[want[_i].serves], 140);
+    w.delay_ns[3] = 0;
+    (void)calls(&w, 60);
+    ck_assert_int_eq(calls(&w, 100), FS_LATE_NATIVE);
+    ck_assert_uint_eq(w.n_of[FS_LATE_STREAM], 0);
 }
 END_TEST
 
@@ -331,6 +370,7 @@ int main(void)
     tcase_add_test(tcase, nobody_late_is_the_mpis);
     tcase_add_test(tcase, a_faster_ring_serves);
     tcase_add_loop_test(tcase, late_rank_is_found, 0, N);
+    tcase_add_loop_test(tcase, finer_pieces, 0, 5);
     tcase_add_loop_test(tcase, late_rank_is_found_in_a_ring, 0, N);
     tcase_add_loop_test(tcase, clocks_may_go_apart, 0, N);
     tcase_add_test(tcase, late_rank_changes);
