@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allreduce: by StragglAR where one rank is late, as a ring, or by the MPI.
+ * MPI_Allreduce: by StragglAR, or as a stream, where one rank is late; as a ring; or
+ * by the MPI.
  *
  * Count, type and operation are equal on all ranks, so each rank decides alone, and
  * those that are there begin without a word to anybody: what they do before the late
@@ -44,6 +45,14 @@ static fs_choice_t by(fs_alg_t alg, const char *reason)
     return (fs_choice_t){alg, false, reason};
 }
 
+/* Without a trial: in finer pieces than StragglAR's? */
+static bool should_stream(const fs_comm_t *comm, uint64_t bytes)
+{
+    return comm->late.setup.streams &&
+           fs_straggler_streams(comm->topo->n_servers, bytes,
+                                comm->params.stage_cost);
+}
+
 static void choose(const fs_comm_t *comm, uint64_t bytes, fs_outcome_t *outcome)
 {
     uint32_t         straggler = comm->params.straggler;
@@ -55,10 +64,14 @@ static void choose(const fs_comm_t *comm, uint64_t bytes, fs_outcome_t *outcome)
     } else if (straggler < comm->topo->n_ranks) {
         outcome->choice    = by(FS_ALG_STRAGGLAR, "parameter straggler");
         outcome->straggler = straggler;
+        outcome->streams   = should_stream(comm, bytes);
     } else {
         choice                 = fs_late_choose(&comm->late, bytes);
         outcome->choice        = by(choice.alg, choice.reason);
         outcome->straggler     = choice.straggler;
+        outcome->streams       = comm->late.setup.compares
+                                     ? choice.streams
+                                     : should_stream(comm, bytes);
         outcome->reduced_bytes = bytes;
     }
 }
@@ -87,7 +100,8 @@ static void find_plan(fs_request_t *request)
     bool           is_straggler     = outcome->choice.alg == FS_ALG_STRAGGLAR;
     const uint64_t words[]          = {
                  outcome->choice.alg, is_straggler ? outcome->straggler : 0,
-                 reduction->n_elems, reduction->elem_bytes, reduction->in_place};
+                 outcome->streams, reduction->n_elems, reduction->elem_bytes,
+                 reduction->in_place};
 
     request->key = 0;
     for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); ++k) {
@@ -97,7 +111,7 @@ static void find_plan(fs_request_t *request)
     fs_request_recall(request);
 }
 
-/* Either schedule sends each chunk to all servers but one, and adds up those of all but
+/* Each schedule sends each chunk to all servers but one, and adds up those of all but
  * one. */
 static uint64_t bytes_between(const fs_comm_t *comm, uint64_t bytes)
 {
@@ -129,16 +143,19 @@ static fs_status_t make_schedule(const fs_comm_t    *comm,
                                  const fs_outcome_t *outcome,
                                  fs_straggler_t    **schedule_p)
 {
-    const fs_topo_t *topo    = comm->topo;
-    bool             of_some = topo->n_servers < topo->n_ranks;
-    uint32_t         late    = outcome->straggler;
+    const fs_topo_t *topo = comm->topo;
+    uint32_t         late;
 
     if (outcome->choice.alg == FS_ALG_RING) {
         return fs_straggler_create(FS_STRAGGLER_RING, topo->n_servers, 0,
                                    schedule_p);
     }
-    return fs_straggler_create(FS_STRAGGLER_STRAGGLAR, topo->n_servers,
-                               of_some ? topo->server[late] : late, schedule_p);
+    late = topo->server[outcome->straggler];
+    return outcome->streams
+               ? fs_straggler_create_stream(topo->n_servers, &late, 1,
+                                            FS_STRAGGLER_PIECES, schedule_p)
+               : fs_straggler_create(FS_STRAGGLER_STRAGGLAR, topo->n_servers,
+                                     late, schedule_p);
 }
 
 static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
@@ -168,38 +185,66 @@ const fs_collective_t fs_allreduce = {
 
 /* ---- after a call ---- */
 
-/* Both rounds are of words that begin with a time. */
-static fs_status_t find_least(fs_comm_t *comm, uint64_t sum_ns,
-                              fs_late_sums_t *sums)
+/* The smallest time that a rank says, and whose it is; 0: it says none. */
+static fs_status_t find_least(fs_comm_t *comm, uint64_t ns, uint64_t *least_ns,
+                              uint32_t *rank)
 {
-    fs_vote_t   vote   = {.last = fs_entries_word(sum_ns, comm->rank)};
+    fs_vote_t   vote   = {.last = fs_entries_word(ns, comm->rank)};
     fs_status_t status = fs_comm_vote(comm, &vote);
 
-    if (status != FS_OK) {
-        return status;
-    }
-    sums->least_ns  = fs_entries_time(vote.last);
-    sums->rank      = fs_entries_rank(vote.last);
-    vote            = (fs_vote_t){.last = comm->rank == sums->rank
-                                              ? 0
-                                              : fs_entries_word(sum_ns, comm->rank)};
-    status          = fs_comm_vote(comm, &vote);
-    sums->second_ns = fs_entries_time(vote.last);
+    *least_ns = fs_entries_time(vote.last);
+    *rank     = fs_entries_rank(vote.last);
     return status;
+}
+
+/* Of one rank after another: the last, then the last of the other servers. */
+static fs_status_t find_last(fs_comm_t *comm, uint64_t ahead_ns,
+                             fs_late_found_t *found)
+{
+    const uint32_t *server = comm->topo->server;
+    uint64_t        last_ns, second_ns;
+    uint32_t        second;
+    fs_status_t     status = find_least(comm, ahead_ns, &last_ns, &found->rank);
+
+    if (status == FS_OK) {
+        bool beside = server[comm->rank] == server[found->rank];
+
+        status = find_least(comm, beside ? 0 : ahead_ns, &second_ns, &second);
+        found->lead_ns = second_ns - last_ns;
+    }
+    return status;
+}
+
+/* The first round marks the end of the epoch. */
+static fs_status_t compare_times(fs_comm_t *comm, const fs_late_epoch_t *epoch,
+                                 fs_late_found_t *found)
+{
+    fs_vote_t   vote   = {.last   = fs_entries_word(epoch->spent_ns, comm->rank),
+                          .max_ns = fs_now_ns() - epoch->began_ns};
+    fs_status_t status = fs_comm_vote(comm, &vote);
+
+    *found = (fs_late_found_t){.now_ns   = fs_now_ns(),
+                               .least_ns = fs_entries_time(vote.last)};
+    return status != FS_OK || epoch->began_ns == 0
+               ? status
+               : find_last(comm,
+                           fs_late_ahead(epoch, found->now_ns, vote.max_ns),
+                           found);
 }
 
 fs_status_t fs_allreduce_note(fs_comm_t *comm)
 {
     const fs_outcome_t *outcome = &comm->outcome;
-    uint64_t            bytes   = outcome->reduced_bytes, sum_ns;
-    fs_late_sums_t      sums;
+    uint64_t            bytes   = outcome->reduced_bytes;
+    fs_late_epoch_t     epoch;
+    fs_late_found_t     found;
     fs_status_t         status = FS_OK;
 
-    if (fs_late_add(&comm->late, bytes, fs_now_ns() - outcome->entered_ns,
-                    &sum_ns)) {
-        status = find_least(comm, sum_ns, &sums);
+    if (fs_late_add(&comm->late, bytes, outcome->entered_ns, fs_now_ns(),
+                    &epoch)) {
+        status = compare_times(comm, &epoch, &found);
         if (status == FS_OK) {
-            fs_late_conclude(&comm->late, bytes, &sums);
+            fs_late_conclude(&comm->late, bytes, &found);
         }
     }
     return status;

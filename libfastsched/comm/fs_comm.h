@@ -41,6 +41,7 @@ typedef struct fs_outcome {
     fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
     uint32_t            n_stages;
     uint32_t            straggler;     /* of FS_ALG_STRAGGLAR */
+    bool                streams;       /* likewise: in finer pieces */
     uint64_t            reduced_bytes; /* of an allreduce whose time counts */
 } fs_outcome_t;
 

@@ -8,6 +8,7 @@
  */
 #include "comm/fs_comm_create.h"
 
+#include "sched/allreduce/fs_straggler.h"
 #include "sched/model/fs_topo.h"
 
 #include <stdio.h>
@@ -231,6 +232,20 @@ static fs_status_t get_tuning(fs_creation_t *c)
                                      0, 0);
 }
 
+static void init_late(fs_comm_t *comm)
+{
+    uint32_t              n     = comm->topo->n_servers;
+    const fs_late_setup_t setup = {
+        .n_servers = n,
+        .compares  = comm->params.tuner,
+        .looks     = comm->params.straggler == FS_STRAGGLER_AUTO,
+        /* with several ranks per server it has not been found to gain */
+        .streams = n == comm->topo->n_ranks && n <= FS_STRAGGLER_FEW_RANKS,
+    };
+
+    fs_late_init(&comm->late, &setup);
+}
+
 /* All ranks have the memory. */
 static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
 {
@@ -252,8 +267,7 @@ static fs_status_t create(fs_creation_t *c, const fs_params_t *params)
         status = get_tuning(c);
     }
     if (status == FS_OK) {
-        fs_late_init(&comm->late, comm->topo->n_servers, params->tuner,
-                     params->straggler == FS_STRAGGLER_AUTO);
+        init_late(comm);
     }
     if (status == FS_OK && comm->exec != NULL && params->trace[0] != '\0') {
         start_trace(c);

@@ -41,6 +41,7 @@ job() {
 all='--mca coll_fast_allreduce all'
 exact='--mca coll_fast_allreduce exact'
 fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
+pieces='--mca coll_fast_stage_cost 0' # they pay at any length
 blocking='types sizes bits comms mixed ops gaps' # but the large ones, which take long
 
 # shellcheck disable=SC2086 # options have no blanks
@@ -54,6 +55,19 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
         case_of "all, $np ranks, the last one late" job $np ${np}x1 $all \
             $fixed $((np - 1)) -- --expect stragglar --all $blocking outstanding
     done
+    for rank in 0 1 2 3 4 5 6 7; do
+        case_of "in finer pieces, rank $rank" job 8 8x1 $all $fixed $rank $pieces -- \
+            --expect stragglar --all sizes bits
+    done
+    for np in 4 5 7; do
+        case_of "in finer pieces, $np ranks" job $np ${np}x1 $all $fixed 1 $pieces -- \
+            --expect stragglar --all $blocking large outstanding
+    done
+    case_of 'in finer pieces, it is late' job 8 8x1 $all $fixed 5 $pieces -- --late 5 \
+        --expect stragglar --all sizes bits mixed
+    case_of 'in finer pieces, little memory, window 1' job 6 6x1 $all $fixed 2 $pieces \
+        --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
+        --mca coll_fast_window 1 -- --expect stragglar --all sizes bits large
     case_of 'it is late' job 8 8x1 $all $fixed 5 -- --late 5 --expect stragglar \
         --all sizes bits mixed
     case_of 'another one is late' job 8 8x1 $all $fixed 5 -- --late 2 \

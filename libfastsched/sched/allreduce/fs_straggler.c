@@ -227,6 +227,21 @@ fs_status_t fs_straggler_create_stream(uint32_t n_ranks, const uint32_t *late,
     return create(&wanted, schedule_p);
 }
 
+bool fs_straggler_streams(uint32_t n_ranks, uint64_t n_bytes,
+                          uint64_t round_bytes)
+{
+    fs_u128_t few, many, chunk;
+
+    if (n_ranks < 2 || n_ranks > FS_STRAGGLER_FEW_RANKS) {
+        return false;
+    }
+    few   = fs_straggler_min_rounds(n_ranks);
+    many  = FS_STRAGGLER_PIECES * (n_ranks - 1) + fs_log2_up(n_ranks);
+    chunk = n_bytes / (n_ranks - 1);
+    return many * (chunk + (fs_u128_t)FS_STRAGGLER_PIECES * round_bytes) <
+           FS_STRAGGLER_PIECES * few * (chunk + round_bytes);
+}
+
 fs_status_t fs_straggler_create_hierarchical(uint32_t         n_servers,
                                              uint32_t         n_local,
                                              fs_straggler_t **schedule_p)

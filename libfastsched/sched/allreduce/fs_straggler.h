@@ -133,6 +133,19 @@ fs_status_t fs_straggler_create_stream(uint32_t n_ranks, const uint32_t *late,
                                        uint32_t n_late, uint32_t n_pieces,
                                        fs_straggler_t **schedule_p);
 
+/** Finer pieces than these save little more. A STREAM for so many ranks takes a few
+ *  milliseconds. */
+enum { FS_STRAGGLER_PIECES = 4, FS_STRAGGLER_FEW_RANKS = 32 };
+
+/**
+ * Does STREAM, in FS_STRAGGLER_PIECES pieces, need less time after the entry of one
+ * late rank than STRAGGLAR? It sends fewer bytes in more rounds, each of which costs
+ * as much as round_bytes to start (fs_plan_params_t.stage_cost). No with more than
+ * FS_STRAGGLER_FEW_RANKS.
+ */
+bool fs_straggler_streams(uint32_t n_ranks, uint64_t n_bytes,
+                          uint64_t round_bytes);
+
 /**
  * HIERARCHICAL, for n_servers servers of n_local ranks, which follow each other.
  *

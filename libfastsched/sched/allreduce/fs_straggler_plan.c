@@ -354,6 +354,7 @@ static uint64_t digest_of(const lowering_t *lo)
     const uint64_t words[] = {lo->schedule->kind,
                               lo->schedule->n_ranks,
                               lo->schedule->straggler,
+                              lo->schedule->n_chunks,
                               lo->params->chunk,
                               lo->n_parts,
                               lo->reduction->n_elems,

@@ -243,6 +243,28 @@ START_TEST(every_straggler_gets_the_sum)
 }
 END_TEST
 
+/* The same in pieces: as many as calls have, and others. */
+START_TEST(streams_get_the_sum)
+{
+    uint32_t n = (uint32_t)_i;
+
+    for (uint32_t straggler = 0; straggler < n; ++straggler) {
+        uint32_t        pieces = straggler % 2 == 0 ? FS_STRAGGLER_PIECES
+                                                    : 2 + straggler % 4;
+        uint64_t        seed   = 64 * (uint64_t)n + straggler;
+        fs_test_group_t g;
+
+        fs_test_group_init_stream(&g, n, straggler, pieces);
+        g.params.window = 1 + straggler % 5;
+        for (int in_place = 0; in_place <= 1; ++in_place) {
+            run_sum(&g, 20 * n + 3, in_place != 0, seed + (uint64_t)in_place);
+            run_sum(&g, 3 * n, in_place != 0, seed + (uint64_t)in_place);
+        }
+        fs_test_group_fini(&g);
+    }
+}
+END_TEST
+
 /* Two tiers; the first rank of the late server is late. */
 START_TEST(servers_get_the_sum)
 {
@@ -295,21 +317,29 @@ START_TEST(prop_sums)
 END_TEST
 
 /* All ranks have the bits of rank 0, whatever the operation does. */
+static void check_bits(fs_test_group_t *g, bool in_place)
+{
+    play_t play;
+
+    fs_test_group_plan(g, 9 * g->n + 2, sizeof(uint64_t), in_place);
+    play_init(&play, g, 9000 + g->n, scramble);
+    run(&play, 0);
+    check_vectors(&play, play.actors[0].recv_block);
+    play_fini(&play);
+    fs_test_group_fini(g);
+}
+
 START_TEST(same_bits_everywhere)
 {
     for (uint32_t n = 2; n <= 17; ++n) {
         for (int in_place = 0; in_place <= 1; ++in_place) {
+            uint32_t        straggler = (n * 5 + 1) % n;
             fs_test_group_t g;
-            play_t          play;
 
-            fs_test_group_init(&g, FS_STRAGGLER_STRAGGLAR, n, (n * 5 + 1) % n,
-                               1);
-            fs_test_group_plan(&g, 9 * n + 2, sizeof(uint64_t), in_place != 0);
-            play_init(&play, &g, 9000 + n, scramble);
-            run(&play, 0);
-            check_vectors(&play, play.actors[0].recv_block);
-            play_fini(&play);
-            fs_test_group_fini(&g);
+            fs_test_group_init(&g, FS_STRAGGLER_STRAGGLAR, n, straggler, 1);
+            check_bits(&g, in_place != 0);
+            fs_test_group_init_stream(&g, n, straggler, FS_STRAGGLER_PIECES);
+            check_bits(&g, in_place != 0);
         }
     }
 }
@@ -322,6 +352,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, every_straggler_gets_the_sum, 3, 34);
+    tcase_add_loop_test(tcase, streams_get_the_sum, 3, 33);
     tcase_add_loop_test(tcase, servers_get_the_sum, 3, 9);
     tcase_add_loop_test(tcase, prop_sums, 0, 150);
     tcase_add_test(tcase, same_bits_everywhere);

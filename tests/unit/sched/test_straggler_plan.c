@@ -38,6 +38,23 @@ START_TEST(every_straggler_is_proved)
 }
 END_TEST
 
+START_TEST(every_stream_is_proved)
+{
+    uint32_t n = (uint32_t)_i;
+
+    for (uint32_t straggler = 0; straggler < n; ++straggler) {
+        fs_test_group_t g;
+
+        fs_test_group_init_stream(&g, n, straggler, FS_STRAGGLER_PIECES);
+        prove_sizes(&g, false);
+        prove_sizes(&g, true);
+        fs_test_group_plan(&g, 100 * n, 8, straggler % 2 == 0);
+        fs_test_group_prove(&g);
+        fs_test_group_fini(&g);
+    }
+}
+END_TEST
+
 START_TEST(every_kind_is_proved)
 {
     uint32_t n = (uint32_t)_i;
@@ -343,6 +360,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, every_straggler_is_proved, 2, 34);
+    tcase_add_loop_test(tcase, every_stream_is_proved, 4, 17);
     tcase_add_loop_test(tcase, every_kind_is_proved, 2, 14);
     tcase_add_loop_test(tcase, two_tiers_are_proved, 2, 10);
     tcase_add_test(tcase, two_tiers_are_even);

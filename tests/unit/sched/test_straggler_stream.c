@@ -197,6 +197,23 @@ START_TEST(early_rounds_are_needed)
 }
 END_TEST
 
+/* Where ranks are few and chunks long. Of 8 ranks the late rounds are 9 of a seventh,
+ * or 31 of a quarter of that: 22 starts for 5 quarters. */
+START_TEST(streams_if_that_pays)
+{
+    const uint64_t start = 1000, even = 7 * 22 * 4 * start / 5;
+
+    ck_assert(fs_straggler_streams(8, even + 70, start));
+    ck_assert(!fs_straggler_streams(8, even - 70, start));
+    ck_assert(fs_straggler_streams(32, UINT64_MAX, start));
+    ck_assert(!fs_straggler_streams(33, UINT64_MAX, start));
+    ck_assert(!fs_straggler_streams(8, UINT64_MAX, UINT64_MAX));
+    ck_assert(!fs_straggler_streams(1, UINT64_MAX, 0));
+    ck_assert(!fs_straggler_streams(0, UINT64_MAX, 0));
+    ck_assert(!fs_straggler_streams(8, 0, 0));
+}
+END_TEST
+
 START_TEST(bad_arguments)
 {
     static const struct {
@@ -265,6 +282,7 @@ int main(void)
     tcase_add_test(tcase, every_message_counts);
     tcase_add_test(tcase, checker_knows_who_is_late);
     tcase_add_test(tcase, early_rounds_are_needed);
+    tcase_add_test(tcase, streams_if_that_pays);
     tcase_add_test(tcase, bad_arguments);
     tcase_add_loop_test(tcase, programs_are_proved, 4, 12);
     suite_add_tcase(suite, tcase);

@@ -35,6 +35,15 @@ void fs_test_group_init_tiers(fs_test_group_t *g, fs_straggler_kind_t kind,
          FS_OK);
 }
 
+void fs_test_group_init_stream(fs_test_group_t *g, uint32_t n,
+                               uint32_t straggler, uint32_t n_pieces)
+{
+    fs_test_group_init(g, FS_STRAGGLER_RING, n, 0, 1);
+    fs_straggler_destroy(g->schedule);
+    MUST(fs_straggler_create_stream(n, &straggler, 1, n_pieces,
+                                    &g->schedule) == FS_OK);
+}
+
 static void drop_plans(fs_test_group_t *g)
 {
     for (uint32_t r = 0; r < g->n; ++r) {
