@@ -12,8 +12,8 @@ mpi=ompi
 . "$(dirname "$0")/${mpi}_job.sh"
 need_mpi mpi/mpi_mismatch
 case $mpi in
-ompi) suffix=openmpi n_by_w=5 ;;
-*) suffix=mpich n_by_w=3 ;; # persistent calls are MPICH's
+ompi) suffix=openmpi by_w='6 calls, 5 staged' ;; # one makes the persistent call
+*) suffix=mpich by_w='3 calls, 3 staged' ;;       # which is MPICH's here
 esac
 mpifort=$(command -v "mpifort.$suffix") || skip "no mpifort.$suffix"
 command -v gfortran >/dev/null || skip 'no gfortran'
@@ -24,27 +24,27 @@ here=$(cd "$(dirname "$0")" && pwd)
 compile() {
     source=$1 binding=$2
     shift 2
-    "$mpifort" -w "-DBINDING_$binding" "$@" -o "$scratch/$binding" "$here/$source.F90"
+    "$mpifort" -w -fallow-argument-mismatch "-DBINDING_$binding" "$@" -o "$scratch/$binding" "$here/$source.F90"
 }
 
-# SOURCE BINDING N: that program, compiled, gets all it wants; N calls are staged.
+# SOURCE BINDING CALLS: that program, compiled, gets all it wants.
 runs() {
     any_run -np 4 --mca coll fast --mca coll_fast_servers 2x2 --mca coll_fast_verbose 1 \
         --mca coll_fast_min_bytes 0 --mca coll_fast_algorithm staged \
         --mca coll_fast_progress_thread on "$scratch/$2" >"$scratch/out" 2>&1
     status=$?
     ends_well && said 1 "$1: wrong 0" &&
-        said 1 "coll fast: summary: $3 calls, $3 staged"
+        said 1 "coll fast: summary: $3,"
 }
 
 by_v() {
-    compile alltoallv "$1" && runs alltoallv "$1" 2
+    compile alltoallv "$1" && runs alltoallv "$1" '2 calls, 2 staged'
 }
 
 by_w() {
     { compile alltoallw "$1" -DALLTOALLW_INIT=MPI_Alltoallw_init 2>/dev/null ||
         compile alltoallw "$1" -DALLTOALLW_INIT=MPIX_Alltoallw_init -DEXTENSION; } &&
-        runs alltoallw "$1" $n_by_w
+        runs alltoallw "$1" "$by_w"
 }
 
 for binding in F77 F90 F08; do
