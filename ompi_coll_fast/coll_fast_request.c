@@ -16,6 +16,10 @@
  * Open MPI keeps the datatypes of a nonblocking call alive until it is complete.
  * Persistent ones are complete at first, so theirs are kept here; and so are the
  * operations of all.
+ *
+ * Of MPI_Ialltoallw Open MPI 4.1 notes where the caller's arrays of types are, and reads
+ * them when the request is complete. The program has to leave its arrays there; but from
+ * Fortran they are Open MPI's own, which are gone when the call returns. So it gets a copy.
  */
 #include "coll_fast.h"
 
@@ -31,7 +35,10 @@ struct mca_coll_fast_request {
     ompi_coll_base_nbc_request_t super; /* Open MPI keeps datatypes in it */
     mca_coll_fast_call_t call;
     mca_coll_fast_block_t *kept; /* [2 * n_ranks] of its two sides; of an allreduce NULL */
-    fs_operation_t *persistent;  /* NULL: it is not */
+    ompi_datatype_t *
+        *types; /* [2 * n_ranks] to receive, to send, as the caller has given them; NULL:
+                                not an MPI_Ialltoallw */
+    fs_operation_t *persistent; /* NULL: it is not */
     const fs_wrapper_calls_t *calls;
     int tag; /* of a call while the communicator is_beside */
     fast_by_pair_t by_pair;
@@ -161,6 +168,7 @@ static void recycle(mca_coll_fast_request_t *r)
         keep_types(r, false);
     }
     keep_op(r, false);
+    free(r->types);
     free(r->kept);
     mca_coll_fast_free_by_pair(&r->by_pair);
     push(&spare, r);
@@ -176,6 +184,26 @@ static void recycle_freed(void)
     }
 }
 
+/* False: out of memory. */
+static bool copy_types(const mca_coll_fast_call_t *call, ompi_datatype_t ***copy_p)
+{
+    size_t n = (size_t) ompi_comm_size(call->module->comm);
+    ompi_datatype_t **copy = NULL;
+
+    if (NULL != call->recv.dtypes) {
+        copy = calloc(n, 2 * sizeof(*copy));
+        if (NULL == copy) {
+            return false;
+        }
+        memcpy(copy, call->recv.dtypes, n * sizeof(*copy));
+        if (MPI_IN_PLACE != call->sbuf) {
+            memcpy(copy + n, call->send.dtypes, n * sizeof(*copy));
+        }
+    }
+    *copy_p = copy;
+    return true;
+}
+
 /* Its communicator is kept from here to recycle(). NULL: out of memory. */
 static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, bool persistent)
 {
@@ -183,10 +211,11 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
     size_t n = (size_t) ompi_comm_size(comm);
     bool reduces = NULL != call->op;
     mca_coll_fast_block_t *kept = reduces ? NULL : calloc(n, 2 * sizeof(*kept));
+    ompi_datatype_t **types = NULL;
     mca_coll_fast_request_t *r = pop(&spare);
 
     r = NULL != r ? r : OBJ_NEW(mca_coll_fast_request_t);
-    if ((NULL == kept && !reduces) || NULL == r) {
+    if ((NULL == kept && !reduces) || NULL == r || (!persistent && !copy_types(call, &types))) {
         free(kept);
         if (NULL != r) {
             push(&spare, r);
@@ -203,6 +232,7 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
     r->by_pair = (fast_by_pair_t){.rc = MPI_SUCCESS};
     r->call = *call;
     r->kept = kept;
+    r->types = types;
     if (!reduces) {
         mca_coll_fast_keep(&r->call, kept);
     }
@@ -211,8 +241,23 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
     return r;
 }
 
+static void give_own_types(mca_coll_fast_request_t *r)
+{
+#if defined(MCA_COLL_BASE_VERSION_2_0_0) /* 4.1 */
+    if (NULL != r->types && NULL != r->super.data.vecs.rtypes) {
+        r->super.data.vecs.rtypes = r->types;
+    }
+    if (NULL != r->types && NULL != r->super.data.vecs.stypes) {
+        r->super.data.vecs.stypes = r->types + ompi_comm_size(r->call.module->comm);
+    }
+#else
+    (void) r;
+#endif
+}
+
 static void complete(mca_coll_fast_request_t *r, int rc)
 {
+    give_own_types(r);
     r->super.super.req_status.MPI_ERROR = rc;
     (void) ompi_request_complete(&r->super.super, true);
 }

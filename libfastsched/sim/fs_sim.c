@@ -25,7 +25,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LAST_ONE = 1, ENTRY = UINT32_MAX /* in place of an operation */ };
+enum { LAST_ONE = 1 };
+
+/* In the tag of what is under way, in place of an operation: a rank enters, or looks
+ * for grants; and beside an operation: the rank sees its end. */
+enum { ENTRY = UINT32_MAX, GRANTS = UINT32_MAX - 1 };
+#define SEEN (UINT64_C(1) << 63)
 
 struct fs_sim {
     const fs_topo_t  *topo;
@@ -177,6 +182,29 @@ static void push_sends(fs_sim_t *sim, uint32_t rank)
     }
 }
 
+/* When the rank looks at the network, at the earliest now. */
+static double next_look(const fs_sim_t *sim, uint32_t rank)
+{
+    double now = sim->net.now, every = sim->params.look;
+    double look = every * rank / sim->n_ranks; /* its first one */
+
+    if (look < now) {
+        look += (double)(uint64_t)((now - look) / every) * every;
+    }
+    look += look < now ? every : 0;
+    return look > now ? look : now;
+}
+
+static void grant(fs_sim_t *sim, uint32_t rank)
+{
+    if (sim->params.look > 0) {
+        fs_sim_net_wait(&sim->net, next_look(sim, rank),
+                        (uint64_t)rank << 32 | GRANTS);
+    } else {
+        push_sends(sim, rank);
+    }
+}
+
 static void pull_recvs(fs_sim_t *sim, uint32_t rank)
 {
     fs_sim_program_t *program = &sim->programs[rank];
@@ -190,7 +218,7 @@ static void pull_recvs(fs_sim_t *sim, uint32_t rank)
         op->posted         = true;
         program->next_recv = find_wire(program, FS_OP_RECV, id + 1);
         ++program->n_receiving;
-        push_sends(sim, op->peer);
+        grant(sim, op->peer);
     }
 }
 
@@ -236,6 +264,18 @@ static void finish_op(fs_sim_t *sim, uint32_t rank, uint32_t id)
         if (--program->ops[next].n_wait == 0) {
             make_ready(sim, rank, next);
         }
+    }
+}
+
+/* What is local the rank has done itself. */
+static void see_end(fs_sim_t *sim, uint32_t rank, uint32_t id)
+{
+    if (sim->params.look > 0 &&
+        !fs_sim_is_local(&sim->programs[rank].ops[id])) {
+        fs_sim_net_wait(&sim->net, next_look(sim, rank),
+                        SEEN | (uint64_t)rank << 32 | id);
+    } else {
+        finish_op(sim, rank, id);
     }
 }
 
@@ -292,26 +332,47 @@ static void note_span(fs_sim_t *sim, const fs_sim_flow_t *flow, uint8_t channel)
     }
 }
 
+/* Of a message, or what is local. */
+static void end(fs_sim_t *sim, const fs_sim_flow_t *flow)
+{
+    uint32_t    rank = (uint32_t)(flow->tag >> 32);
+    uint32_t    id   = (uint32_t)flow->tag;
+    fs_sim_op_t op   = sim->programs[rank].ops[id];
+
+    note_span(sim, flow, op.channel);
+    /* The receiver first: what it grants now, the sender may use now. */
+    if (op.kind == FS_OP_SEND) {
+        see_end(sim, op.peer, op.partner);
+    }
+    see_end(sim, rank, id);
+}
+
+/* False: it is neither that a rank enters nor that it looks. */
+static bool take_turn(fs_sim_t *sim, uint64_t tag)
+{
+    uint32_t rank = (uint32_t)((tag & ~SEEN) >> 32), id = (uint32_t)tag;
+
+    if ((tag & SEEN) != 0) {
+        finish_op(sim, rank, id);
+    } else if (id == ENTRY) {
+        enter(sim, rank);
+    } else if (id == GRANTS) {
+        push_sends(sim, rank);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* Follow up all that ended at this moment, in the order in which it began. */
 static void follow_up(fs_sim_t *sim)
 {
     for (uint32_t k = 0; k < sim->net.n_ended; ++k) {
         fs_sim_flow_t flow = sim->net.flows[sim->net.ended[k]];
-        uint32_t      rank = (uint32_t)(flow.tag >> 32);
-        uint32_t      id   = (uint32_t)flow.tag;
-        fs_sim_op_t   op;
 
-        if (id == ENTRY) {
-            enter(sim, rank);
-            continue;
+        if (!take_turn(sim, flow.tag)) {
+            end(sim, &flow);
         }
-        op = sim->programs[rank].ops[id];
-        note_span(sim, &flow, op.channel);
-        /* The receiver first: what it grants now, the sender may use now. */
-        if (op.kind == FS_OP_SEND) {
-            finish_op(sim, op.peer, op.partner);
-        }
-        finish_op(sim, rank, id);
     }
     fs_sim_net_forget(&sim->net);
 }

@@ -20,6 +20,11 @@
  *                    carries 1 / (1 + incast * (k - 1)) of its rate: what
  *                    congestion control loses when many send to one.
  *
+ *   look             A rank that computes sees what has ended, and what it has been
+ *                    granted, only when it looks at the network: every look seconds,
+ *                    ranks at different moments. Messages that have begun go on. 0:
+ *                    it waits, and sees all at once.
+ *
  * A message takes up no processor and no NIC besides its bytes, so programs of
  * many small messages come out far too fast: see sim/fs_sim_loggp.h for these.
  *
@@ -70,6 +75,7 @@ typedef struct fs_sim_params {
     double          incast;    /**< see above; 0: none */
     uint64_t        incast_bytes; /**< smaller messages fit into the switch's
                                        buffers: their senders do not count */
+    double          look;         /**< seconds between two looks; 0: at once */
     fs_sim_fabric_t fabric;
     /** Called for each message, copy and reduction at its end, in order of
      *  time. NULL is fine. */

@@ -76,7 +76,8 @@ static bool params_ok(const fs_sim_params_t *p)
     return rate_ok(p->rate_out) && rate_ok(p->rate_up) &&
            (p->rate_copy == 0 || rate_ok(p->rate_copy)) &&
            time_ok(p->alpha_out) && time_ok(p->alpha_up) &&
-           time_ok(p->incast) && (uint32_t)p->fabric < FS_SIM_N_FABRICS;
+           time_ok(p->incast) && time_ok(p->look) &&
+           (uint32_t)p->fabric < FS_SIM_N_FABRICS;
 }
 
 fs_status_t fs_sim_net_init(fs_sim_net_t *net, const fs_topo_t *topo,

@@ -48,6 +48,10 @@ void fs_tool_cluster_options(fs_tool_cluster_args_t *args,
          "senders of smaller messages cause no incast:\n"
          "buffers absorb them (",
          .value = &args->incast_bytes, 0, UINT64_C(1) << 62},
+        {FS_TOOL_MILLI, "look", "US",
+         "a rank computes, and looks at the network only so\n"
+         "often, in microseconds (0: at once)",
+         .value = &args->look_milli, 0, UNSET - 1},
         {FS_TOOL_WORD, "topology", "NAME", "inside a server:",
          .value = &args->fabric, .word = fs_tool_sim_fabric},
     };
@@ -76,6 +80,7 @@ void fs_tool_cluster_params(const fs_tool_cluster_args_t *args,
         .alpha_up     = alpha(args->alpha_up_milli, 3000),
         .incast       = args->incast_milli * 1e-3,
         .incast_bytes = args->incast_bytes,
+        .look         = args->look_milli * 1e-9,
         .fabric       = (fs_sim_fabric_t)args->fabric,
     };
 }

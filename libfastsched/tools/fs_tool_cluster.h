@@ -16,7 +16,8 @@ typedef struct fs_tool_cluster_args {
     uint32_t alpha_up_milli;
     uint32_t incast_milli;
     uint64_t incast_bytes;
-    uint32_t fabric; /* fs_sim_fabric_t */
+    uint32_t look_milli; /* thousandths of microseconds */
+    uint32_t fabric;     /* fs_sim_fabric_t */
 } fs_tool_cluster_args_t;
 
 /* Set the defaults and add the rows. args must live until the options are

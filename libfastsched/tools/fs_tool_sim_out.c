@@ -50,6 +50,7 @@ static void json_setup(fs_json_t *json, const fs_tool_sim_setup_t *setup,
     fs_json_real(json, "alpha_us", p->alpha_out * 1e6, 3);
     fs_json_real(json, "alpha_up_us", p->alpha_up * 1e6, 3);
     fs_json_real(json, "incast", p->incast, 3);
+    fs_json_real(json, "look_us", p->look * 1e6, 3);
     fs_json_u64(json, "chunk", o->chunk);
     fs_json_u64(json, "window", setup->plan.window);
     fs_json_u64(json, "runs", o->n_runs);
@@ -132,6 +133,9 @@ static void print_cluster(const fs_tool_sim_setup_t   *setup,
            o->n_servers, o->n_ranks, p->rate_out / 1e9, p->rate_up / 1e9,
            fs_tool_sim_fabric(p->fabric), p->alpha_out * 1e6, p->alpha_up * 1e6,
            p->incast);
+    if (p->look > 0) {
+        printf("                 each rank looks every %g us\n", p->look * 1e6);
+    }
     printf("programs         %s", o->algorithm);
     if (o->decompose != NULL) {
         printf(", %s, %s", fs_tool_balance_word(setup->plan.balance),

@@ -137,6 +137,26 @@ case_of 'no check, a rank sends fewer' unchecked staged --fewer "$fewer"
 case_of 'no check, in bundles, a rank sends more' unchecked bundles --more "$pair"
 case_of 'no check, in bundles, a rank sends fewer' unchecked bundles --fewer "$fewer"
 
+# In another form of the call.  ALGORITHM FORM TEXT CLASS
+in_form() {
+    # shellcheck disable=SC2086 # helper
+    job -np 4 --mca coll fast --mca coll_fast_algorithm "$1" --mca coll_fast_min_bytes 0 \
+        --mca coll_fast_servers 2x2 $helper "$program" --more --return "$2" &&
+        ends_well && said 4 "$3" && said 4 ": $4"
+}
+
+# In front of an MPICH the thread serves nonblocking calls, and nobody persistent ones. An
+# MPICH that has us inside makes MPI_ERR_OTHER of all errors of nonblocking calls.
+helper='--mca coll_fast_progress_thread on' differ='send and receive counts differ'
+class=truncate
+[ -z "${native-}" ] || class='another error'
+for algorithm in staged bundles; do
+    case_of "nonblocking, $algorithm, a rank sends more" in_form $algorithm --nonblocking \
+        "MPI_Ialltoallv failed on MPI_COMM_WORLD: $differ" "$class"
+    [ -z "${native-inside}" ] ||
+        case_of "persistent, $algorithm, a rank sends more" in_form $algorithm --persistent "$pair" truncate
+done
+
 # Of MPI_Alltoall, where all know the counts.
 unequal() {
     job -np 4 --mca coll fast --mca coll_fast_servers 2x2 "$program" "$1" \

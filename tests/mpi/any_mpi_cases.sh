@@ -326,7 +326,7 @@ again() {
     report "$text" job "$np" "$servers" any --mca coll fast \
         --mca coll_fast_algorithm "$algorithm" --mca coll_fast_min_bytes 0 \
         "$@" -- start-orders ahead startall never-started among-others \
-        start-against-barrier comm-freed same-plan persistent left
+        start-against-barrier comm-freed misused same-plan persistent left
 }
 again 4 2x2 staged
 again 8 @1,0,0,2,1,2,0,1 bundles

@@ -260,6 +260,48 @@ static void case_comm_freed(void)
     drop(&c);
 }
 
+static void must_be_refused(int mpi_error, const char *what)
+{
+    int class = MPI_SUCCESS;
+
+    MPI_Error_class(mpi_error, &class);
+    if (class != MPI_ERR_REQUEST) {
+        fail("%s: error class %d instead of MPI_ERR_REQUEST", what, class);
+    }
+}
+
+/* Under way it is neither started nor freed; the call goes on. */
+static void misuse(persistent_t *c, int round)
+{
+    MPI_Request again = c->request;
+
+    start(c, round);
+    must_be_refused(MPI_Start(&again), "MPI_Start of what is started");
+#ifdef OPEN_MPI /* MPICH frees it later */
+    must_be_refused(MPI_Request_free(&again), "MPI_Request_free");
+    must_be_refused(MPI_Cancel(&again), "MPI_Cancel");
+#endif
+    end(c, round);
+}
+
+static void case_misused(void)
+{
+    MPI_Comm       comm = duplicate();
+    MPI_Errhandler before;
+    persistent_t   c;
+
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    make(&c, comm, 265);
+    misuse(&c, 0);
+    misuse(&c, 1);
+    drop(&c);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Errhandler_free(&before);
+    must(MPI_Comm_free(&comm), "MPI_Comm_free");
+}
+
 /* Two of equal counts, which have one plan; what one of them ends the other may
  * begin meanwhile. */
 static void case_same_plan(void)
@@ -300,6 +342,7 @@ const test_case_t persistent_cases[] = {
     {"among-others", case_among_others},
     {"start-against-barrier", case_start_against_barrier},
     {"comm-freed", case_comm_freed},
+    {"misused", case_misused},
     {"same-plan", case_same_plan},
     {"left", case_left},
     {NULL, NULL}};

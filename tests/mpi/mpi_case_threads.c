@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases under MPI_THREAD_MULTIPLE: two threads, each with its communicator. */
+/* Cases under MPI_THREAD_MULTIPLE: two threads, each with its communicator; calls
+ * of all forms. */
 #include "mpi_exchange.h"
 
 #include <pthread.h>
@@ -49,17 +50,17 @@ static void check_sums(uint64_t calls, uint64_t served)
     }
 }
 
-static void case_two_threads(void)
+/* Two threads do it, each on a communicator of its own. */
+static void in_two_threads(void *(*job)(void *arg))
 {
-    uint64_t calls = pvars_calls(), served = pvars_calls_served();
-    work_t   work[2];
+    work_t work[2];
 
     for (int k = 0; k < 2; ++k) {
         work[k].first_round = 100u * (uint32_t)k;
         must(MPI_Comm_dup(MPI_COMM_WORLD, &work[k].comm), "MPI_Comm_dup");
     }
     for (int k = 0; k < 2; ++k) {
-        pthread_create(&work[k].thread, NULL, many_calls, &work[k]);
+        pthread_create(&work[k].thread, NULL, job, &work[k]);
     }
     for (int k = 0; k < 2; ++k) {
         pthread_join(work[k].thread, NULL);
@@ -67,7 +68,45 @@ static void case_two_threads(void)
     for (int k = 0; k < 2; ++k) {
         must(MPI_Comm_free(&work[k].comm), "MPI_Comm_free");
     }
+}
+
+static void case_two_threads(void)
+{
+    uint64_t calls = pvars_calls(), served = pvars_calls_served();
+
+    in_two_threads(many_calls);
     check_sums(pvars_calls() - calls, pvars_calls_served() - served);
+}
+
+/* Several are under way in each thread; the first call sets the communicator up. */
+static void *many_requests(void *arg)
+{
+    enum { N = 4 };
+    work_t    *work = arg;
+    exchange_t x[N];
+
+    exchange((exchange_t){
+        .comm = work->comm, .units = some, .round = 99, .any_server = 1});
+    for (uint32_t k = 0; k < ROUNDS; ++k) {
+        for (uint32_t i = 0; i < N; ++i) {
+            x[i] = (exchange_t){.comm       = work->comm,
+                                .units      = some,
+                                .round      = work->first_round + N * k + i,
+                                .call       = i % 2 == 0 ? CALL_NONBLOCKING
+                                                         : CALL_PERSISTENT,
+                                .any_server = 1};
+            exchange_begin(&x[i]);
+        }
+        for (uint32_t i = N; i-- > 0;) {
+            exchange_end(&x[i]);
+        }
+    }
+    return NULL;
+}
+
+static void case_thread_requests(void)
+{
+    in_two_threads(many_requests);
 }
 
 /* One thread makes calls, the other sends messages around. */
@@ -100,5 +139,6 @@ static void case_thread_messages(void)
 }
 
 const test_case_t thread_cases[] = {{"two-threads", case_two_threads},
+                                    {"thread-requests", case_thread_requests},
                                     {"thread-messages", case_thread_messages},
                                     {NULL, NULL}};

@@ -3,18 +3,20 @@
  * One MPI_Alltoallv whose counts may disagree: rank 0 sends rank 1 some bytes
  * more, or fewer, than rank 1 expects. Plain MPI-3.
  *
- *   mpi_mismatch --more | --fewer | --none | --small | --mixed   [--return]
+ *   mpi_mismatch --more | --fewer | --none | --small | --mixed
+ *                [--return] [--nonblocking | --persistent]
  *
  * --small: MPI_Alltoall of large blocks, of rank 1 of small ones; --mixed: rank 1
- * calls MPI_Alltoallv, with the same counts.
+ * calls MPI_Alltoallv, with the same counts. The last two: MPI_Ialltoallv,
+ * MPI_Alltoallv_init, after a call of all ranks that sets the communicator up.
  *
  * With --return errors come back, every rank prints one line with its error
  * class, and the job ends well; otherwise MPI's default error handler acts.
  * A rank that got no error checks what all other pairs have sent.
  */
+#include "mpi_init.h"
 #include "mpi_pattern.h"
 
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,20 +88,60 @@ static int unequal_alltoall(int is_small, int is_mixed)
     return rc;
 }
 
-static int unequal_alltoallv(int difference)
+#define BUFFERS \
+    b.send, b.counts, b.displs, MPI_BYTE, b.recv, b.expected, b.displs, MPI_BYTE
+
+/* The error may come with the call or with its end. */
+static int nonblocking(void)
 {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int         rc      = MPI_Ialltoallv(BUFFERS, MPI_COMM_WORLD, &request);
+
+    return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
+/* Likewise with a start; and there is another one. */
+static int persistent(void)
+{
+#ifdef ALLTOALLV_INIT
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = ALLTOALLV_INIT(BUFFERS, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+
+    for (int k = 0; k < 2 && rc == MPI_SUCCESS; ++k) {
+        memset(b.recv, 0xEE, sizeof(b.recv));
+        rc = MPI_Start(&request);
+        rc = rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+    }
+    if (request != MPI_REQUEST_NULL) {
+        MPI_Request_free(&request);
+    }
+    return rc;
+#else
+    return nonblocking();
+#endif
+}
+
+static int unequal_alltoallv(int difference, const char *form)
+{
+    if (form[0] != '\0') {
+        fill(0);
+        MPI_Alltoallv(BUFFERS, MPI_COMM_WORLD);
+    }
     fill(difference);
     memset(b.recv, 0xEE, sizeof(b.recv));
-    return MPI_Alltoallv(b.send, b.counts, b.displs, MPI_BYTE, b.recv,
-                         b.expected, b.displs, MPI_BYTE, MPI_COMM_WORLD);
+    return strcmp(form, "--nonblocking") == 0 ? nonblocking()
+           : strcmp(form, "--persistent") == 0
+               ? persistent()
+               : MPI_Alltoallv(BUFFERS, MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)
 {
-    int returning = argc > 2 && strcmp(argv[2], "--return") == 0;
-    int is_small  = argc > 1 && strcmp(argv[1], "--small") == 0;
-    int is_mixed  = argc > 1 && strcmp(argv[1], "--mixed") == 0;
-    int rc, class = MPI_SUCCESS, n_wrong = 0;
+    int         returning = argc > 2 && strcmp(argv[2], "--return") == 0;
+    int         is_small  = argc > 1 && strcmp(argv[1], "--small") == 0;
+    int         is_mixed  = argc > 1 && strcmp(argv[1], "--mixed") == 0;
+    const char *form      = argc > 2 + returning ? argv[2 + returning] : "";
+    int         rc, class = MPI_SUCCESS, n_wrong = 0;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -114,7 +156,8 @@ int main(int argc, char **argv)
              ? unequal_alltoall(is_small, is_mixed)
              : unequal_alltoallv(strcmp(argv[1], "--more") == 0    ? 7
                                  : strcmp(argv[1], "--fewer") == 0 ? -7
-                                                                   : 0);
+                                                                   : 0,
+                                 form);
     MPI_Error_class(rc, &class);
     if (class == MPI_SUCCESS && !is_small && !is_mixed) {
         n_wrong = check_others();

@@ -104,6 +104,7 @@ helper='--mca coll_fast_progress_thread on'
     several 8 @1,0,0,2,1,2,0,1 bundles $helper
     several 5 2+2+1 pipe2d $helper $tight
     frames 1 $helper
+    staged 4 2x2 $helper -- --threads
     [ -z "$native" ] || {
         # Waiting in MPICH's collectives, ranks do not yield the processor: fewer cases.
         each_as persistent 4 2x2 staged

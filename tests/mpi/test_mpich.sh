@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# How libmpich_coll_fast gets in front of a program: the Fortran bindings, linked
-# instead of preloaded; and that nothing of an MPI is linked into it. Tools:
-# test_tools.sh. One line per case.
+# How libmpich_coll_fast gets in front of a program: linked instead of preloaded; and that
+# nothing of an MPI is linked into it. Preloaded, in front of Fortran: test_fortran.sh;
+# tools: test_tools.sh. One line per case.
 #
 #   test_mpich.sh [BUILD-DIRECTORY]
 set -u
@@ -43,24 +43,6 @@ summary_is() {
 fast='--mca coll fast --mca coll_fast_servers 2x2 --mca coll_fast_verbose 1
     --mca coll_fast_min_bytes 0 --mca coll_fast_algorithm staged'
 
-# ---- Fortran ----
-
-fortran() {
-    # shellcheck disable=SC2086
-    "$mpifort" -w "-DBINDING_$1" -o "$scratch/$1" "$here/alltoallv.F90" &&
-        summary_is '2 calls, 2 staged' any_run -np 4 $fast "$scratch/$1" &&
-        grep -q 'alltoallv: wrong 0' "$scratch/job"
-}
-
-mpifort=$(command -v mpifort.mpich) || mpifort=
-for binding in F77 F90 F08; do
-    if [ -z "$mpifort" ] || ! command -v gfortran >/dev/null; then
-        echo "skip    Fortran, $binding: no mpifort.mpich or no gfortran"
-    else
-        case_of "Fortran, $binding" fortran $binding
-    fi
-done
-
 # ---- linked, in front of the MPI ----
 
 linked() {
@@ -84,8 +66,11 @@ linked_fortran() {
 if command -v mpicc.mpich >/dev/null; then
     case_of 'linked, C' linked
 fi
+mpifort=$(command -v mpifort.mpich) || mpifort=
 if [ -n "$mpifort" ] && command -v gfortran >/dev/null; then
     case_of 'linked, Fortran' linked_fortran
+else
+    echo 'skip    linked, Fortran: no mpifort.mpich or no gfortran'
 fi
 
 # ---- MPI_T before MPI_Init: MPICH does not get to see "fast" ----

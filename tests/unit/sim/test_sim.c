@@ -252,6 +252,30 @@ START_TEST(window_hides_alpha)
 }
 END_TEST
 
+/* Rank 0 looks at 0, LOOK, ..., rank 1 half of that later. With a window of one each
+ * message costs a LOOK: rank 1 sees it and grants the next one, which rank 0 sees. A
+ * wider window has no need of that, and rank 0 sees the last end. */
+START_TEST(looks_now_and_then)
+{
+    const double one = ALPHA + BYTES / OUT, look = 4 * one;
+
+    for (uint32_t window = 1; window <= 10; window += 9) {
+        script_t s;
+
+        script_init(&s, 2, 1);
+        s.window      = window;
+        s.params.look = look;
+        for (int k = 0; k < 10; ++k) {
+            message(&s, FS_CH_WIRE, 0, 1, BYTES);
+        }
+        same_time(script_run(&s).time,
+                  window == 1
+                      ? 10 * look
+                      : ceil((ALPHA + 10 * BYTES / OUT) / look) * look);
+    }
+}
+END_TEST
+
 /* Stages with a barrier between them: LB + stages * alpha. */
 START_TEST(one_to_one_stages)
 {
@@ -520,6 +544,8 @@ START_TEST(bad_arguments)
     p = good, p.rate_up = -1;
     ck_assert_int_eq(fs_sim_create(topo, &p, &sim), FS_ERR_INVAL);
     p = good, p.alpha_out = (double)NAN;
+    ck_assert_int_eq(fs_sim_create(topo, &p, &sim), FS_ERR_INVAL);
+    p = good, p.look = -1;
     ck_assert_int_eq(fs_sim_create(topo, &p, &sim), FS_ERR_INVAL);
     p = good, p.fabric = FS_SIM_CUBE; /* wants 8 ranks */
     ck_assert_int_eq(fs_sim_create(topo, &p, &sim), FS_ERR_INVAL);
@@ -909,6 +935,7 @@ static Suite *suite(void)
     tcase_add_test(net, lanes_are_nics);
     suite_add_tcase(s, net);
     tcase_add_test(exec, window_hides_alpha);
+    tcase_add_test(exec, looks_now_and_then);
     tcase_add_test(exec, one_to_one_stages);
     tcase_add_test(exec, grants_keep_plan_order);
     tcase_add_test(exec, sender_serves_one_receiver);
