@@ -6,6 +6,7 @@
 #   links      a relative link of a page in Markdown to a file, or to a heading of a page, that does not exist
 #   pages      a page of docs that no table of contents names
 #   versions   CITATION.cff, the RPM spec, the easyconfig and ./version differ
+#   addresses  the easyconfig differs from packaging/maintainer, or a placeholder is elsewhere
 #   recipes    what rpmspec, luac and cffconvert refuse, each if it is installed
 set -u
 export LC_ALL=C
@@ -59,9 +60,16 @@ has_version() {
 has_version CITATION.cff "^version: $version\$"
 has_version CHANGELOG.md "^## $version\\>"
 has_version packaging/rpm/fastsched.spec "^Version: *$version\$"
+homepage=$(sed -n 's/^homepage=//p' packaging/maintainer)
 for file in packaging/easybuild/*.eb; do
     has_version "$file" "^version = '$version'\$"
+    grep -qF "homepage = '$homepage'" "$file" || complain "$file: the homepage is not $homepage, that of packaging/maintainer"
 done
+# The placeholders are in these files only, so that a release fills in all of them.
+if [ -e .git ] && command -v git >/dev/null; then
+    found=$(git grep -lF fastsched.example -- . ':!packaging/maintainer' ':!packaging/easybuild' ':!tests/check_docs.sh')
+    [ -z "$found" ] || complain "fastsched.example outside of packaging/maintainer: $found"
+fi
 
 # TOOL FILE COMMAND...
 reads() {

@@ -39,15 +39,19 @@ allow() {
 $crossing"
 }
 
-# What the public headers declare: fs_NAME( outside comments, directives and
+# HEADER...: what they declare: fs_NAME( outside comments, directives and
 # inline functions.
-declared() {
-    sed -e 's|//.*||' -e '/^[[:space:]]*#/d' "$lib"/fastsched*.h | tr '\n' ' ' |
+declared_in() {
+    sed -e 's|//.*||' -e '/^[[:space:]]*#/d' "$@" | tr '\n' ' ' |
         sed -e 's|/\*[^*]*\*\**\([^/*][^*]*\*\**\)*/||g' -e 's/static inline[^{]*{[^}]*}//g' |
         grep -oE '\bfs_[a-z0-9_]+ *\(' | tr -d ' (' | grep -v '_t$' | sort -u
 }
 
-in_map() { sed -n 's/^ *\(fs_[a-z0-9_]*\);.*/\1/p' "$lib/libfastsched.map" | sort -u; }
+declared() { declared_in "$lib"/fastsched*.h; }
+
+# LIBRARY
+in_map_of() { sed -n 's/^ *\(fs_[a-z0-9_]*\);.*/\1/p' "$lib/$1.map" | sort -u; }
+in_map() { in_map_of libfastsched; }
 
 # What a shared library defines for others, but for the name of its version.
 exported() { ${NM:-nm} -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' | sort -u; }
@@ -224,8 +228,26 @@ if [ -e "$library" ]; then
     fi
 fi
 
+# For a component in Open MPI's own tree: see packaging/ompi-tree.
+wrapper_headers=$(sed -n '/^nobase_wrapper_HEADERS/,/[^\\]$/p' "$lib/Makefile.am" | grep -oE '[a-z]+/fs_[a-z_]+\.h')
+# shellcheck disable=SC2086 # words
+declared_with=$(cd "$lib" && declared && declared_in $wrapper_headers &&
+    sed -n '/^extern/,/;/p' coll/fs_collectives.h | grep -oE '\bfs_[a-z_]+[,;]' | tr -d ',;')
+lacks 'in libfastsched_wrapper.map but in no header that is installed with it' \
+    "$(in_map_of libfastsched_wrapper)" "$declared_with"
+library=$build/libfastsched/.libs/libfastsched_wrapper.so
+if [ -e "$library" ]; then
+    lacks 'exported by libfastsched_wrapper.so but not in its map' "$(exported "$library")" "$(in_map_of libfastsched_wrapper)"
+    lacks 'in libfastsched_wrapper.map but not defined' "$(in_map_of libfastsched_wrapper)" "$(exported "$library")"
+    calls_itself "$library"
+    without_papers "$library"
+fi
+
 component=$build/ompi_coll_fast/.libs/mca_coll_fast.so
 if [ -e "$component" ]; then
+    called=$(${NM:-nm} -u "$build"/ompi_coll_fast/.libs/coll_fast*.o | awk '$2 ~ /^fs_/ { print $2 }' | sort -u)
+    lacks 'called by ompi_coll_fast but not in libfastsched_wrapper.map' "$called" "$(in_map_of libfastsched_wrapper)"
+    lacks 'in libfastsched_wrapper.map but not called by ompi_coll_fast' "$(in_map_of libfastsched_wrapper)" "$called"
     lacks 'exported by mca_coll_fast.so' "$(exported "$component")" mca_coll_fast_component
     calls_itself "$component"
     without_papers "$component"

@@ -35,13 +35,19 @@ check() {
     fi
 }
 
-# MPI FIELD'S-OPTIONS...: of a report in which every setting and fast has a time, and fast served.
+one_minute=(--pattern zipf:0.8 --size 64k --minutes 1)
+
+# NAME: every setting and fast has a time, fast served, and all bytes were right.
+is_whole() {
+    grep -qE "^\| zipf:0.8 \| 64 KiB \| (default|pairwise) .*staged" "$work/$1.md" &&
+        grep -q '"valid": true' "$work/$1.json" && ! grep -q '"valid": false\|node0' "$work/$1.json"
+}
+
+# MPI FIELD'S-OPTIONS...: a measurement, and its report.
 measures() {
     local mpi=$1
     shift
-    in_head "${start[@]}" fastsched-field --mpi "$mpi" "$@" --pattern zipf:0.8 --size 64k --minutes 1 \
-        --output "$work/$mpi" && grep -qE "^\| zipf:0.8 \| 64 KiB \| (default|pairwise) .*staged" "$work/$mpi.md" &&
-        grep -q '"valid": true' "$work/$mpi.json" && ! grep -q '"valid": false\|node0' "$work/$mpi.json"
+    in_head "${start[@]}" fastsched-field --mpi "$mpi" "$@" "${one_minute[@]}" --output "$work/$mpi" && is_whole "$mpi"
 }
 
 # COMMAND...: a job of the benchmark in which fast serves; every byte is checked.
@@ -56,10 +62,10 @@ is_native() {
         ! grep -q staged "$work/out"
 }
 
-# MPI: the checks of fastsched-field, in a batch job, which runs on the first server.
-in_batch() {
-    in_head sbatch --wait -N 2 --ntasks-per-node=2 --output="$work/batch" \
-        --wrap "fastsched-field --mpi $1 --wrapper $dir/rank --check" && grep -q 'checked: fast serves' "$work/batch"
+# MPI: a measurement in a batch job, whose script runs on the first server.
+measures_in_batch() {
+    in_head sbatch --wait -N 2 --ntasks-per-node=2 --output="$work/batch" --wrap \
+        "fastsched-field --mpi $1 --wrapper $dir/rank ${one_minute[*]} --output $work/batch-$1" && is_whole "batch-$1"
 }
 
 with_hosts() {
@@ -79,8 +85,8 @@ with_slurm() {
     start=(salloc "${tasks[@]}")
     check 'Open MPI, salloc' measures ompi --wrapper "$dir/rank"
     check 'MPICH, salloc' measures mpich --wrapper "$dir/rank"
-    check 'Open MPI, sbatch' in_batch ompi
-    check 'MPICH, sbatch' in_batch mpich
+    check 'Open MPI, sbatch' measures_in_batch ompi
+    check 'MPICH, sbatch' measures_in_batch mpich
     # Without the lab's script around each rank: as users start them. No tuner: the last call is not a probe.
     export OMPI_MCA_coll_fast_tuner=0 FASTSCHED_TUNER=0 UCX_TLS=tcp,posix,sysv,cma,self
     check 'mpirun --mca coll fast, salloc' serves salloc "${tasks[@]}" mpirun --mca coll fast osu_alltoallv_skew

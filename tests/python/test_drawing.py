@@ -84,12 +84,21 @@ class Spans(TestCase):
         texts = [text.firstChild.data for text in picture.getElementsByTagName("text")]
         self.assertEqual(texts[0], "two <servers>")
         self.assertEqual(texts[1:4], ["rank 0 NIC sends", "NIC receives", "scale-up port sends"])
-        self.assertEqual(
-            texts[-5:], ["microseconds", "lower bound", "server of a NIC, rank of a port", "0", "1"]
-        )
+        self.assertEqual(texts[-5:], ["microseconds", "lower bound", "server", "0", "1"])
         self.assertEqual(texts[17:-5], ["0", "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4"])
         titles = [title.firstChild.data for title in picture.getElementsByTagName("title")]
         self.assertEqual(titles, ["rank 1 NIC sends, to server 1: 10 bytes", "NIC receives, from server 0: 10 bytes"])
+
+    def test_a_legend_for_each_kind_of_partner(self):
+        """What is a server in one row may be a rank in another, in the same colour; all of it is in the picture."""
+        path = os.path.join(self.dir, "x.svg")
+        told = [[0, 2, "wire", 0, 100, 1], *([0, r, "up", 100 * r, 100 * r + 100, 1] for r in range(1, 12))]
+        svg.write(path, draw(told, {"servers": [0, 0, 1, *[0] * 9]}))
+        picture = xml.dom.minidom.parse(path).documentElement
+        texts = [(int(text.getAttribute("y")), text.firstChild.data) for text in picture.getElementsByTagName("text")]
+        legends = [text for _, text in texts[[text for _, text in texts].index("lower bound") + 1 :]]
+        self.assertEqual(legends, ["rank", *map(str, range(12)), "server", "0", "1"])
+        self.assertLess(max(y for y, _ in texts), int(picture.getAttribute("height")))
 
     def test_less_than_a_pixel(self):
         """Neighbours are drawn together, in the colour of most bytes; what is larger is not."""

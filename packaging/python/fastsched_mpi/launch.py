@@ -47,6 +47,18 @@ def find_mpiexec(prefix):
     die((OPEN_MPI if is_open_mpi else NO_MPI).format(prefix=prefix))
 
 
+def in_front_of_mpi(library):
+    """The variables that load a library before the MPI's, behind tools that LD_PRELOAD names already:
+    they see MPI_, fastsched sees PMPI_. A blank ends an entry of LD_PRELOAD, but not one of LD_LIBRARY_PATH."""
+    folder, name = str(library.parent), str(library)
+    variables = {}
+    if any(letter.isspace() for letter in folder):
+        variables["LD_LIBRARY_PATH"] = ":".join(filter(None, [folder, os.environ.get("LD_LIBRARY_PATH")]))
+        name = library.name
+    variables["LD_PRELOAD"] = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), name]))
+    return variables
+
+
 def command():
     os.execv(COMMAND, ["fastsched", *sys.argv[1:]])
 
@@ -63,8 +75,6 @@ def mpirun():
         arguments = arguments[1:]
         if not (Path(sys.prefix) / "lib" / "libmpi_abi.so.1").exists():
             die(NO_MPI_ABI.format(prefix=sys.prefix))
-    # Tools that are there already stay in front: they see MPI_, fastsched sees PMPI_.
-    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), str(library)]))
-    choice = ["-genv", "LD_PRELOAD", preload]
-    choice += ["-genv", "MPICH_ALLTOALLV_INTRA_ALGORITHM", "fast"]
+    variables = {**in_front_of_mpi(library), "MPICH_ALLTOALLV_INTRA_ALGORITHM": "fast"}
+    choice = [word for name, value in variables.items() for word in ("-genv", name, value)]
     os.execv(mpiexec, [mpiexec, *choice, *arguments])

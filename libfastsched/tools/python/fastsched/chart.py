@@ -8,6 +8,7 @@ class Row:
     def __init__(self, name, partner):
         self.name = name
         self.partner = partner  # what the partner of a bar is: "to server"
+        self.kind = partner.split()[-1]  # "server": rows of a kind share a legend
 
 
 class Bar:
@@ -35,7 +36,6 @@ class Chart:
         self.mark_name = ""
         self.end = 0  # of the axis
         self.rows, self.bars, self.strips = [], [], []
-        self.partners = "partner"  # what the numbers behind the colours are
         self.note = ""  # what is to be said below
 
     def add_row(self, name, partner):

@@ -26,7 +26,7 @@ _of_rank = (
     ("scale-up port receives", "from rank"),
 )
 NIC_SEND, NIC_RECEIVE, UP_SEND, UP_RECEIVE = range(4)
-_of_server = (("server %d NICs send", "to server"), ("NICs receive", "from server"), ("scale-up ports", ""))
+_of_server = (("server %d NICs send", "to server"), ("NICs receive", "from server"), ("scale-up ports", "in server"))
 INSIDE = 2
 MOST_SERVERS = 32
 
@@ -38,7 +38,6 @@ class RankPicture:
         self.servers = about["servers"]
         self.gap = about["expected_ns"] // PAUSES
         self.chart = Chart(about["title"], "microseconds", 1000)
-        self.chart.partners = "server of a NIC, rank of a port"
         self.last = {}  # by row and partner: the last bar
         for r in range(len(self.servers)):
             for name, partner in _of_rank:
@@ -76,7 +75,6 @@ class ServerPicture:
         self.load = Load(about["expected_ns"])
         self.sums = {}  # by server and kind: bytes
         self.chart = Chart(about["title"], "microseconds", 1000)
-        self.chart.partners = "server"
 
     def _add(self, server, kind, who, span):
         self.load.add((server, kind), who, *span)

@@ -11,7 +11,6 @@ WIDTH = 1000  # of the time axis
 LEFT = 190  # of the names
 RIGHT = 30
 TOP = 60
-BOTTOM = 130  # axis, legend and note
 ROW = 18
 BAR = 14
 TICKS = 10
@@ -27,7 +26,8 @@ def _place(chart, time):
 
 
 def _head(chart, bottom):
-    width, height = LEFT + WIDTH + RIGHT, bottom + BOTTOM
+    width = LEFT + WIDTH + RIGHT
+    height = bottom + LEGEND + LINE * (len(_legends(chart)) + (2 if chart.note else 1))
     yield (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{width}" height="{height}" '
@@ -88,33 +88,48 @@ def _bars(chart):
         )
 
 
-# ---- the legend ----
+# ---- the legends ----
 
 ENTRY, PER_LINE = 100, 10  # pixels of one
+LEGEND, LINE = 60, 18  # from the last row to the legends, and from line to line
 
 
-def _entries(chart):
+def _entries(drawn):
     """(colour class, text): the numbers that have it."""
     found = {}
-    for drawn in (*chart.bars, *chart.strips):
-        found.setdefault(strips.colour_class(drawn.who), set()).add(drawn.who)
+    for each in drawn:
+        found.setdefault(strips.colour_class(each.who), set()).add(each.who)
     for kind, numbers in sorted(found.items(), key=lambda entry: (strips.SEVERAL in entry[1], min(entry[1]))):
         some = sorted(numbers)
         text = ", ".join(str(who) for who in some[:3]) + (", ..." if len(some) > 3 else "")
         yield kind, "several" if strips.SEVERAL in numbers else text
 
 
-def _legend(chart, bottom):
-    entries = list(_entries(chart))
-    if not entries:
-        return
-    yield f'<text x="{LEFT - 8}" y="{bottom + 70}" text-anchor="end">{escaped(chart.partners)}</text>\n'
-    for k, (kind, text) in enumerate(entries):
-        x, y = LEFT + k % PER_LINE * ENTRY, bottom + 60 + k // PER_LINE * 18
-        yield f'<rect x="{x}" y="{y}" width="11" height="11" class="{kind}"/>\n'
-        yield f'<text x="{x + 16}" y="{y + 10}">{escaped(text)}</text>\n'
+def _legends(chart):
+    """Lines of (name, entries), a legend for each kind of partner: a colour may be a server here, a rank there."""
+    kinds = {}
+    for drawn in (*chart.bars, *chart.strips):
+        kinds.setdefault(chart.rows[drawn.row].kind, []).append(drawn)
+    lines = []
+    for name, drawn in sorted(kinds.items()):
+        entries = list(_entries(drawn))
+        for k in range(0, len(entries), PER_LINE):
+            lines.append(("" if k else name, entries[k : k + PER_LINE]))
+    return lines
+
+
+def _foot(chart, bottom):
+    y = bottom + LEGEND
+    for name, entries in _legends(chart):
+        if name:
+            yield f'<text x="{LEFT - 8}" y="{y + 10}" text-anchor="end">{escaped(name)}</text>\n'
+        for k, (kind, text) in enumerate(entries):
+            x = LEFT + k * ENTRY
+            yield f'<rect x="{x}" y="{y}" width="11" height="11" class="{kind}"/>\n'
+            yield f'<text x="{x + 16}" y="{y + 10}">{escaped(text)}</text>\n'
+        y += LINE
     if chart.note:
-        yield f'<text x="{LEFT}" y="{bottom + 114}">{escaped(chart.note)}</text>\n'
+        yield f'<text x="{LEFT}" y="{y + LINE}">{escaped(chart.note)}</text>\n'
 
 
 # ---- the axis ----
@@ -159,7 +174,7 @@ def _drawn(chart):
     yield from _axis(chart, bottom)
     if chart.mark is not None:
         yield from _mark(chart, bottom)
-    yield from _legend(chart, bottom)
+    yield from _foot(chart, bottom)
     yield "</svg>\n"
 
 

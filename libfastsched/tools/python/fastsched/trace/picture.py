@@ -29,8 +29,8 @@ class Picture:
 
     def draw_path(self):
         """Two rows: bytes between servers, and all else."""
-        wire = self.chart.add_row("critical path: wire", "rank")
-        other = self.chart.add_row("everything else on it", "rank")
+        wire = self.chart.add_row("critical path: wire", "of rank")
+        other = self.chart.add_row("everything else on it", "of rank")
         for hop in self.report.path.hops:
             self.add(wire if hop.what == "wire" else other, hop.rank, hop.begin, hop.end, hop.bytes)
 
