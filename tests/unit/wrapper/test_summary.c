@@ -147,9 +147,9 @@ END_TEST
 static void tune(uint64_t native_ms, uint64_t staged_ms)
 {
     const fs_tuner_question_t asked[] = {
-        {FS_TUNER_PROBE, FS_CANDIDATE_NATIVE, 1, 1 << 20, false},
-        {FS_TUNER_FOUND, FS_CANDIDATE_STAGED, 1, 1 << 20, false},
-        {FS_TUNER_FOUND, FS_CANDIDATE_STAGED, 2, 1 << 20, false}};
+        {FS_TUNER_PROBE, FS_CANDIDATE_NATIVE, 1, 1 << 20, false, true},
+        {FS_TUNER_FOUND, FS_CANDIDATE_STAGED, 1, 1 << 20, false, true},
+        {FS_TUNER_FOUND, FS_CANDIDATE_STAGED, 2, 1 << 20, false, true}};
     const uint64_t none[FS_N_CANDIDATES] = {0};
 
     fs_tuner_seed(&ours.tuner, 1, FS_CANDIDATE_STAGED, none);
