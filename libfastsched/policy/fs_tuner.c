@@ -279,7 +279,8 @@ static bool is_rival(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
            !is_far(tuner, class, *price_p);
 }
 
-/* Does the model alone say that the MPI's own algorithm is not worth a call? Without fast
+/* Does the model alone say that the MPI's own algorithm is not worth a call, or with it
+ * one call in a neighbouring class, which may have been slow by chance? Without fast
  * the program would have it: it gets one, once the class is settled. */
 static bool is_native_overlooked(const fs_tuner_t       *tuner,
                                  const fs_tuner_class_t *class)
@@ -293,7 +294,7 @@ static bool is_native_overlooked(const fs_tuner_t       *tuner,
 
         is_measured = is_measured ||
                       (other != NULL &&
-                       fs_tuner_price(other, FS_CANDIDATE_NATIVE) != 0);
+                       other->seen[FS_CANDIDATE_NATIVE].price[1] != 0);
     }
     return !is_measured && class->choice != FS_CANDIDATE_NATIVE &&
            class->seen[FS_CANDIDATE_NATIVE].estimate != 0;

@@ -220,7 +220,8 @@ START_TEST(far_ones_are_left_alone)
 }
 END_TEST
 
-/* The model alone does not leave the MPI's own algorithm out for good. */
+/* The model alone does not leave the MPI's own algorithm out for good, nor does the model
+ * with one call in a neighbouring class. */
 START_TEST(the_native_one_gets_a_probe)
 {
     two(1000, 10, 100, 100);
@@ -232,7 +233,7 @@ START_TEST(the_native_one_gets_a_probe)
     tuner.warmed_up = false;
     two(1000, 1000, 100, 100);
     ck_assert_uint_eq(n_of(calls(900, class_a), 'N'), 2);
-    ck_assert_uint_eq(n_of(calls(100, larger), 'N'), 0);
+    ck_assert_uint_eq(n_of(calls(900, larger), 'N'), 1);
 }
 END_TEST
 
@@ -312,6 +313,21 @@ START_TEST(one_slow_native_call_is_forgiven)
     ck_assert_str_eq(calls(3, class_a), "NNn");
     two(120, 140, 100, 100);
     ck_assert_str_eq(calls(6, class_b), "ssNNss");
+}
+END_TEST
+
+/* Nor does one in a neighbouring class keep it from being tried. */
+START_TEST(one_slow_native_call_of_a_neighbour)
+{
+    two(150, 5000, 100, 100);
+    ck_assert_str_eq(calls(4, class_a), "ssNs");
+    takes[NATIVE] = 50;
+    ck_assert_str_eq(calls(15, larger), "ssssssssssssNNn");
+    /* Two do: a neighbour that had it as its choice. */
+    set_up();
+    two(100, 5000, 150, 150);
+    ck_assert_str_eq(calls(6, class_a), "nnSSss");
+    ck_assert_uint_eq(n_of(calls(100, larger), 'N'), 0);
 }
 END_TEST
 
@@ -628,6 +644,7 @@ int main(void)
     tcase_add_test(tcase, the_warm_up_may_only_be_lost);
     tcase_add_test(tcase, one_slow_call_is_forgiven);
     tcase_add_test(tcase, one_slow_native_call_is_forgiven);
+    tcase_add_test(tcase, one_slow_native_call_of_a_neighbour);
     tcase_add_test(tcase, one_fast_call_decides_nothing);
     tcase_add_test(tcase, sizes_differ);
     tcase_add_test(tcase, lost_times);
