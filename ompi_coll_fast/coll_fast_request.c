@@ -35,10 +35,8 @@ struct mca_coll_fast_request {
     ompi_coll_base_nbc_request_t super; /* Open MPI keeps datatypes in it */
     mca_coll_fast_call_t call;
     mca_coll_fast_block_t *kept; /* [2 * n_ranks] of its two sides; of an allreduce NULL */
-    ompi_datatype_t *
-        *types; /* [2 * n_ranks] to receive, to send, as the caller has given them; NULL:
-                                not an MPI_Ialltoallw */
-    fs_operation_t *persistent; /* NULL: it is not */
+    ompi_datatype_t **types;     /* [2 * n_ranks] see own_types_copy(); NULL: there is none */
+    fs_operation_t *persistent;  /* NULL: it is not */
     const fs_wrapper_calls_t *calls;
     int tag; /* of a call while the communicator is_beside */
     fast_by_pair_t by_pair;
@@ -75,6 +73,54 @@ static mca_coll_fast_request_t *pop(mca_coll_fast_request_t **stack)
     pthread_mutex_unlock(&lock);
     return r;
 }
+
+/* ---- the arrays of types of MPI_Ialltoallw ---- */
+
+#if defined(MCA_COLL_BASE_VERSION_2_0_0) /* 4.1 */
+/* To receive, then to send, as the caller has given them. False: out of memory. */
+static bool own_types_copy(const mca_coll_fast_call_t *call, ompi_datatype_t ***types_p)
+{
+    size_t n = (size_t) ompi_comm_size(call->module->comm);
+    ompi_datatype_t **types;
+
+    if (NULL == call->recv.dtypes) {
+        return true;
+    }
+    types = calloc(n, 2 * sizeof(*types));
+    if (NULL == types) {
+        return false;
+    }
+    memcpy(types, call->recv.dtypes, n * sizeof(*types));
+    if (MPI_IN_PLACE != call->sbuf) {
+        memcpy(types + n, call->send.dtypes, n * sizeof(*types));
+    }
+    *types_p = types;
+    return true;
+}
+
+/* Before it is complete: in place of those that are noted. */
+static void own_types_give(mca_coll_fast_request_t *r)
+{
+    if (NULL != r->types && NULL != r->super.data.vecs.rtypes) {
+        r->super.data.vecs.rtypes = r->types;
+    }
+    if (NULL != r->types && NULL != r->super.data.vecs.stypes && MPI_IN_PLACE != r->call.sbuf) {
+        r->super.data.vecs.stypes = r->types + ompi_comm_size(r->call.module->comm);
+    }
+}
+#else
+static bool own_types_copy(const mca_coll_fast_call_t *call, ompi_datatype_t ***types_p)
+{
+    (void) call;
+    (void) types_p;
+    return true;
+}
+
+static void own_types_give(mca_coll_fast_request_t *r)
+{
+    (void) r;
+}
+#endif
 
 /* ---- the life of a request ---- */
 
@@ -184,26 +230,6 @@ static void recycle_freed(void)
     }
 }
 
-/* False: out of memory. */
-static bool copy_types(const mca_coll_fast_call_t *call, ompi_datatype_t ***copy_p)
-{
-    size_t n = (size_t) ompi_comm_size(call->module->comm);
-    ompi_datatype_t **copy = NULL;
-
-    if (NULL != call->recv.dtypes) {
-        copy = calloc(n, 2 * sizeof(*copy));
-        if (NULL == copy) {
-            return false;
-        }
-        memcpy(copy, call->recv.dtypes, n * sizeof(*copy));
-        if (MPI_IN_PLACE != call->sbuf) {
-            memcpy(copy + n, call->send.dtypes, n * sizeof(*copy));
-        }
-    }
-    *copy_p = copy;
-    return true;
-}
-
 /* Its communicator is kept from here to recycle(). NULL: out of memory. */
 static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, bool persistent)
 {
@@ -215,7 +241,7 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
     mca_coll_fast_request_t *r = pop(&spare);
 
     r = NULL != r ? r : OBJ_NEW(mca_coll_fast_request_t);
-    if ((NULL == kept && !reduces) || NULL == r || (!persistent && !copy_types(call, &types))) {
+    if ((NULL == kept && !reduces) || NULL == r || (!persistent && !own_types_copy(call, &types))) {
         free(kept);
         if (NULL != r) {
             push(&spare, r);
@@ -241,23 +267,9 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
     return r;
 }
 
-static void give_own_types(mca_coll_fast_request_t *r)
-{
-#if defined(MCA_COLL_BASE_VERSION_2_0_0) /* 4.1 */
-    if (NULL != r->types && NULL != r->super.data.vecs.rtypes) {
-        r->super.data.vecs.rtypes = r->types;
-    }
-    if (NULL != r->types && NULL != r->super.data.vecs.stypes) {
-        r->super.data.vecs.stypes = r->types + ompi_comm_size(r->call.module->comm);
-    }
-#else
-    (void) r;
-#endif
-}
-
 static void complete(mca_coll_fast_request_t *r, int rc)
 {
-    give_own_types(r);
+    own_types_give(r);
     r->super.super.req_status.MPI_ERROR = rc;
     (void) ompi_request_complete(&r->super.super, true);
 }
