@@ -31,12 +31,15 @@ static fs_test_world_t world;
 static rank_t          ranks[N_RANKS];
 static void (*scene)(rank_t *me);
 static uint32_t straggler, tuner; /* parameters */
+static bool     starts_are_free;  /* stage_cost is 0 */
 
 static void set_up(void)
 {
     memset(ranks, 0, sizeof(ranks));
     straggler = FS_STRAGGLER_NONE;
     tuner     = 0;
+
+    starts_are_free = false;
     fs_test_world_init(&world, N_RANKS, 31);
     for (uint32_t r = 0; r < N_RANKS; ++r) {
         ranks[r].place = (fs_test_place_t){.world = &world, .rank = r};
@@ -121,6 +124,9 @@ static void *live(void *arg)
     params.straggler = straggler;
     params.tuner     = tuner;
     params.chunk     = 1000;
+    if (starts_are_free) {
+        params.stage_cost = 0;
+    }
     ck_assert_int_eq(
         fs_comm_create(&native, &params, &member, &me->comm, why, sizeof(why)),
         FS_OK);
@@ -169,6 +175,21 @@ START_TEST(sums)
 
     straggler = late[_i];
     play(call_often);
+}
+END_TEST
+
+static void call_in_pieces(rank_t *me)
+{
+    call_often(me);
+    ck_assert_uint_gt(me->comm->outcome.n_stages, 4 * (N_RANKS - 1));
+}
+
+/* Four times as many rounds as StragglAR's; for each rank. */
+START_TEST(sums_in_pieces)
+{
+    straggler       = (uint32_t)_i;
+    starts_are_free = true;
+    play(call_in_pieces);
 }
 END_TEST
 
@@ -302,6 +323,7 @@ int main(void)
     tcase_set_timeout(calls, 60); /* threads that take turns on busy cores */
     tcase_add_checked_fixture(calls, set_up, tear_down);
     tcase_add_loop_test(calls, sums, 0, 3);
+    tcase_add_loop_test(calls, sums_in_pieces, 0, N_RANKS);
     tcase_add_loop_test(calls, nonblocking, 0, 4);
     tcase_add_loop_test(calls, left_in_the_call, 0, 2);
     suite_add_tcase(suite, calls);

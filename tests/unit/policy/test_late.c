@@ -205,7 +205,7 @@ START_TEST(late_rank_is_found)
 }
 END_TEST
 
-/* One rank a server: it is tried after StragglAR, and the faster one serves. */
+/* Tried after StragglAR, and the faster one serves; for another rank as well. */
 START_TEST(finer_pieces)
 {
     static const struct {
@@ -228,10 +228,16 @@ START_TEST(finer_pieces)
     w.delay_ns[3]           = RING_NS / 2;
     ck_assert_int_eq(calls(&w, 200), want[_i].serves);
     ck_assert_uint_ge(w.n_of[want[_i].serves], 140);
-    w.delay_ns[3] = 0;
+    w.delay_ns[3]        = 0;
+    w.delay_ns[4]        = RING_NS / 2;
+    w.ns[FS_LATE_STREAM] = 7000;
+    ck_assert_int_eq(calls(&w, 200), want[_i].is_candidate ? FS_LATE_STREAM
+                                                           : FS_LATE_STRAGGLAR);
+    ck_assert_uint_eq(w.straggler, 4);
+    w.delay_ns[4] = 0;
     (void)calls(&w, 60);
-    ck_assert_int_eq(calls(&w, 100), FS_LATE_NATIVE);
-    ck_assert_uint_eq(w.n_of[FS_LATE_STREAM], 0);
+    (void)calls(&w, 100);
+    ck_assert_uint_eq(w.n_of[FS_LATE_STRAGGLAR] + w.n_of[FS_LATE_STREAM], 0);
 }
 END_TEST
 
