@@ -28,7 +28,8 @@ struct fs_tool_compare_calls {
     double           times[FS_TOOL_N_WAYS];
     double           fast, bound;
     uint32_t         best;    /* of the ways: the fastest */
-    uint32_t         longest; /* kind: the most time by its best way */
+    uint32_t         longest; /* kind: the most time by its best way; if none has
+                         a time, the most bytes between servers */
     fs_tool_advice_t advice;
     char             text[2 * FS_TOOL_ADVICE_LEN];
 };
