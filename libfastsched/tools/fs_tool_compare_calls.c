@@ -56,12 +56,25 @@ static void add_ways(fs_tool_compare_calls_t  *all,
     }
 }
 
+static double inter_bytes(const fs_tool_compared_t *compared)
+{
+    return (double)compared->kind->n *
+           (double)compared->traffic.summary.inter_bytes;
+}
+
+static bool takes_longer(const fs_tool_compared_t *a,
+                         const fs_tool_compared_t *b)
+{
+    return best_time(a) > best_time(b) ||
+           (best_time(a) == best_time(b) && inter_bytes(a) > inter_bytes(b));
+}
+
 static void add(fs_tool_compare_calls_t *all, uint32_t k)
 {
     const fs_tool_compared_t *compared = &all->kinds[k];
     double                    n        = (double)compared->kind->n;
 
-    all->inter_bytes += n * (double)compared->traffic.summary.inter_bytes;
+    all->inter_bytes += inter_bytes(compared);
     all->share += n * (double)compared->kind->bytes /
                   (double)all->recording->bytes;
     if (compared->compare.simulated) {
@@ -69,7 +82,7 @@ static void add(fs_tool_compare_calls_t *all, uint32_t k)
     } else {
         all->n_left += compared->kind->n;
     }
-    if (best_time(compared) > best_time(&all->kinds[all->longest])) {
+    if (takes_longer(compared, &all->kinds[all->longest])) {
         all->longest = k;
     }
 }

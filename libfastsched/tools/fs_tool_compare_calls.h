@@ -24,11 +24,12 @@ struct fs_tool_compare_calls {
     uint64_t                   n_losing; /* of the simulated, fast is slower */
     double                     inter_bytes; /* of the compared */
     double                     share;       /* of all bytes, the compared */
-    bool             ran[FS_TOOL_N_WAYS];   /* for each that is simulated */
-    double           times[FS_TOOL_N_WAYS];
-    double           fast, bound;
-    uint32_t         best;    /* of the ways: the fastest */
-    uint32_t         longest; /* kind: the most time by its best way */
+    bool     ran[FS_TOOL_N_WAYS];           /* for each that is simulated */
+    double   times[FS_TOOL_N_WAYS];
+    double   fast, bound;
+    uint32_t best;    /* of the ways: the fastest */
+    uint32_t longest; /* kind: the most time by its best way; if none has
+                         a time, the most bytes between servers */
     fs_tool_advice_t advice;
     char             text[2 * FS_TOOL_ADVICE_LEN];
 };

@@ -17,18 +17,24 @@ static double best_time(const fs_tool_compare_calls_t *all)
 }
 
 /* There is one kind, or none is simulated: what is said of the one with most
- * bytes. */
-static void advise_first(fs_tool_compare_calls_t *all, fs_strbuf_t *text)
+ * bytes between servers. */
+static void advise_one(fs_tool_compare_calls_t *all, fs_strbuf_t *text)
 {
-    const fs_tool_compare_t *first = &all->kinds[0].compare;
+    const fs_tool_compare_t *one = &all->kinds[all->longest].compare;
 
-    all->advice = first->advice;
-    fs_strbuf_add(text, "%s", first->text);
+    all->advice = one->advice;
+    if (all->n_kinds > 1 && one->advice == FS_TOOL_SMALL) {
+        fs_strbuf_add(text,
+                      "All calls with bytes between servers are small. Kind %u "
+                      "has most: ",
+                      all->longest + 1);
+    }
+    fs_strbuf_add(text, "%s", one->text);
     if (all->n_simulated > 0) {
         fs_strbuf_add(text, " All calls take %s instead of %s.",
                       fs_tool_time_text(all->fast).s,
                       fs_tool_time_text(best_time(all)).s);
-    } else if (fs_topo_n_servers(first->traffic->topo) == 1) {
+    } else if (fs_topo_n_servers(one->traffic->topo) == 1) {
         fs_strbuf_add(
             text, " It was recorded on one server: --servers says what cluster "
                   "you ask about.");
@@ -74,7 +80,7 @@ void fs_tool_compare_calls_advise(fs_tool_compare_calls_t *all)
     fs_strbuf_t text = {all->text, sizeof(all->text), 0};
 
     if (all->n_simulated == 0 || all->n_kinds == 1) {
-        advise_first(all, &text);
+        advise_one(all, &text);
     } else {
         advise_times(all, &text,
                      fs_tool_compare_calls_gain(all, best_time(all)));

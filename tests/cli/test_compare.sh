@@ -191,6 +191,14 @@ END
     run recorded
     { ends 0 && said out 'It was recorded on one server: --servers says what cluster'; } >why
     verdict 'recorded on one server'
+    # Most bytes stay inside servers, and what leaves them is small.
+    printf '0 4000 0 0\n4000 0 0 0\n0 0 0 4000\n0 0 4000 0\n' >near.csv
+    printf '0 0 900 0\n0 0 0 0\n0 0 0 0\n0 0 0 0\n' >far.csv
+    "$python" "$here/write_recording.py" little world 0,1,2,3 0,0,0,0 0:near.csv 0:far.csv
+    run little --servers 2x2
+    { ends 0 && said out 'longest     kind 2' && said out 'cluster     2 servers, 4 ranks' &&
+        said out 'All calls with bytes between servers are small. Kind 2 has most:'; } >why
+    verdict 'a recording of small calls, and of calls inside servers'
     run recorded/part-1 --servers 2x2 --format json
     { ends 0 && said out '"communicators": 1, "calls": 1,'; } >why
     verdict 'one communicator alone'
