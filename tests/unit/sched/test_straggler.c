@@ -4,7 +4,7 @@
 #include "sched/allreduce/fs_straggler.h"
 
 #include "base/fs_digest.h"
-#include "fs_test_util.h"
+#include "fs_test_group.h"
 #include "sched/allreduce/fs_straggler_steady.h"
 
 #include <stdlib.h>
@@ -664,28 +664,20 @@ START_TEST(prop_harm_is_found)
 END_TEST
 
 /* Refused, and why says part. */
-static void refuse(const fs_straggler_t *s, const char *part)
-{
-    char why[200] = "";
-
-    ck_assert_int_eq(fs_straggler_check(s, why, sizeof(why)), FS_ERR_INVAL);
-    ck_assert_msg(strstr(why, part) != NULL, "\"%s\" has no \"%s\"", why, part);
-}
-
 START_TEST(checker_says_what_is_wrong)
 {
     fs_straggler_t *s = make(FS_STRAGGLER_STRAGGLAR, 8, 7);
     size_t          i = s->first[s->n_early + 3];
 
     s->msgs[i].dst = s->msgs[i + 1].dst;
-    refuse(s, "receives from");
+    fs_test_group_refuse(s, "receives from");
     fs_straggler_destroy(s);
 
     s = make(FS_STRAGGLER_STRAGGLAR, 8, 7);
     i = s->first[s->n_early];
     shift(s, i, 1);
     s->msgs[i].dst = 1;
-    refuse(s, "sends to");
+    fs_test_group_refuse(s, "sends to");
     fs_straggler_destroy(s);
 
     /* rank 2 sends to 1 and gets from 3 */
@@ -693,18 +685,18 @@ START_TEST(checker_says_what_is_wrong)
     s->msgs[s->first[4]].src     = 2;
     s->msgs[s->first[4]].dst     = 1;
     s->msgs[s->first[4] + 2].src = 0;
-    refuse(s, "two partners");
+    fs_test_group_refuse(s, "two partners");
     fs_straggler_destroy(s);
 
     /* without the early rounds' last one nobody has a whole chunk */
     s = make(FS_STRAGGLER_STRAGGLAR, 8, 3);
     shift(s, s->first[s->n_early] - 1, -1);
-    refuse(s, "after the early rounds");
+    fs_test_group_refuse(s, "after the early rounds");
     fs_straggler_destroy(s);
 
     s          = make(FS_STRAGGLER_STRAGGLAR, 8, 3);
     s->n_early = s->n_early + 1;
-    refuse(s, "needs rank 3, which is late");
+    fs_test_group_refuse(s, "needs rank 3, which is late");
     fs_straggler_destroy(s);
 
     /* rank 1 has chunk 1; of chunk 0 it has what the ring left behind */
@@ -712,17 +704,17 @@ START_TEST(checker_says_what_is_wrong)
     i = s->first[s->n_early + 1] + 1;
     ck_assert_uint_eq(s->msgs[i].src, 1);
     s->msgs[i].chunk = 0;
-    refuse(s, "left behind");
+    fs_test_group_refuse(s, "left behind");
     fs_straggler_destroy(s);
 
     s = make(FS_STRAGGLER_RING, 5, 0);
     shift(s, s->n_msgs - 1, -1);
-    refuse(s, "in the end");
+    fs_test_group_refuse(s, "in the end");
     fs_straggler_destroy(s);
 
     s           = make(FS_STRAGGLER_RING, 5, 0);
     s->n_rounds = s->n_rounds - 1;
-    refuse(s, "some messages are in no round");
+    fs_test_group_refuse(s, "some messages are in no round");
     fs_straggler_destroy(s);
 }
 END_TEST
@@ -732,16 +724,16 @@ START_TEST(checker_refuses_nonsense)
     fs_straggler_t *s = make(FS_STRAGGLER_RING, 4, 0);
 
     s->kind = (fs_straggler_kind_t)N_KINDS;
-    refuse(s, "kind");
+    fs_test_group_refuse(s, "kind");
     s->kind     = FS_STRAGGLER_RING;
     s->n_chunks = 0;
-    refuse(s, "0 chunks");
+    fs_test_group_refuse(s, "0 chunks");
     s->n_chunks = 4;
     s->n_early  = 99;
-    refuse(s, "rounds early");
+    fs_test_group_refuse(s, "rounds early");
     s->n_early  = 0;
     s->first[2] = 0;
-    refuse(s, "ends before it begins");
+    fs_test_group_refuse(s, "ends before it begins");
     fs_straggler_destroy(s);
 }
 END_TEST

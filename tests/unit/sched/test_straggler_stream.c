@@ -126,14 +126,6 @@ END_TEST
 
 /* ---- the checker ---- */
 
-static void refuse(const fs_straggler_t *s, const char *part)
-{
-    char why[200] = "";
-
-    ck_assert_int_eq(fs_straggler_check(s, why, sizeof(why)), FS_ERR_INVAL);
-    ck_assert_msg(strstr(why, part) != NULL, "\"%s\" has no \"%s\"", why, part);
-}
-
 /* Every message is needed, and is what it should be. */
 START_TEST(every_message_counts)
 {
@@ -161,20 +153,20 @@ START_TEST(checker_knows_who_is_late)
     fs_straggler_t *s      = make(7, late, 2, 1);
 
     s->late[0] = 3; /* takes part in the early rounds */
-    refuse(s, "needs rank 3, which is late");
+    fs_test_group_refuse(s, "needs rank 3, which is late");
     s->late[0] = 1;
-    refuse(s, "late ranks");
+    fs_test_group_refuse(s, "late ranks");
     s->late[0] = 9;
-    refuse(s, "late ranks");
+    fs_test_group_refuse(s, "late ranks");
     s->late[0]   = 4;
     s->straggler = 4;
-    refuse(s, "the straggler last");
+    fs_test_group_refuse(s, "the straggler last");
     s->straggler = 1;
     s->n_late    = 0;
-    refuse(s, "late ranks");
+    fs_test_group_refuse(s, "late ranks");
     s->n_late   = 2;
     s->n_pieces = 2;
-    refuse(s, "5 chunks, but 2 for each of 5");
+    fs_test_group_refuse(s, "5 chunks, but 2 for each of 5");
     fs_straggler_destroy(s);
 }
 END_TEST
@@ -190,7 +182,7 @@ START_TEST(early_rounds_are_needed)
         fs_straggler_msg_t  saved = *msg;
 
         msg->chunk = (msg->chunk + 5) % s->n_chunks; /* the next piece */
-        refuse(s, "chunk");
+        fs_test_group_refuse(s, "chunk");
         *msg = saved;
     }
     fs_straggler_destroy(s);

@@ -86,3 +86,12 @@ void fs_test_group_prove(fs_test_group_t *g)
                      g->reduction.in_place ? " in place" : "", g->why);
     }
 }
+
+void fs_test_group_refuse(const fs_straggler_t *schedule, const char *part)
+{
+    char why[200] = "";
+
+    ck_assert_int_eq(fs_straggler_check(schedule, why, sizeof(why)),
+                     FS_ERR_INVAL);
+    ck_assert_msg(strstr(why, part) != NULL, "\"%s\" has no \"%s\"", why, part);
+}

@@ -42,4 +42,7 @@ void fs_test_group_plan(fs_test_group_t *g, uint64_t n_elems,
 fs_status_t fs_test_group_check(fs_test_group_t *g);
 void        fs_test_group_prove(fs_test_group_t *g);
 
+/* The checker must refuse the schedule, for a reason that has this part. */
+void fs_test_group_refuse(const fs_straggler_t *schedule, const char *part);
+
 #endif
