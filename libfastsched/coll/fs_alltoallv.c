@@ -427,17 +427,18 @@ static void find_plan(fs_request_t *request)
     fs_request_recall(request);
 }
 
-/* What a call took, from the last entry to the last end, if it was closed; else
- * about: bundles have come during the summary, from the servers that were
- * ready first a part of the time before. 0: nobody knows. */
-static uint64_t time_of(const fs_vote_t *vote, fs_candidate_t candidate)
+/* What a call that was closed took, from the last entry to the last end. */
+static uint64_t exact_time(const fs_vote_t *vote)
+{
+    return vote->whole_ns > vote->min_ns ? vote->whole_ns - vote->min_ns : 1;
+}
+
+/* About: bundles have come during the summary, from the servers that were ready
+ * first a part of the time before. 0: nobody knows. */
+static uint64_t rough_time(const fs_vote_t *vote, fs_candidate_t candidate)
 {
     uint64_t ns = vote->max_ns;
 
-    if (vote->whole_ns != 0) {
-        return vote->whole_ns > vote->min_ns ? vote->whole_ns - vote->min_ns
-                                             : 1;
-    }
     return ns == 0 || candidate == FS_CANDIDATE_NATIVE ||
                    fs_u64_add(ns, vote->min_ns, &ns)
                ? ns
@@ -447,12 +448,12 @@ static uint64_t time_of(const fs_vote_t *vote, fs_candidate_t candidate)
 static void tell_tuner(fs_comm_t *comm, const fs_vote_t *vote)
 {
     const fs_tuner_question_t *question = &comm->last.question;
-    uint64_t                   ns       = time_of(vote, question->candidate);
 
     if (vote->whole_ns != 0) {
-        fs_tuner_update(&comm->tuner, question, ns);
+        fs_tuner_update(&comm->tuner, question, exact_time(vote));
     } else {
-        fs_tuner_hear(&comm->tuner, question, ns);
+        fs_tuner_hear(&comm->tuner, question,
+                      rough_time(vote, question->candidate));
     }
 }
 

@@ -12,16 +12,6 @@
 
 enum { N_KINDS = FS_STRAGGLER_N_KINDS };
 
-static uint32_t log2_up(uint32_t n)
-{
-    uint32_t k = 0;
-
-    while ((UINT64_C(1) << k) < n) {
-        ++k;
-    }
-    return k;
-}
-
 static fs_straggler_t *make(fs_straggler_kind_t kind, uint32_t n, uint32_t r)
 {
     fs_straggler_t *schedule = NULL;
@@ -89,7 +79,7 @@ static uint64_t digest(const fs_straggler_t *schedule)
 static void count_rounds(const fs_straggler_t *schedule)
 {
     uint32_t n = schedule->n_ranks, late = n_late(schedule);
-    uint32_t promised = n + log2_up(n) - 2 + (n % 2 == 1 && n > 3);
+    uint32_t promised = n + fs_test_log2_up(n) - 2 + (n % 2 == 1 && n > 3);
     uint32_t least    = fs_straggler_min_rounds(n);
 
     MUST(schedule->n_early == n - 2 && schedule->n_chunks == n - 1);
@@ -285,7 +275,7 @@ START_TEST(powers_of_two_double)
                 MUST(!msg->reduce || msg->src == r || msg->dst == r);
             }
             for (uint32_t c = 0; c < n - 1 && c <= r; ++c) {
-                uint32_t rounds = r - c + (c == n - 2), k = log2_up(n);
+                uint32_t rounds = r - c + (c == n - 2), k = fs_test_log2_up(n);
 
                 MUST(have[c] ==
                          (rounds < k ? 1u << rounds : n) - (rounds >= k) ||
@@ -310,7 +300,7 @@ static void check_steady(uint32_t n_ranks)
     fs_steady_counts(n_ranks, &exchanges);
     MUST(fs_steady_init(&steady, &exchanges, &arena) == FS_OK);
     MUST(steady.n_places == n_ranks - 1);
-    MUST(steady.oldest <= log2_up(n_ranks) + 1);
+    MUST(steady.oldest <= fs_test_log2_up(n_ranks) + 1);
     MUST(steady.side[0].gets == FS_STEADY_BORN && steady.partner[0] == 0);
     for (uint32_t p = 1; p < steady.n_places; ++p) {
         uint32_t                q     = steady.partner[p];
@@ -363,7 +353,7 @@ static void prove_usual(fs_straggler_kind_t kind, uint32_t n,
                         uint32_t straggler)
 {
     fs_straggler_t *s = make(kind, n, straggler);
-    uint32_t        k = log2_up(n), floor = k - ((n & (n - 1)) != 0);
+    uint32_t        k = fs_test_log2_up(n), floor = k - ((n & (n - 1)) != 0);
     uint32_t        core = 1u << floor, late = n_late(s);
 
     MUST(is_sorted(s));

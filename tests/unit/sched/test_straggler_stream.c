@@ -8,16 +8,6 @@
 
 enum { FEW = 3 /* late ranks */ };
 
-static uint32_t log2_up(uint32_t n)
-{
-    uint32_t k = 0;
-
-    while ((UINT64_C(1) << k) < n) {
-        ++k;
-    }
-    return k;
-}
-
 static fs_straggler_t *make(uint32_t n, const uint32_t *late, uint32_t n_late,
                             uint32_t n_pieces)
 {
@@ -38,7 +28,7 @@ static uint32_t n_late_rounds(const fs_straggler_t *s)
 static void count_rounds(const fs_straggler_t *s)
 {
     uint32_t n = s->n_ranks, m = n - s->n_late, q = s->n_pieces;
-    uint32_t few = q * (n - 1) + log2_up(n) + s->n_late - 1;
+    uint32_t few = q * (n - 1) + fs_test_log2_up(n) + s->n_late - 1;
 
     MUST(s->n_early == q * (m - 1) && s->early_chunks == s->n_early);
     MUST(s->n_chunks == q * m && s->late_chunks == n_late_rounds(s));

@@ -277,3 +277,13 @@ int fs_test_run(Suite *suite)
     srunner_free(runner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
+
+uint32_t fs_test_log2_up(uint32_t n)
+{
+    uint32_t k = 0;
+
+    while ((UINT64_C(1) << k) < n) {
+        ++k;
+    }
+    return k;
+}

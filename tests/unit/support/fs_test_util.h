@@ -75,4 +75,7 @@ fs_status_t fs_test_plan(const fs_test_case_t *tc, uint32_t rank,
 /* Run a suite as main() does. */
 int fs_test_run(Suite *suite);
 
+/* Rounded up; counted, so that what the library computes is not compared with itself. */
+uint32_t fs_test_log2_up(uint32_t n);
+
 #endif
