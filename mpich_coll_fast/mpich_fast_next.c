@@ -35,10 +35,10 @@ void *mpich_fast_next(const char *name)
     void *function = find(name);
 
     if (NULL == function) {
-        fprintf(
-            stderr,
-            "coll fast: no %s in this process; " MPICH_FAST_NAME " needs an MPI library after it\n",
-            name);
+        fprintf(stderr,
+                "coll fast: no %s in this process; " MPICH_FAST_NAME
+                " needs an MPI library after it\n",
+                name);
         abort();
     }
     return function;

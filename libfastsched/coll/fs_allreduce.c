@@ -99,9 +99,9 @@ static void find_plan(fs_request_t *request)
     const fs_outcome_t   *outcome   = &request->outcome;
     bool           is_straggler     = outcome->choice.alg == FS_ALG_STRAGGLAR;
     const uint64_t words[]          = {
-                 outcome->choice.alg, is_straggler ? outcome->straggler : 0,
-                 outcome->streams, reduction->n_elems, reduction->elem_bytes,
-                 reduction->in_place};
+                 outcome->choice.alg,   is_straggler ? outcome->straggler : 0,
+                 outcome->streams,      reduction->n_elems,
+                 reduction->elem_bytes, reduction->in_place};
 
     request->key = 0;
     for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); ++k) {

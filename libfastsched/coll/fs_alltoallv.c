@@ -507,8 +507,8 @@ static bool round_counts(const fs_comm_t *comm, const fs_outcome_t *outcome,
 {
     const fs_tuner_class_t *class =
         fs_tuner_find(&comm->tuner, outcome->tuned.of_class);
-    uint64_t price =
-        class == NULL ? 0 : fs_tuner_price(class, FS_CANDIDATE_NATIVE);
+    uint64_t price = class == NULL ? 0
+                                   : fs_tuner_price(class, FS_CANDIDATE_NATIVE);
 
     return price != 0 && (fs_u128_t)vote->min_ns * FS_UNSEEN_PART >
                              ((fs_u128_t)price * outcome->tuned.bound) >> 20;
@@ -519,7 +519,7 @@ static void note_seen(const fs_request_t *request, const fs_vote_t *vote)
 {
     fs_comm_t          *comm    = request->comm;
     const fs_outcome_t *outcome = &request->outcome;
-    bool native = outcome->question.reason == FS_TUNER_FOUND &&
+    bool                native  = outcome->question.reason == FS_TUNER_FOUND &&
                   outcome->question.candidate == FS_CANDIDATE_NATIVE;
     fs_seen_t seen = {.tuned     = request->collective->tuned,
                       .native    = native,

@@ -160,7 +160,7 @@ static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
 fs_status_t fs_comm_native_done(fs_comm_t *comm)
 {
     const fs_outcome_t *outcome = &comm->outcome;
-    bool                asked = outcome->question.reason != FS_TUNER_NONE &&
+    bool                asked   = outcome->question.reason != FS_TUNER_NONE &&
                  outcome->question.candidate == FS_CANDIDATE_NATIVE;
     bool        closes = asked && fs_outcome_closes(outcome);
     uint64_t    now_ns = fs_now_ns();

@@ -77,7 +77,7 @@ enum {
     FS_FLAG_CONFIRMS =
         16, /* its peers have to confirm arrival, fs_net_t.local_arrives */
     FS_FLAG_NONBLOCKING =
-        32, /* the MPI's own algorithm would have had to be chosen
+        32,             /* the MPI's own algorithm would have had to be chosen
                                 in the call: it takes its place in the order of
                                 the communicator's collectives when it starts */
     FS_FLAG_UNLIKE = 64 /* it has left a call to the MPI unseen that was not
@@ -149,8 +149,8 @@ static inline void fs_last_call_close(fs_last_call_t     *last,
     bool native = outcome->question.candidate == FS_CANDIDATE_NATIVE;
 
     last->round_ns = now_ns - ended_ns;
-    last->whole_ns =
-        now_ns - (native ? outcome->decided_ns : outcome->entered_ns);
+    last->whole_ns = now_ns -
+                     (native ? outcome->decided_ns : outcome->entered_ns);
 }
 
 /* A new operation; call is borrowed. */

@@ -44,15 +44,15 @@ enum { FS_LATE_CANDIDATES = FS_LATE_MAP(FS_LIST_ONE) };
 typedef struct fs_late_class {
     bool                is_trial; /* the epoch is a short one */
     fs_late_candidate_t serves;
-    uint32_t            straggler; /* or FS_LATE_NOBODY */
-    uint32_t            n_calls;   /* of the epoch; the first one of another
+    uint32_t            straggler;   /* or FS_LATE_NOBODY */
+    uint32_t            n_calls;     /* of the epoch; the first one of another
                                       algorithm does not count */
-    uint64_t            began_ns;  /* the votes before the epoch were over; 0:
+    uint64_t            began_ns;    /* the votes before the epoch were over; 0:
                                       there were none. This rank's clock */
-    uint64_t            entered_ns; /* since then, sum over the calls */
-    uint64_t            spent_ns;   /* in the calls, likewise */
-    uint32_t            n_epochs;  /* since others were tried */
-    uint32_t            pause;     /* epochs in which neither StragglAR nor
+    uint64_t            entered_ns;  /* since then, sum over the calls */
+    uint64_t            spent_ns;    /* in the calls, likewise */
+    uint32_t            n_epochs;    /* since others were tried */
+    uint32_t            pause;       /* epochs in which neither StragglAR nor
                                       STREAM is tried, */
     uint32_t            next_pause;  /* and after the next trial that fails */
     uint64_t ns[FS_LATE_CANDIDATES]; /* after the last entry; 0: unknown */
@@ -60,9 +60,9 @@ typedef struct fs_late_class {
 
 typedef struct fs_late_setup {
     uint32_t n_servers;
-    bool     compares; /* the MPI's own is a candidate, and the fastest serves */
-    bool     looks;    /* for a late rank */
-    bool     streams;  /* STREAM is a candidate */
+    bool compares; /* the MPI's own is a candidate, and the fastest serves */
+    bool looks;    /* for a late rank */
+    bool streams;  /* STREAM is a candidate */
 } fs_late_setup_t;
 
 typedef struct fs_late {

@@ -282,7 +282,7 @@ static bool is_rival(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
 /* Does the model alone say that the MPI's own algorithm is not worth a call, or with it
  * one call in a neighbouring class, which may have been slow by chance? Without fast
  * the program would have it: it gets one, once the class is settled. */
-static bool is_native_overlooked(const fs_tuner_t       *tuner,
+static bool is_native_overlooked(const fs_tuner_t *tuner,
                                  const fs_tuner_class_t *class)
 {
     uint32_t keys[N_NEIGHBOURS];
@@ -292,9 +292,9 @@ static bool is_native_overlooked(const fs_tuner_t       *tuner,
     for (int k = 0; k < N_NEIGHBOURS; ++k) {
         const fs_tuner_class_t *other = fs_tuner_find(tuner, keys[k]);
 
-        is_measured = is_measured ||
-                      (other != NULL &&
-                       other->seen[FS_CANDIDATE_NATIVE].price[1] != 0);
+        is_measured =
+            is_measured ||
+            (other != NULL && other->seen[FS_CANDIDATE_NATIVE].price[1] != 0);
     }
     return !is_measured && class->choice != FS_CANDIDATE_NATIVE &&
            class->seen[FS_CANDIDATE_NATIVE].estimate != 0;
@@ -697,9 +697,8 @@ void fs_tuner_hear(fs_tuner_t *tuner, const fs_tuner_question_t *question,
     }
     price = fs_tuner_price(class, question->candidate);
     add_time(class, about_ns, question->bound);
-    class->alarmed |=
-        price != 0 && price_of(about_ns, question->bound) >
-                          (fs_u128_t)price * FS_TUNER_FAR;
+    class->alarmed |= price != 0 && price_of(about_ns, question->bound) >
+                                        (fs_u128_t)price * FS_TUNER_FAR;
 }
 
 void fs_tuner_seed(fs_tuner_t *tuner, uint32_t of_class, fs_candidate_t choice,

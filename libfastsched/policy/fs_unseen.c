@@ -25,8 +25,8 @@ static uint32_t patience(const fs_unseen_t *unseen)
 
 void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen)
 {
-    bool goes_on =
-        seen->native && seen->tuned == unseen->tuned && !seen->unlike;
+    bool goes_on = seen->native && seen->tuned == unseen->tuned &&
+                   !seen->unlike;
 
     if (seen->unlike && patience(unseen) < FS_UNSEEN_PATIENCE_MOST) {
         unseen->factor = 4 * fs_u32_max(unseen->factor, 1);

@@ -28,11 +28,11 @@ enum {
 
 /* All zero: all calls are seen. */
 typedef struct fs_unseen {
-    uint32_t   left;     /* calls that go unseen from now on */
-    uint32_t   run;      /* as many as the last time */
-    uint32_t   n_native; /* left to the MPI in a row, of those seen */
-    uint32_t   factor;   /* of PATIENCE; 0 is 1 */
-    fs_tuned_t tuned;    /* the collective of all of these */
+    uint32_t   left;      /* calls that go unseen from now on */
+    uint32_t   run;       /* as many as the last time */
+    uint32_t   n_native;  /* left to the MPI in a row, of those seen */
+    uint32_t   factor;    /* of PATIENCE; 0 is 1 */
+    fs_tuned_t tuned;     /* the collective of all of these */
     uint64_t   own_bytes; /* of this rank in the last of them */
     bool       unlike;    /* it has noticed one that was not like that */
 } fs_unseen_t;
@@ -40,9 +40,9 @@ typedef struct fs_unseen {
 /* A call that was seen. */
 typedef struct fs_seen {
     fs_tuned_t tuned;
-    bool       native; /* the choice of the tuner */
-    bool       counts; /* the summary, that is: it takes more than a PART */
-    bool       unlike; /* some rank has noticed */
+    bool       native;    /* the choice of the tuner */
+    bool       counts;    /* the summary, that is: it takes more than a PART */
+    bool       unlike;    /* some rank has noticed */
     uint64_t   own_bytes; /* of this rank */
 } fs_seen_t;
 

@@ -13,12 +13,11 @@ enum { NUMBER_LEN = 24 };
 
 void fs_cmd_trace(int argc, char **argv)
 {
-    const char       *dir = NULL, *comm = "", *svg = "", *output = "",
-                     *otf2 = "";
-    uint64_t          call = 0; /* the slowest */
-    uint64_t          rate = 0; /* as the traces say */
-    uint32_t          json = 0;
-    char              call_text[NUMBER_LEN], rate_text[NUMBER_LEN];
+    const char *dir = NULL, *comm = "", *svg = "", *output = "", *otf2 = "";
+    uint64_t    call = 0; /* the slowest */
+    uint64_t    rate = 0; /* as the traces say */
+    uint32_t    json = 0;
+    char        call_text[NUMBER_LEN], rate_text[NUMBER_LEN];
     fs_tool_options_t options = {
         .usage   = "trace DIR [OPTIONS]\n\n"
                    "Operations of a job, from the files that\n"

@@ -744,7 +744,7 @@ static void run_families(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    int k = 1, provided;
+    int k    = 1, provided;
     int want = is_named(argc, argv, "--threads") ? MPI_THREAD_MULTIPLE
                                                  : MPI_THREAD_SINGLE;
 

@@ -113,5 +113,5 @@ const test_case_t threaded_cases[] = {
     {"thread-messages", case_thread_messages},
 };
 
-const size_t n_threaded_cases =
-    sizeof(threaded_cases) / sizeof(threaded_cases[0]);
+const size_t n_threaded_cases = sizeof(threaded_cases) /
+                                sizeof(threaded_cases[0]);

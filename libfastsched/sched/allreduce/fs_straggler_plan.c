@@ -351,16 +351,13 @@ static fs_status_t share_staging(lowering_t *lo)
 
 static uint64_t digest_of(const lowering_t *lo)
 {
-    const uint64_t words[] = {lo->schedule->kind,
-                              lo->schedule->n_ranks,
-                              lo->schedule->straggler,
-                              lo->schedule->n_chunks,
-                              lo->params->chunk,
-                              lo->n_parts,
-                              lo->reduction->n_elems,
-                              lo->reduction->elem_bytes,
-                              lo->reduction->in_place};
-    uint64_t       digest  = 0;
+    const uint64_t words[] = {
+        lo->schedule->kind,      lo->schedule->n_ranks,
+        lo->schedule->straggler, lo->schedule->n_chunks,
+        lo->params->chunk,       lo->n_parts,
+        lo->reduction->n_elems,  lo->reduction->elem_bytes,
+        lo->reduction->in_place};
+    uint64_t digest = 0;
 
     for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); ++k) {
         digest = fs_digest_add(digest, words[k]);

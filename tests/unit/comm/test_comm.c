@@ -262,11 +262,10 @@ static void *live(void *arg)
                           .warn      = warn,
                           .name      = "An MPI 1.2",
                           .tuning    = tuning};
-    fs_member_t member = {
-        .n_ranks      = N_RANKS,
-        .rank         = me->rank,
-        .server_label = me->server_label,
-        .has_accel    = accelerated && me->rank == 2};
+    fs_member_t member = {.n_ranks      = N_RANKS,
+                          .rank         = me->rank,
+                          .server_label = me->server_label,
+                          .has_accel    = accelerated && me->rank == 2};
 
     me->created = fs_comm_create(&native, &me->params, &member, &me->comm,
                                  me->why, sizeof(me->why));

@@ -720,9 +720,9 @@ END_TEST
 START_TEST(lanes_share_a_bundle)
 {
     enum { N = 8 };
-    static const uint64_t each[] = {4000, 1000};
-    uint64_t lane_bytes          = each[_i];
-    uint32_t labels[N]           = {0, 0, 0, 0, 1, 1, 1, 1};
+    static const uint64_t each[]     = {4000, 1000};
+    uint64_t              lane_bytes = each[_i];
+    uint32_t              labels[N]  = {0, 0, 0, 0, 1, 1, 1, 1};
     table_t  table = {.all_share = true, .memory = 1 << 20, .limit = 1 << 20};
     uint64_t least = UINT64_MAX, most = 0;
 

@@ -298,9 +298,8 @@ START_TEST(prop_sums)
     fs_rng_init(&rng, (uint64_t)_i);
     topo = fs_test_topo_random(&rng, 5, 4);
     n    = fs_topo_n_ranks(topo);
-    fs_test_group_init(&g,
-                       (fs_straggler_kind_t)(_i % FS_STRAGGLER_N_KINDS),
-                       n, (uint32_t)fs_rng_below(&rng, n), 1);
+    fs_test_group_init(&g, (fs_straggler_kind_t)(_i % FS_STRAGGLER_N_KINDS), n,
+                       (uint32_t)fs_rng_below(&rng, n), 1);
     fs_test_group_set_topo(&g, topo);
     g.params = (fs_plan_params_t){
         .chunk         = 8 + fs_rng_below(&rng, 200),

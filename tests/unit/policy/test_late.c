@@ -29,10 +29,10 @@ static void begin(world_t *w, bool compares, bool looks)
     const fs_late_setup_t setup = {
         .n_servers = N, .compares = compares, .looks = looks};
 
-    *w = (world_t){.ns = {[FS_LATE_NATIVE]    = RING_NS,
-                          [FS_LATE_RING]      = RING_NS,
-                          [FS_LATE_STRAGGLAR] = STRAGGLAR_NS,
-                          [FS_LATE_STREAM]    = STREAM_NS}};
+    *w            = (world_t){.ns = {[FS_LATE_NATIVE]    = RING_NS,
+                                     [FS_LATE_RING]      = RING_NS,
+                                     [FS_LATE_STRAGGLAR] = STRAGGLAR_NS,
+                                     [FS_LATE_STREAM]    = STREAM_NS}};
     w->between_ns = RING_NS;
     w->now_ns     = 1;
     for (uint32_t r = 0; r < N; ++r) {
@@ -65,7 +65,7 @@ static uint64_t time_of(const world_t *w, fs_late_candidate_t c)
     bool right = w->delay_ns[w->straggler] == last_entry(w) &&
                  last_entry(w) > 0;
 
-    bool late  = c == FS_LATE_STRAGGLAR || c == FS_LATE_STREAM;
+    bool late = c == FS_LATE_STRAGGLAR || c == FS_LATE_STREAM;
 
     return late && !right ? RING_NS * 5 / 4 : w->ns[c];
 }
@@ -84,8 +84,8 @@ static void combine(const fs_late_epoch_t *epochs, uint64_t now_ns,
 
     *found = (fs_late_found_t){.least_ns = UINT64_MAX};
     for (uint32_t r = 0; r < N; ++r) {
-        length_ns = fs_u64_max(length_ns,
-                               shown(w, r, now_ns) - epochs[r].began_ns);
+        length_ns =
+            fs_u64_max(length_ns, shown(w, r, now_ns) - epochs[r].began_ns);
         found->least_ns = fs_u64_min(found->least_ns, epochs[r].spent_ns);
     }
     for (uint32_t r = 0; r < N; ++r) {

@@ -393,7 +393,8 @@ static void prove_usual(fs_straggler_kind_t kind, uint32_t n,
 START_TEST(usual_schedules)
 {
     for (int kind = FS_STRAGGLER_RING; kind < N_KINDS; ++kind) {
-        for (uint32_t n = 2; n <= (kind == FS_STRAGGLER_STREAM ? 20 : 40); ++n) {
+        for (uint32_t n = 2; n <= (kind == FS_STRAGGLER_STREAM ? 20 : 40);
+             ++n) {
             for (uint32_t straggler = 0; straggler < n; ++straggler) {
                 prove_usual((fs_straggler_kind_t)kind, n, straggler);
             }

@@ -269,9 +269,8 @@ START_TEST(looks_now_and_then)
             message(&s, FS_CH_WIRE, 0, 1, BYTES);
         }
         same_time(script_run(&s).time,
-                  window == 1
-                      ? 10 * look
-                      : ceil((ALPHA + 10 * BYTES / OUT) / look) * look);
+                  window == 1 ? 10 * look
+                              : ceil((ALPHA + 10 * BYTES / OUT) / look) * look);
     }
 }
 END_TEST

@@ -40,8 +40,8 @@ void fs_test_group_init_stream(fs_test_group_t *g, uint32_t n,
 {
     fs_test_group_init(g, FS_STRAGGLER_RING, n, 0, 1);
     fs_straggler_destroy(g->schedule);
-    MUST(fs_straggler_create_stream(n, &straggler, 1, n_pieces,
-                                    &g->schedule) == FS_OK);
+    MUST(fs_straggler_create_stream(n, &straggler, 1, n_pieces, &g->schedule) ==
+         FS_OK);
 }
 
 static void drop_plans(fs_test_group_t *g)
