@@ -34,14 +34,11 @@
 enum {
     /* Chunks of a stage: with fewer a receiver sees too late that it ends, and the
      * next one does not follow at once. */
-    FEWEST      = 6,
-    FINEST      = 4096, /* a chunk: in a shorter one start-up counts */
-    COARSE      = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
-    ALIGN       = 64,
-    EARLY_CALLS = 4,  /* that begin early when ranks have come apart: */
-    APART       = 4,  /* by more than this part of the call's time, */
-    LONG        = 32, /* which is that of so many rounds */
-    TINY = 4096,      /* bytes of a pair that goes in a bundle while others are
+    FEWEST = 6,
+    FINEST = 4096, /* a chunk: in a shorter one start-up counts */
+    COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
+    ALIGN  = 64,
+    TINY   = 4096, /* bytes of a pair that goes in a bundle while others are
                      staged */
     MOST_TRIED =
         64 /* servers, for which a persistent call compares all schedules:
@@ -389,7 +386,7 @@ static void apply_tuner(fs_request_t *request)
     if (vote->flags & FS_FLAG_NO_NATIVE || request->is_early) {
         call.estimate[FS_CANDIDATE_NATIVE] = 0;
     }
-    outcome->question = request->plans_only
+    outcome->question = request->plans_only || request->is_early
                             ? fs_tuner_best(&comm->tuner, &call)
                             : fs_tuner_next(&comm->tuner, &call);
     if (request->plans_only || suits(request, outcome->question.candidate)) {
@@ -400,14 +397,18 @@ static void apply_tuner(fs_request_t *request)
     }
 }
 
-/* The next call will be like this one. */
-static void predict(fs_comm_t *comm, const fs_outcome_t *outcome)
+/* The next call will be like this one. Of one that has begun early only the rest is
+ * known. */
+static void predict(const fs_request_t *request)
 {
+    fs_comm_t          *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
     fs_tuner_question_t next;
 
-    if (outcome->tuned.bound > 0) {
+    if (outcome->tuned.bound > 0 && !request->is_early) {
         next            = fs_tuner_peek(&comm->tuner, outcome->tuned.of_class);
         comm->predicts  = next.reason != FS_TUNER_NONE;
+        comm->explores  = comm->predicts && next.reason != FS_TUNER_FOUND;
         comm->predicted = next.candidate;
     }
 }
@@ -457,16 +458,23 @@ static void tell_tuner(fs_comm_t *comm, const fs_vote_t *vote)
     }
 }
 
-/* Did ranks come so far apart that it counted, in a call that was so long that one
- * round more would not have? Then the next ones will. While ranks compute in a
- * nonblocking call nothing of theirs moves: they come apart if some compute longer. */
+/* While ranks compute in a nonblocking call nothing of theirs moves: they come apart if
+ * some compute longer. */
 static void expect(fs_comm_t *comm, const fs_vote_t *vote)
 {
-    uint64_t round = vote->min_ns, ns = vote->max_ns;
-    bool     apart = ns / LONG > round &&
-                 fs_entries_apart(vote->max_waited, vote->last) > ns / APART;
+    const fs_last_call_t *last    = &comm->last;
+    uint64_t              settled = last->is_early ? vote->min_ns : 0;
 
-    comm->n_early = apart ? EARLY_CALLS : comm->n_early - (comm->n_early > 0);
+    fs_apart_note(
+        &comm->apart,
+        &(fs_apart_call_t){
+            .early    = last->is_early,
+            .computes = last->is_nonblocking,
+            .bytes    = last->max_inter,
+            .round_ns = vote->min_ns,
+            .run_ns   = vote->max_ns,
+            .apart_ns = fs_entries_apart(vote->max_waited, vote->last),
+            .after_ns = fs_entries_time(vote->last) + settled + vote->max_ns});
 }
 
 /* For the next call that begins early. */
@@ -547,7 +555,7 @@ static void decide(fs_request_t *request)
     choose_early_chunk(request);
     apply_tuner(request);
     find_plan(request);
-    predict(comm, &request->outcome);
+    predict(request);
     note_seen(request, vote);
 }
 

@@ -300,7 +300,7 @@ static bool begins_early(const fs_request_t *request)
 static fs_step_t begin_early(fs_request_t *request)
 {
     fs_comm_t  *comm = request->comm;
-    fs_vote_t   none = {0};
+    fs_vote_t   vote = {.max_inter = fs_request_own_bytes(request)};
     fs_status_t status;
 
     enter(request, FS_TRACE_EARLY);
@@ -309,7 +309,7 @@ static fs_step_t begin_early(fs_request_t *request)
     fs_early_begin(comm->early, request->call, request->number,
                    comm->early_chunk,
                    fs_request_is_nonblocking(request) ? PATIENCE_NS : 0);
-    status = fs_control_start_agree(comm->control, &none);
+    status = fs_control_start_agree(comm->control, &vote);
     return status == FS_OK ? FS_STEP_EARLY : lose(request, status);
 }
 
@@ -322,6 +322,8 @@ static fs_step_t exchange_early(fs_request_t *request)
         status = progress_control(request);
         if (status == FS_OK) {
             request->outcome.gathered_ns = fs_now_ns();
+            request->outcome.whole_inter =
+                fs_control_vote(comm->control)->max_inter;
             fs_early_close(comm->early,
                            request->outcome.gathered_ns -
                                request->outcome.entered_ns,

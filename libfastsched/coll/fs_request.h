@@ -88,7 +88,8 @@ enum {
 static inline bool fs_comm_begins_early(const fs_comm_t *comm)
 {
     return comm->early != NULL && comm->params.algorithm != FS_ALGORITHM_OFF &&
-           (comm->params.early == FS_EARLY_ON || comm->n_early > 0);
+           (comm->params.early == FS_EARLY_ON ||
+            (comm->apart.left > 0 && !comm->explores));
 }
 
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
@@ -118,14 +119,16 @@ static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
                                              bool                is_nonblocking,
                                              fs_timed_run_t      run)
 {
-    bool early = outcome->gathered_ns != 0;
+    bool early = outcome->whole_inter != 0;
 
     run.rounds = is_nonblocking ? 0 : run.rounds;
     return (fs_last_call_t){
         .is_nonblocking = is_nonblocking,
-        .question       = outcome->question,
-        .run            = run,
-        .round_ns       = outcome->decided_ns -
+        .is_early       = early,
+        .max_inter = early ? outcome->whole_inter : outcome->traffic.max_inter,
+        .question  = outcome->question,
+        .run       = run,
+        .round_ns  = outcome->decided_ns -
                     (early ? outcome->gathered_ns : outcome->entered_ns),
         .waited_ns = fs_outcome_waited_ns(outcome)};
 }

@@ -270,11 +270,25 @@ static bool is_far(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
            price > (fs_u128_t)best_known(tuner, class) * FS_TUNER_FAR;
 }
 
+/* What it may take once it is warm: of its first calls the model knows better. */
+static uint64_t hope(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
+                     unsigned          c)
+{
+    const fs_tuner_seen_t *seen  = &class->seen[c];
+    uint64_t               price = predict(tuner, class, c);
+    unsigned               best  = best_measured(class, true);
+
+    return seen->n_timed > 0 && seen->n_timed < FS_TUNER_WARM &&
+                   is_known(seen->estimate) && best != FS_N_CANDIDATES
+               ? fs_u64_min(price, correct(seen->estimate, class, best))
+               : price;
+}
+
 /* May the call be lent to this candidate? *price_p: what it should take. */
 static bool is_rival(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
                      unsigned c, uint64_t *price_p)
 {
-    *price_p = predict(tuner, class, c);
+    *price_p = hope(tuner, class, c);
     return c != class->choice && *price_p != 0 &&
            !is_far(tuner, class, *price_p);
 }
@@ -455,9 +469,7 @@ static void recheck(const fs_tuner_t *tuner, fs_tuner_class_t *class)
     if (slow) {
         class->patience = fs_u32_min(2 * class->patience, FS_TUNER_RECHECK);
     } else {
-        class->recheck =
-            fs_u32_max(fs_u32_min(2 * class->recheck, FS_TUNER_RECHECK_MOST),
-                       FS_TUNER_RECHECK);
+        class->recheck = fs_u32_min(2 * class->recheck, FS_TUNER_RECHECK_MOST);
     }
 }
 
@@ -496,8 +508,7 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
     }
     if (class->state == FS_TUNER_EXPLORE && !explore(tuner, class, &question)) {
         enter(class, FS_TUNER_SETTLED);
-        class->recheck = is_native_overlooked(tuner, class) ? FS_TUNER_SOON
-                                                            : class->recheck;
+        class->recheck = FS_TUNER_SOON;
     }
     if (class->state == FS_TUNER_RECHECKS &&
         !look_again(tuner, class, &question)) {
@@ -602,7 +613,7 @@ static void judge(fs_tuner_class_t *class, unsigned candidate, uint64_t price)
     class->choice = (uint8_t)candidate;
     seen->n_won   = 0;
     if (class->state != FS_TUNER_EXPLORE) {
-        class->recheck  = FS_TUNER_RECHECK;
+        class->recheck  = FS_TUNER_SOON;
         class->patience = FS_TUNER_PATIENCE;
         enter(class, FS_TUNER_SETTLED);
     }
@@ -641,9 +652,10 @@ static void note(fs_tuner_t *tuner, fs_tuner_class_t *class, unsigned candidate,
     bool             afresh = class->state == FS_TUNER_RECHECKS &&
                   candidate == class->rival && seen->n_asked == 1;
 
-    seen->price[1]  = afresh ? 0 : seen->price[0];
-    seen->price[0]  = price;
-    seen->when      = ++tuner->now;
+    seen->price[1] = afresh ? 0 : seen->price[0];
+    seen->price[0] = price;
+    seen->when     = ++tuner->now;
+    seen->n_timed += seen->n_timed < FS_TUNER_WARM;
     class->measured = true;
 }
 
@@ -713,6 +725,7 @@ void fs_tuner_seed(fs_tuner_t *tuner, uint32_t of_class, fs_candidate_t choice,
     class->choice = (uint8_t)choice;
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         class->seen[c] = (fs_tuner_seen_t){.price    = {prices[c], 0},
+                                           .n_timed  = FS_TUNER_WARM,
                                            .estimate = FS_TUNER_UNKNOWN};
     }
     enter(class, FS_TUNER_SETTLED);

@@ -11,7 +11,8 @@
  *            the choice after two calls that were both clearly faster than it.
  *            After EXPLORE_CALLS calls at most                       -> SETTLED
  *   SETTLED  the choice. If it takes clearly longer than another candidate did,
- *            PATIENCE calls in a row; or after RECHECK calls         -> RECHECK
+ *            PATIENCE calls in a row; or after SOON calls, and each time
+ *            after twice as many                                     -> RECHECK
  *   RECHECK  a probe of that other candidate, and a second one if it was clearly
  *            faster; then it is the choice                           -> SETTLED
  *
@@ -20,7 +21,9 @@
  * what the model says, corrected by how wrong it was about this candidate in a
  * neighbouring class (half or twice the bytes, or a band of skew away), or about
  * others in this one. The native algorithm, which the program would have without
- * fast, is not left out by the model alone: SOON it gets a probe all the same.
+ * fast, is not left out by the model alone: SOON it gets a probe all the same. The
+ * first calls of anything may be slow, as peers connect and buffers are made: until it is
+ * WARM they do not tell that it is far, and the class is looked at again SOON.
  *
  * A price is time over the lower bound of the call, so that calls of a class
  * compare though their sizes differ. The first probe of the native algorithm on
@@ -74,11 +77,12 @@ enum {
     FS_TUNER_MARGIN        = 5,  /* percent: less is noise */
     FS_TUNER_FAR           = 2,
     FS_TUNER_EXPLORE_CALLS = 6,
-    FS_TUNER_PATIENCE      = 4,
-    FS_TUNER_SOON          = 10, /* RECHECK of the native algorithm */
-    FS_TUNER_CLOSE         = 32, /* calls of SETTLED, one of them is timed */
-    FS_TUNER_RECHECK       = 1000,
-    FS_TUNER_RECHECK_MOST  = 64000 /* it doubles while nothing changes */
+    FS_TUNER_WARM         = 3, /* calls of a candidate; the first may be slow */
+    FS_TUNER_PATIENCE     = 4,
+    FS_TUNER_SOON         = 10,   /* calls of SETTLED until RECHECK */
+    FS_TUNER_CLOSE        = 32,   /* calls of SETTLED, one of them is timed */
+    FS_TUNER_RECHECK      = 1000, /* likewise, of what an earlier run found */
+    FS_TUNER_RECHECK_MOST = 64000
 };
 
 /* An estimate: it is possible, and that is all. 0: it is not possible. */
@@ -98,6 +102,7 @@ typedef struct fs_tuner_seen {
     uint64_t promise;  /* what it should take, when it was last probed */
     uint64_t when;     /* price[0] was measured */
     uint8_t  n_asked;  /* calls in EXPLORE or RECHECK */
+    uint8_t  n_timed;  /* calls, WARM at most */
     uint8_t  n_won;    /* of these in a row, clearly faster than the choice */
 } fs_tuner_seen_t;
 

@@ -17,7 +17,9 @@ enum {
     LOG2_MOST  = 30,
     N_SIZES    = LOG2_MOST - LOG2_LEAST,
     N_CALLS    = 40,
-    N_LANES    = 4
+    N_COLD  = 2, /* first calls of a class that take so many times as long: */
+    COLD    = 3,
+    N_LANES = 4
 };
 
 /* Of a candidate: start ns, and ns per 1024 bytes of a lane, of them so many
@@ -32,6 +34,7 @@ typedef struct world {
     uint64_t noise_milli;   /* at most */
     uint64_t outlier_milli; /* calls in a thousand that take 1.5 to 4 times as
                                long */
+    bool cold; /* but for the MPI's own, which the program has called before */
 } world_t;
 
 static uint64_t between(fs_rng_t *rng, uint64_t least, uint64_t most)
@@ -110,17 +113,22 @@ typedef struct score {
 
 /* A class in a world, from its first call on. */
 static void try_class(world_t *w, fs_tuner_t *tuner, uint64_t bytes,
-                      uint32_t mtm, score_t *score)
+                      uint32_t mtm, unsigned n_calls, score_t *score)
 {
-    fs_tuner_question_t question = {.reason = FS_TUNER_NONE};
-    uint64_t            best     = best_of(w, bytes, mtm);
+    fs_tuner_question_t question              = {.reason = FS_TUNER_NONE};
+    uint64_t            best                  = best_of(w, bytes, mtm);
+    unsigned            n_of[FS_N_CANDIDATES] = {0};
 
-    for (unsigned k = 0; k < N_CALLS; ++k) {
+    for (unsigned k = 0; k < n_calls; ++k) {
         fs_tuner_call_t call = describe(w, bytes, mtm);
         uint64_t        ns;
 
         question = fs_tuner_next(tuner, &call);
         ns       = measured(w, question.candidate, bytes, mtm);
+        if (w->cold && question.candidate != FS_CANDIDATE_NATIVE &&
+            n_of[question.candidate]++ < N_COLD) {
+            ns *= COLD;
+        }
         fs_tuner_update(tuner, &question, ns);
         score->n_probes += question.reason == FS_TUNER_PROBE;
         if (question.reason == FS_TUNER_PROBE &&
@@ -155,7 +163,7 @@ static score_t try_noisy(uint64_t seed, uint64_t wrong_milli, unsigned stride,
             for (unsigned k = 0; k < N_SIZES; ++k) {
                 try_class(&w, &tuner,
                           UINT64_C(1) << (LOG2_LEAST + k * stride % N_SIZES),
-                          mtm, &score);
+                          mtm, N_CALLS, &score);
             }
         }
     }
@@ -184,7 +192,7 @@ START_TEST(finds_the_best)
 
     say("model wrong by 1.4", &score);
     ck_assert_uint_ge(score.n_good * 100, score.n_classes * 95);
-    ck_assert_uint_le(score.n_probes, score.n_classes * 4);
+    ck_assert_uint_le(score.n_probes, score.n_classes * 5);
 }
 END_TEST
 
@@ -202,6 +210,27 @@ START_TEST(finds_the_best_in_noise)
     score_t score = try_noisy(1500, 400, 1, 100, 60);
 
     say("10 % of noise, 6 % slow calls", &score);
+    ck_assert_uint_ge(score.n_good * 100, score.n_classes * 95);
+}
+END_TEST
+
+/* What the first calls said is looked at again. */
+START_TEST(finds_the_best_after_cold_calls)
+{
+    score_t score = {0};
+
+    for (uint64_t s = 0; s < N_WORLDS; ++s) {
+        world_t    w     = make_world(1700 + s, 400);
+        fs_tuner_t tuner = {.warmed_up = true};
+
+        w.cold        = true;
+        w.noise_milli = w.outlier_milli = 30;
+        for (unsigned k = 0; k < N_SIZES; ++k) {
+            try_class(&w, &tuner, UINT64_C(1) << (LOG2_LEAST + k), 1,
+                      10 * N_CALLS, &score);
+        }
+    }
+    say("cold calls", &score);
     ck_assert_uint_ge(score.n_good * 100, score.n_classes * 95);
 }
 END_TEST
@@ -231,7 +260,7 @@ START_TEST(never_far)
         w.noise_milli = w.outlier_milli = 0;
         for (unsigned k = 0; k < N_SIZES; ++k) {
             try_class(&w, &tuner, UINT64_C(1) << (LOG2_LEAST + k), 1 + k % 4,
-                      &score);
+                      N_CALLS, &score);
         }
         ck_assert_uint_eq(score.n_far, 0);
         ck_assert_uint_le(score.n_far_native, score.n_classes);
@@ -253,12 +282,12 @@ START_TEST(the_world_changes)
         uint64_t   bytes = UINT64_C(1) << 22;
         unsigned   choice;
 
-        try_class(&w, &tuner, bytes, 1, &score);
+        try_class(&w, &tuner, bytes, 1, N_CALLS, &score);
         choice = fs_tuner_find(&tuner, describe(&w, bytes, 1).of_class)->choice;
         w.laws[choice].rate *= 3; /* and the model knows nothing of it */
         w.laws[choice].model_milli /= 3;
         score = (score_t){0};
-        try_class(&w, &tuner, bytes, 1, &score);
+        try_class(&w, &tuner, bytes, 1, N_CALLS, &score);
         ++n;
         n_good += score.n_good;
     }
@@ -308,6 +337,7 @@ int main(void)
     tcase_add_test(tcase, finds_the_best);
     tcase_add_test(tcase, finds_the_best_in_any_order);
     tcase_add_test(tcase, finds_the_best_in_noise);
+    tcase_add_test(tcase, finds_the_best_after_cold_calls);
     tcase_add_test(tcase, a_good_model_helps);
     tcase_add_test(tcase, never_far);
     tcase_add_test(tcase, the_world_changes);
