@@ -393,6 +393,7 @@ static void apply_tuner(fs_request_t *request)
         comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
         take_candidate(request);
     } else {
+        fs_tuner_withdraw(&comm->tuner, &outcome->question);
         outcome->question.reason = FS_TUNER_NONE;
     }
 }

@@ -561,6 +561,19 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
     return question;
 }
 
+void fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
+{
+    fs_tuner_class_t *class = find(tuner, question->of_class);
+
+    tuner->n_probes -= question->reason == FS_TUNER_PROBE;
+    if (question->reason != FS_TUNER_FOUND &&
+        class->n_withdrawn < FS_TUNER_WITHDRAWN_MOST) {
+        ++class->n_withdrawn;
+        --class->in_state;
+        --class->seen[question->candidate].n_asked;
+    }
+}
+
 fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call)
 {
@@ -684,7 +697,8 @@ void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
         return;
     }
     tuner->n_native -= is_native(class);
-    class->alarmed = false;
+    class->alarmed     = false;
+    class->n_withdrawn = 0;
     add_time(class, run_ns, question->bound);
     note(tuner, class, candidate, price);
     if (candidate != class->choice) {

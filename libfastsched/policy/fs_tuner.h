@@ -77,12 +77,13 @@ enum {
     FS_TUNER_MARGIN        = 5,  /* percent: less is noise */
     FS_TUNER_FAR           = 2,
     FS_TUNER_EXPLORE_CALLS = 6,
-    FS_TUNER_WARM         = 3, /* calls of a candidate; the first may be slow */
-    FS_TUNER_PATIENCE     = 4,
-    FS_TUNER_SOON         = 10,   /* calls of SETTLED until RECHECK */
-    FS_TUNER_CLOSE        = 32,   /* calls of SETTLED, one of them is timed */
-    FS_TUNER_RECHECK      = 1000, /* likewise, of what an earlier run found */
-    FS_TUNER_RECHECK_MOST = 64000
+    FS_TUNER_WARM     = 3, /* calls of a candidate; the first may be slow */
+    FS_TUNER_PATIENCE = 4,
+    FS_TUNER_SOON     = 10,         /* calls of SETTLED until RECHECK */
+    FS_TUNER_WITHDRAWN_MOST = 2,    /* questions of a class in a row */
+    FS_TUNER_CLOSE          = 32,   /* calls of SETTLED, one of them is timed */
+    FS_TUNER_RECHECK        = 1000, /* likewise, of what an earlier run found */
+    FS_TUNER_RECHECK_MOST   = 64000
 };
 
 /* An estimate: it is possible, and that is all. 0: it is not possible. */
@@ -114,9 +115,10 @@ typedef struct fs_tuner_class {
     uint8_t         rival;    /* in RECHECK */
     bool            measured; /* here, not only told by fs_tuner_seed() */
     bool            alarmed;  /* a rough time was FAR from what it should be */
-    uint32_t        in_state; /* calls */
-    uint32_t        recheck;  /* calls of SETTLED until then */
-    uint32_t        n_worse;  /* calls in a row */
+    uint8_t         n_withdrawn; /* questions, since one was answered */
+    uint32_t        in_state;    /* calls */
+    uint32_t        recheck;     /* calls of SETTLED until then */
+    uint32_t        n_worse;     /* calls in a row */
     uint32_t        patience;
     uint64_t        n_calls;
     uint64_t        n_timed;  /* calls whose time was told, with the sums of */
@@ -211,6 +213,10 @@ static inline uint32_t fs_tuner_class_of(uint32_t bytes_log2, uint32_t mtm_band,
 /* A call: what serves it? Some estimate is not 0. */
 fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call);
+
+/* The call cannot be served so, as it was prepared for another candidate: the next
+ * one of the class is asked the same, and so on for a few. */
+void fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question);
 
 /* What should serve this call from now on? The choice, or what should be the
  * fastest; nothing is counted. Its time will not be told. */
