@@ -78,7 +78,7 @@ static size_t block_len(const fs_control_block_t *block, size_t n_sets)
 uint64_t fs_control_bundle_bytes(const fs_topo_t *topo, uint32_t server,
                                  uint64_t bundle_memory)
 {
-    enum { LARGEST = 256 << 10 };
+    enum { LARGEST = 1024 << 10 };
     uint64_t all = bundle_memory * fs_topo_n_local(topo, server);
 
     return fs_u64_min(all / 4 / fs_topo_n_servers(topo), LARGEST) / 64 * 64;
