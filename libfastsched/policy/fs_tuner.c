@@ -473,14 +473,24 @@ static void recheck(const fs_tuner_t *tuner, fs_tuner_class_t *class)
     }
 }
 
-/* In RECHECK: the rival once, and again if it was faster. */
+/* Was the rival's call so slow that the next one cannot be clearly faster? */
+static bool is_hopeless(const fs_tuner_class_t *class)
+{
+    uint64_t choice = fs_tuner_price(class, (fs_candidate_t) class->choice);
+
+    return choice != 0 && class->seen[class->rival].price[0] >
+                              (fs_u128_t)choice * FS_TUNER_FAR;
+}
+
+/* In RECHECK: the rival twice, as the first call after others is not like those that
+ * follow, and once more if only the second was faster. */
 static bool look_again(const fs_tuner_t    *tuner, fs_tuner_class_t *class,
                        fs_tuner_question_t *question)
 {
     const fs_tuner_seen_t *rival = &class->seen[class->rival];
 
-    if (rival->estimate == 0 || rival->n_asked >= TO_WIN ||
-        (rival->n_asked > 0 && rival->n_won == 0)) {
+    if (rival->estimate == 0 || rival->n_asked >= TO_WIN + (rival->n_won > 0) ||
+        (rival->n_asked > 0 && is_hopeless(class))) {
         return false;
     }
     *question = probe(tuner, class, class->rival);

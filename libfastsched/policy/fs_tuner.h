@@ -13,8 +13,8 @@
  *   SETTLED  the choice. If it takes clearly longer than another candidate did,
  *            PATIENCE calls in a row; or after SOON calls, and each time
  *            after twice as many                                     -> RECHECK
- *   RECHECK  a probe of that other candidate, and a second one if it was clearly
- *            faster; then it is the choice                           -> SETTLED
+ *   RECHECK  two probes of that other candidate, and a third one if only the second
+ *            was clearly faster; after two that were it is the choice  -> SETTLED
  *
  * No candidate is probed that should take more than FAR times what the best is
  * known to take. What should a candidate take? What it took in this class; else

