@@ -429,10 +429,16 @@ static void find_plan(fs_request_t *request)
     fs_request_recall(request);
 }
 
-/* What a call that was closed took, from the last entry to the last end. */
-static uint64_t exact_time(const fs_vote_t *vote)
+/* What a call that was closed took, from the last entry to the last end. The native
+ * algorithm is settled on without summaries: it began when the first rank had learned
+ * the result. Others may learn it much later, where the first ones keep the processor. */
+static uint64_t exact_time(const fs_vote_t *vote, fs_candidate_t candidate)
 {
-    return vote->whole_ns > vote->min_ns ? vote->whole_ns - vote->min_ns : 1;
+    uint64_t before =
+        candidate == FS_CANDIDATE_NATIVE ? fs_entries_time(vote->last) : 0;
+
+    before += vote->min_ns;
+    return vote->whole_ns > before ? vote->whole_ns - before : 1;
 }
 
 /* About: bundles have come during the summary, from the servers that were ready
@@ -452,7 +458,8 @@ static void tell_tuner(fs_comm_t *comm, const fs_vote_t *vote)
     const fs_tuner_question_t *question = &comm->last.question;
 
     if (vote->whole_ns != 0) {
-        fs_tuner_update(&comm->tuner, question, exact_time(vote));
+        fs_tuner_update(&comm->tuner, question,
+                        exact_time(vote, question->candidate));
     } else {
         fs_tuner_hear(&comm->tuner, question,
                       rough_time(vote, question->candidate));

@@ -143,17 +143,13 @@ static inline bool fs_outcome_closes(const fs_outcome_t *outcome)
 
 /* That round, which began at ended_ns, is over. Whoever entered last saw the least of
  * the whole, whoever ended last the least of the round: their difference is the time from
- * the last entry to the last end. The native algorithm is settled on without
- * summaries: it begins at their end. */
+ * the last entry to the last end. */
 static inline void fs_last_call_close(fs_last_call_t     *last,
                                       const fs_outcome_t *outcome,
                                       uint64_t ended_ns, uint64_t now_ns)
 {
-    bool native = outcome->question.candidate == FS_CANDIDATE_NATIVE;
-
     last->round_ns = now_ns - ended_ns;
-    last->whole_ns = now_ns -
-                     (native ? outcome->decided_ns : outcome->entered_ns);
+    last->whole_ns = now_ns - outcome->entered_ns;
 }
 
 /* A new operation; call is borrowed. */
