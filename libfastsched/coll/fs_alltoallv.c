@@ -22,6 +22,7 @@
 #include "comm/fs_params.h"
 #include "comm/fs_wish.h"
 #include "coll/fs_frame_request.h"
+#include "coll/fs_leave_unseen.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
@@ -81,16 +82,17 @@ static bool is_tuned(const fs_comm_t *comm)
  * once, in no order, keep the rest waiting. */
 static uint64_t bundle_limit(const fs_request_t *request)
 {
-    const fs_comm_t *comm   = request->comm;
-    bool             native = comm->predicted == FS_CANDIDATE_NATIVE;
+    const fs_comm_t *comm = request->comm;
+    fs_candidate_t   next = comm->foreseen.candidate;
 
     if (request->plans_only) {
         return 0;
     }
     if (is_auto(comm)) {
-        return is_tuned(comm) && comm->predicts &&
-                       !(native && fs_request_is_nonblocking(request))
-                   ? limits[comm->predicted]
+        return is_tuned(comm) && comm->foreseen.reason != FS_TUNER_NONE &&
+                       !(next == FS_CANDIDATE_NATIVE &&
+                         fs_request_is_nonblocking(request))
+                   ? limits[next]
                    : comm->params.stage_cost;
     }
     return comm->params.algorithm == FS_ALG_BUNDLES ? UINT64_MAX : 0;
@@ -107,17 +109,12 @@ static fs_vote_t make_vote(const fs_request_t *request)
     uint64_t  layout = fs_digest_pair(comm->rank, comm->topo->n_ranks,
                                       (uint64_t)fs_call_sends_packed(call) << 1 |
                                           fs_call_receives_packed(call));
-    fs_vote_t vote   = {
-          .max_inter  = fs_u64_max(counts->sent_inter, counts->received_inter),
-          .max_ns     = comm->last.run.ns,
-          .min_ns     = comm->last.round_ns,
-          .whole_ns   = comm->last.whole_ns,
-          .max_waited = comm->last.waited_ns,
-          .last       = fs_entries_word(comm->last.waited_ns, comm->rank),
-          .posted     = fs_frame_posted(request),
-          .sum        = {counts->send_digest + layout + request->offered,
-                         counts->received_digest + layout + request->offered}};
+    fs_vote_t vote   = fs_last_call_vote(comm);
 
+    vote.max_inter = fs_request_own_bytes(request);
+    vote.posted    = fs_frame_posted(request);
+    vote.sum[0]    = counts->send_digest + layout + request->offered;
+    vote.sum[1]    = counts->received_digest + layout + request->offered;
     vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
                       ? FS_FLAG_PREPARES
                       : 0;
@@ -389,28 +386,35 @@ static void apply_tuner(fs_request_t *request)
     outcome->question = request->plans_only || request->is_early
                             ? fs_tuner_best(&comm->tuner, &call)
                             : fs_tuner_next(&comm->tuner, &call);
-    if (request->plans_only || suits(request, outcome->question.candidate)) {
-        comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
-        take_candidate(request);
-    } else {
+    if (!request->plans_only && !suits(request, outcome->question.candidate)) {
         fs_tuner_withdraw(&comm->tuner, &outcome->question);
         outcome->question.reason = FS_TUNER_NONE;
+        return;
     }
+    take_candidate(request);
+    if (outcome->question.closes && fs_unseen_should_time(request)) {
+        fs_tuner_withdraw(&comm->tuner, &outcome->question);
+        outcome->question.closes = false;
+        outcome->question.reason = outcome->question.reason == FS_TUNER_FOUND
+                                       ? FS_TUNER_FOUND
+                                       : FS_TUNER_NONE;
+    }
+    comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
 }
 
 /* The next call will be like this one. Of one that has begun early only the rest is
  * known. */
-static void predict(const fs_request_t *request)
+static void foresee(const fs_request_t *request)
 {
     fs_comm_t          *comm    = request->comm;
     const fs_outcome_t *outcome = &request->outcome;
-    fs_tuner_question_t next;
 
     if (outcome->tuned.bound > 0 && !request->is_early) {
-        next            = fs_tuner_peek(&comm->tuner, outcome->tuned.of_class);
-        comm->predicts  = next.reason != FS_TUNER_NONE;
-        comm->explores  = comm->predicts && next.reason != FS_TUNER_FOUND;
-        comm->predicted = next.candidate;
+        comm->repeats = comm->seen.of_class == outcome->tuned.of_class &&
+                        comm->seen_tuned == request->collective->tuned;
+        comm->foreseen   = fs_tuner_peek(&comm->tuner, outcome->tuned.of_class);
+        comm->seen       = outcome->tuned;
+        comm->seen_tuned = request->collective->tuned;
     }
 }
 
@@ -497,7 +501,7 @@ static void choose_early_chunk(const fs_request_t *request)
 }
 
 /* Times of the last call. Plans made with another stage_cost are stale. */
-static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
+void fs_comm_learn(fs_comm_t *comm, const fs_vote_t *vote)
 {
     fs_timed_run_t run = comm->last.run;
 
@@ -551,7 +555,7 @@ static void decide(fs_request_t *request)
     fs_comm_t       *comm = request->comm;
     const fs_vote_t *vote = fs_control_vote(comm->control);
 
-    apply_times(comm, vote);
+    fs_comm_learn(comm, vote);
     if (vote->sum[0] != vote->sum[1] ||
         (vote->flags & FS_VOTE_ROWS && vote->flags & FS_VOTE_UNIFORM)) {
         request->outcome.choice =
@@ -563,7 +567,7 @@ static void decide(fs_request_t *request)
     choose_early_chunk(request);
     apply_tuner(request);
     find_plan(request);
-    predict(request);
+    foresee(request);
     note_seen(request, vote);
 }
 

@@ -2,6 +2,7 @@
 /* A blocking call is a request that is posted and waited for. */
 #include "base/fs_clock.h"
 #include "coll/fs_check_counts.h"
+#include "coll/fs_leave_unseen.h"
 #include "coll/fs_request.h"
 #include "comm/fs_wish.h"
 #include "net/fs_helper.h"
@@ -146,14 +147,20 @@ fs_status_t fs_comm_vote(fs_comm_t *comm, fs_vote_t *vote)
     return status;
 }
 
-/* How long did it take the slowest rank? */
-static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
+/* How long did it take the slowest rank? The vote says more of the call before, if no
+ * summary has. */
+static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns,
+                                fs_vote_t *vote)
 {
-    fs_vote_t   vote   = {.max_ns = now_ns - comm->outcome.entered_ns};
-    fs_status_t status = comm->control != NULL ? fs_comm_vote(comm, &vote)
-                                               : FS_OK;
+    fs_status_t status = FS_OK;
 
-    comm->outcome.slowest_ns = vote.max_ns;
+    *vote           = fs_last_call_vote(comm);
+    vote->max_inter = now_ns - comm->outcome.entered_ns;
+    vote->flags     = comm->unseen.unlike ? FS_FLAG_UNLIKE : 0;
+    if (comm->control != NULL) {
+        status = fs_comm_vote(comm, vote);
+    }
+    comm->outcome.slowest_ns = vote->max_inter;
     return status;
 }
 
@@ -165,6 +172,7 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     bool        closes = asked && fs_outcome_closes(outcome);
     uint64_t    now_ns = fs_now_ns();
     fs_status_t status = FS_OK;
+    fs_vote_t   vote;
 
     fs_comm_count(comm, outcome, now_ns);
     if (outcome->reduced_bytes > 0) {
@@ -173,15 +181,18 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     if (status != FS_OK) {
         return status;
     }
+    if (closes || comm->params.verbose > 0) {
+        status = find_slowest(comm, now_ns, &vote);
+    }
+    if (closes && !outcome->summarised) {
+        asked = fs_unseen_counts(comm, &vote);
+    }
     if (asked) {
         comm->last = fs_last_call_of(
             outcome, false,
             (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});
     }
-    if (closes || comm->params.verbose > 0) {
-        status = find_slowest(comm, now_ns);
-    }
-    if (closes) {
+    if (asked && closes) {
         fs_last_call_close(&comm->last, outcome, now_ns, fs_now_ns());
     }
     return status;

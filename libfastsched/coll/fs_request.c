@@ -18,6 +18,7 @@
  * After an error of the network a rank gives the communicator up and notifies
  * its peers, which do the same: no rank waits for one that has given up.
  */
+#include "coll/fs_leave_unseen.h"
 #include "coll/fs_request.h"
 #include "coll/fs_unbundle.h"
 
@@ -456,24 +457,8 @@ static fs_step_t decide_alone(fs_request_t *request)
     return act(request);
 }
 
-/* Is it left to the MPI without a summary? The same on all ranks: the MPI can access the
- * buffers of all where there are no accelerators. */
-static bool goes_unseen(fs_request_t *request)
-{
-    fs_comm_t *comm = request->comm;
-
-    return comm->unseen.left > 0 && !fs_request_is_nonblocking(request) &&
-           !request->plans_only && !comm->has_accel &&
-           !fs_comm_begins_early(comm) &&
-           fs_unseen_take(&comm->unseen, request->collective->tuned,
-                          fs_request_own_bytes(request));
-}
-
 static fs_step_t leave_unseen(fs_request_t *request)
 {
-    request->outcome.decided_ns = request->outcome.entered_ns;
-    request->outcome.choice =
-        fs_comm_leave("faster according to the tuner, without a look");
     trace_decision(request);
     return leave(request);
 }
@@ -505,9 +490,9 @@ static fs_step_t begin(fs_request_t *request)
     if (request->collective->vote == NULL) {
         return decide_alone(request);
     }
-    return goes_unseen(request)    ? leave_unseen(request)
-           : begins_early(request) ? begin_early(request)
-                                   : summarise(request);
+    return fs_leave_unseen(request) ? leave_unseen(request)
+           : begins_early(request)  ? begin_early(request)
+                                    : summarise(request);
 }
 
 /* ---- agree ---- */

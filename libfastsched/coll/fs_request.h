@@ -89,7 +89,8 @@ static inline bool fs_comm_begins_early(const fs_comm_t *comm)
 {
     return comm->early != NULL && comm->params.algorithm != FS_ALGORITHM_OFF &&
            (comm->params.early == FS_EARLY_ON ||
-            (comm->apart.left > 0 && !comm->explores));
+            (comm->apart.left > 0 && comm->foreseen.reason != FS_TUNER_GUESS &&
+             comm->foreseen.reason != FS_TUNER_PROBE));
 }
 
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
@@ -151,6 +152,21 @@ static inline void fs_last_call_close(fs_last_call_t     *last,
     last->round_ns = now_ns - ended_ns;
     last->whole_ns = now_ns - outcome->entered_ns;
 }
+
+/* The times in a vote. */
+static inline fs_vote_t fs_last_call_vote(const fs_comm_t *comm)
+{
+    const fs_last_call_t *last = &comm->last;
+
+    return (fs_vote_t){.max_ns     = last->run.ns,
+                       .min_ns     = last->round_ns,
+                       .whole_ns   = last->whole_ns,
+                       .max_waited = last->waited_ns,
+                       .last = fs_entries_word(last->waited_ns, comm->rank)};
+}
+
+/* What all ranks say of their last call, in a vote. */
+void fs_comm_learn(fs_comm_t *comm, const fs_vote_t *vote);
 
 /* A new operation; call is borrowed. */
 void fs_request_init(fs_request_t *request, fs_comm_t *comm,

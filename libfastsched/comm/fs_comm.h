@@ -102,9 +102,11 @@ struct fs_comm {
     fs_entries_t     entries;
     fs_account_t     account;
     fs_late_t        late; /* of allreduces */
-    /* What should serve the next call, if anything is known; to be compared. */
-    bool           predicts, explores;
-    fs_candidate_t predicted;
+    /* What the tuner will ask of the next call if it is like this one. */
+    fs_tuner_question_t foreseen;
+    fs_tuner_call_t     seen;
+    fs_tuned_t          seen_tuned;
+    bool                repeats; /* it was like the one before */
     /* Up to the request of this number they go in no frame; frames before it that did
      * not pay, one after the other. */
     uint32_t         alone_until, n_dissolved;

@@ -115,7 +115,7 @@ void fs_wish_adopt(fs_comm_t *comm)
     if (params->algorithm != algorithm || params->tuner != tuner) {
         params->algorithm = algorithm;
         params->tuner     = tuner;
-        comm->predicts    = false;
+        comm->foreseen    = (fs_tuner_question_t){.reason = FS_TUNER_NONE};
         comm->unseen      = (fs_unseen_t){0};
         fs_plan_cache_clear(&comm->cache); /* it has what they chose */
     }
