@@ -368,6 +368,22 @@ static void take_candidate(fs_request_t *request)
         reasons[outcome->question.reason][is_coarse(outcome)];
 }
 
+/* What the tuner wants to know; where this call is not prepared for it, or its time would
+ * not be what it is without a summary, the next one is asked. */
+static fs_tuner_question_t compare(const fs_request_t    *request,
+                                   const fs_tuner_call_t *call)
+{
+    fs_tuner_t         *tuner    = &request->comm->tuner;
+    fs_tuner_question_t question = fs_tuner_next(tuner, call);
+
+    if (suits(request, question.candidate) &&
+        !fs_unseen_should_time(request, &question)) {
+        return question;
+    }
+    fs_tuner_withdraw(tuner, &question);
+    return fs_tuner_best(tuner, call);
+}
+
 static void apply_tuner(fs_request_t *request)
 {
     fs_comm_t       *comm    = request->comm;
@@ -385,19 +401,11 @@ static void apply_tuner(fs_request_t *request)
     }
     outcome->question = request->plans_only || request->is_early
                             ? fs_tuner_best(&comm->tuner, &call)
-                            : fs_tuner_next(&comm->tuner, &call);
-    if (!request->plans_only && !suits(request, outcome->question.candidate)) {
-        fs_tuner_withdraw(&comm->tuner, &outcome->question);
+                            : compare(request, &call);
+    if (request->plans_only || suits(request, outcome->question.candidate)) {
+        take_candidate(request);
+    } else {
         outcome->question.reason = FS_TUNER_NONE;
-        return;
-    }
-    take_candidate(request);
-    if (outcome->question.closes && fs_unseen_should_time(request)) {
-        fs_tuner_withdraw(&comm->tuner, &outcome->question);
-        outcome->question.closes = false;
-        outcome->question.reason = outcome->question.reason == FS_TUNER_FOUND
-                                       ? FS_TUNER_FOUND
-                                       : FS_TUNER_NONE;
     }
     comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
 }
@@ -406,15 +414,14 @@ static void apply_tuner(fs_request_t *request)
  * known. */
 static void foresee(const fs_request_t *request)
 {
-    fs_comm_t          *comm    = request->comm;
-    const fs_outcome_t *outcome = &request->outcome;
+    fs_comm_t             *comm = request->comm;
+    const fs_tuner_call_t *call = &request->outcome.tuned;
 
-    if (outcome->tuned.bound > 0 && !request->is_early) {
-        comm->repeats = comm->seen.of_class == outcome->tuned.of_class &&
-                        comm->seen_tuned == request->collective->tuned;
-        comm->foreseen   = fs_tuner_peek(&comm->tuner, outcome->tuned.of_class);
-        comm->seen       = outcome->tuned;
-        comm->seen_tuned = request->collective->tuned;
+    comm->repeats = !is_ours(request) && comm->seen.of_class == call->of_class;
+    if (call->bound > 0 && !request->is_early) {
+        comm->foreseen   = fs_tuner_peek(&comm->tuner, call->of_class);
+        comm->seen       = *call;
+        comm->seen_bytes = request->outcome.traffic.inter_bytes;
     }
 }
 
@@ -568,7 +575,9 @@ static void decide(fs_request_t *request)
     apply_tuner(request);
     find_plan(request);
     foresee(request);
-    note_seen(request, vote);
+    if (!request->is_early) {
+        note_seen(request, vote);
+    }
 }
 
 /* ---- the plan ---- */

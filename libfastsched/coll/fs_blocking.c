@@ -156,6 +156,7 @@ static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns,
 
     *vote           = fs_last_call_vote(comm);
     vote->max_inter = now_ns - comm->outcome.entered_ns;
+    vote->sum[0]    = comm->outcome.unseen_inter;
     vote->flags     = comm->unseen.unlike ? FS_FLAG_UNLIKE : 0;
     if (comm->control != NULL) {
         status = fs_comm_vote(comm, vote);
@@ -166,11 +167,11 @@ static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns,
 
 fs_status_t fs_comm_native_done(fs_comm_t *comm)
 {
-    const fs_outcome_t *outcome = &comm->outcome;
-    bool                asked   = outcome->question.reason != FS_TUNER_NONE &&
+    fs_outcome_t *outcome = &comm->outcome;
+    bool          asked   = outcome->question.reason != FS_TUNER_NONE &&
                  outcome->question.candidate == FS_CANDIDATE_NATIVE;
     bool        closes = asked && fs_outcome_closes(outcome);
-    uint64_t    now_ns = fs_now_ns();
+    uint64_t    now_ns = fs_now_ns(), closed_ns;
     fs_status_t status = FS_OK;
     fs_vote_t   vote;
 
@@ -184,6 +185,7 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     if (closes || comm->params.verbose > 0) {
         status = find_slowest(comm, now_ns, &vote);
     }
+    closed_ns = fs_now_ns();
     if (closes && !outcome->summarised) {
         asked = fs_unseen_counts(comm, &vote);
     }
@@ -193,7 +195,7 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
             (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});
     }
     if (asked && closes) {
-        fs_last_call_close(&comm->last, outcome, now_ns, fs_now_ns());
+        fs_last_call_close(&comm->last, outcome, now_ns, closed_ns);
     }
     return status;
 }

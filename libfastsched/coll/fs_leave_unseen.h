@@ -12,12 +12,13 @@
 /* A call begins: it is left to the MPI, and outcome says so. The same on all ranks. */
 bool fs_leave_unseen(fs_request_t *request);
 
-/* The native algorithm is to be timed in a call that has been seen: should it be in
- * the next one, unseen? The same on all ranks. */
-bool fs_unseen_should_time(const fs_request_t *request);
+/* This question to a call that has been seen: should the next one answer it, unseen?
+ * The same on all ranks. */
+bool fs_unseen_should_time(const fs_request_t        *request,
+                           const fs_tuner_question_t *question);
 
 /* Such a call is over, with this vote of all ranks: was it like those before, so that
- * its time counts? */
+ * its time counts? Then its question has its bound. */
 bool fs_unseen_counts(fs_comm_t *comm, const fs_vote_t *vote);
 
 #endif

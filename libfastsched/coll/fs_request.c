@@ -4,7 +4,7 @@
  *   BEGIN     send our control message       fs_control.c
  *             or, if all ranks know all,     the collective
  *             decide as in SUMMARY
- *             or leave it to the MPI unseen  fs_unseen.c
+ *             or leave it to the MPI unseen  fs_leave_unseen.c
  *   SUMMARY   all are here: decide           the collective
  *             copy out what is in bundles    fs_unbundle.c
  *             plan, or recall a plan         the collective, fs_plan_cache.c
@@ -290,13 +290,6 @@ static fs_step_t summarise(fs_request_t *request)
 
 /* ---- begin early ---- */
 
-/* The same on all ranks. */
-static bool begins_early(const fs_request_t *request)
-{
-    return fs_comm_begins_early(request->comm) && !request->plans_only &&
-           !request->again; /* it may have begun so before */
-}
-
 /* A round of votes says when all are here. */
 static fs_step_t begin_early(fs_request_t *request)
 {
@@ -490,9 +483,9 @@ static fs_step_t begin(fs_request_t *request)
     if (request->collective->vote == NULL) {
         return decide_alone(request);
     }
-    return fs_leave_unseen(request) ? leave_unseen(request)
-           : begins_early(request)  ? begin_early(request)
-                                    : summarise(request);
+    return fs_leave_unseen(request)           ? leave_unseen(request)
+           : fs_request_begins_early(request) ? begin_early(request)
+                                              : summarise(request);
 }
 
 /* ---- agree ---- */

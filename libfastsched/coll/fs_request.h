@@ -88,14 +88,26 @@ enum {
 static inline bool fs_comm_begins_early(const fs_comm_t *comm)
 {
     return comm->early != NULL && comm->params.algorithm != FS_ALGORITHM_OFF &&
-           (comm->params.early == FS_EARLY_ON ||
-            (comm->apart.left > 0 && comm->foreseen.reason != FS_TUNER_GUESS &&
-             comm->foreseen.reason != FS_TUNER_PROBE));
+           (comm->params.early == FS_EARLY_ON || comm->apart.left > 0);
 }
 
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
 {
     return request->done != NULL;
+}
+
+/* Does it? Where algorithms are to be compared it does not. */
+static inline bool fs_request_begins_early(const fs_request_t *request)
+{
+    const fs_comm_t  *comm     = request->comm;
+    fs_tuner_reason_t next     = comm->foreseen.reason;
+    bool              compares = !fs_request_is_nonblocking(request) &&
+                    comm->params.early != FS_EARLY_ON &&
+                    (next == FS_TUNER_GUESS || next == FS_TUNER_PROBE);
+
+    return fs_comm_begins_early(comm) && !request->plans_only &&
+           !request->again && /* it may have begun so before */
+           !compares;
 }
 
 /* Of its counts, for fs_unseen.h. */

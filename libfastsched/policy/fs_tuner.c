@@ -576,6 +576,7 @@ void fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
     fs_tuner_class_t *class = find(tuner, question->of_class);
 
     tuner->n_probes -= question->reason == FS_TUNER_PROBE;
+    tuner->warmed_up = tuner->warmed_up && !question->warm_up;
     if (question->reason != FS_TUNER_FOUND &&
         class->n_withdrawn < FS_TUNER_WITHDRAWN_MOST) {
         ++class->n_withdrawn;

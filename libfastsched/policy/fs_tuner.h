@@ -220,7 +220,7 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
 void fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question);
 
 /* What should serve this call from now on? The choice, or what should be the
- * fastest; nothing is counted. Its time will not be told. */
+ * fastest; nothing is counted. */
 fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call);
 
