@@ -22,7 +22,6 @@
 #include "comm/fs_params.h"
 #include "comm/fs_wish.h"
 #include "coll/fs_frame_request.h"
-#include "coll/fs_leave_unseen.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
@@ -82,17 +81,16 @@ static bool is_tuned(const fs_comm_t *comm)
  * once, in no order, keep the rest waiting. */
 static uint64_t bundle_limit(const fs_request_t *request)
 {
-    const fs_comm_t *comm = request->comm;
-    fs_candidate_t   next = comm->foreseen.candidate;
+    const fs_comm_t *comm   = request->comm;
+    bool             native = comm->predicted == FS_CANDIDATE_NATIVE;
 
     if (request->plans_only) {
         return 0;
     }
     if (is_auto(comm)) {
-        return is_tuned(comm) && comm->foreseen.reason != FS_TUNER_NONE &&
-                       !(next == FS_CANDIDATE_NATIVE &&
-                         fs_request_is_nonblocking(request))
-                   ? limits[next]
+        return is_tuned(comm) && comm->predicts &&
+                       !(native && fs_request_is_nonblocking(request))
+                   ? limits[comm->predicted]
                    : comm->params.stage_cost;
     }
     return comm->params.algorithm == FS_ALG_BUNDLES ? UINT64_MAX : 0;
@@ -109,12 +107,17 @@ static fs_vote_t make_vote(const fs_request_t *request)
     uint64_t  layout = fs_digest_pair(comm->rank, comm->topo->n_ranks,
                                       (uint64_t)fs_call_sends_packed(call) << 1 |
                                           fs_call_receives_packed(call));
-    fs_vote_t vote   = fs_last_call_vote(comm);
+    fs_vote_t vote   = {
+          .max_inter  = fs_u64_max(counts->sent_inter, counts->received_inter),
+          .max_ns     = comm->last.run.ns,
+          .min_ns     = comm->last.round_ns,
+          .whole_ns   = comm->last.whole_ns,
+          .max_waited = comm->last.waited_ns,
+          .last       = fs_entries_word(comm->last.waited_ns, comm->rank),
+          .posted     = fs_frame_posted(request),
+          .sum        = {counts->send_digest + layout + request->offered,
+                         counts->received_digest + layout + request->offered}};
 
-    vote.max_inter = fs_request_own_bytes(request);
-    vote.posted    = fs_frame_posted(request);
-    vote.sum[0]    = counts->send_digest + layout + request->offered;
-    vote.sum[1]    = counts->received_digest + layout + request->offered;
     vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
                       ? FS_FLAG_PREPARES
                       : 0;
@@ -368,20 +371,19 @@ static void take_candidate(fs_request_t *request)
         reasons[outcome->question.reason][is_coarse(outcome)];
 }
 
-/* What the tuner wants to know; where this call is not prepared for it, or its time would
- * not be what it is without a summary, the next one is asked. */
+/* What the tuner wants to know; if this call is not prepared for it, the next one is
+ * asked. */
 static fs_tuner_question_t compare(const fs_request_t    *request,
                                    const fs_tuner_call_t *call)
 {
     fs_tuner_t         *tuner    = &request->comm->tuner;
     fs_tuner_question_t question = fs_tuner_next(tuner, call);
 
-    if (suits(request, question.candidate) &&
-        !fs_unseen_should_time(request, &question)) {
-        return question;
+    if (!suits(request, question.candidate)) {
+        fs_tuner_withdraw(tuner, &question);
+        question = fs_tuner_best(tuner, call);
     }
-    fs_tuner_withdraw(tuner, &question);
-    return fs_tuner_best(tuner, call);
+    return question;
 }
 
 static void apply_tuner(fs_request_t *request)
@@ -412,16 +414,17 @@ static void apply_tuner(fs_request_t *request)
 
 /* The next call will be like this one. Of one that has begun early only the rest is
  * known. */
-static void foresee(const fs_request_t *request)
+static void predict(const fs_request_t *request)
 {
-    fs_comm_t             *comm = request->comm;
-    const fs_tuner_call_t *call = &request->outcome.tuned;
+    fs_comm_t          *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
+    fs_tuner_question_t next;
 
-    comm->repeats = !is_ours(request) && comm->seen.of_class == call->of_class;
-    if (call->bound > 0 && !request->is_early) {
-        comm->foreseen   = fs_tuner_peek(&comm->tuner, call->of_class);
-        comm->seen       = *call;
-        comm->seen_bytes = request->outcome.traffic.inter_bytes;
+    if (outcome->tuned.bound > 0 && !request->is_early) {
+        next            = fs_tuner_peek(&comm->tuner, outcome->tuned.of_class);
+        comm->predicts  = next.reason != FS_TUNER_NONE;
+        comm->explores  = comm->predicts && next.reason != FS_TUNER_FOUND;
+        comm->predicted = next.candidate;
     }
 }
 
@@ -441,15 +444,15 @@ static void find_plan(fs_request_t *request)
 }
 
 /* What a call that was closed took, from the last entry to the last end. The native
- * algorithm is settled on without summaries: it began when the first rank had learned
- * the result. Others may learn it much later, where the first ones keep the processor. */
+ * algorithm is settled on without summaries, and each rank begins it when it has
+ * learned the result of this one: what counts is the longest time of a rank in it. From
+ * the last of them it would seem too fast where ranks share cores, since those that
+ * knew first have sent what they have by then. */
 static uint64_t exact_time(const fs_vote_t *vote, fs_candidate_t candidate)
 {
-    uint64_t before =
-        candidate == FS_CANDIDATE_NATIVE ? fs_entries_time(vote->last) : 0;
-
-    before += vote->min_ns;
-    return vote->whole_ns > before ? vote->whole_ns - before : 1;
+    return candidate == FS_CANDIDATE_NATIVE ? vote->max_ns
+           : vote->whole_ns > vote->min_ns  ? vote->whole_ns - vote->min_ns
+                                            : 1;
 }
 
 /* About: bundles have come during the summary, from the servers that were ready
@@ -508,7 +511,7 @@ static void choose_early_chunk(const fs_request_t *request)
 }
 
 /* Times of the last call. Plans made with another stage_cost are stale. */
-void fs_comm_learn(fs_comm_t *comm, const fs_vote_t *vote)
+static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
 {
     fs_timed_run_t run = comm->last.run;
 
@@ -562,7 +565,7 @@ static void decide(fs_request_t *request)
     fs_comm_t       *comm = request->comm;
     const fs_vote_t *vote = fs_control_vote(comm->control);
 
-    fs_comm_learn(comm, vote);
+    apply_times(comm, vote);
     if (vote->sum[0] != vote->sum[1] ||
         (vote->flags & FS_VOTE_ROWS && vote->flags & FS_VOTE_UNIFORM)) {
         request->outcome.choice =
@@ -574,7 +577,7 @@ static void decide(fs_request_t *request)
     choose_early_chunk(request);
     apply_tuner(request);
     find_plan(request);
-    foresee(request);
+    predict(request);
     if (!request->is_early) {
         note_seen(request, vote);
     }

@@ -2,7 +2,6 @@
 /* A blocking call is a request that is posted and waited for. */
 #include "base/fs_clock.h"
 #include "coll/fs_check_counts.h"
-#include "coll/fs_leave_unseen.h"
 #include "coll/fs_request.h"
 #include "comm/fs_wish.h"
 #include "net/fs_helper.h"
@@ -147,33 +146,25 @@ fs_status_t fs_comm_vote(fs_comm_t *comm, fs_vote_t *vote)
     return status;
 }
 
-/* How long did it take the slowest rank? The vote says more of the call before, if no
- * summary has. */
-static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns,
-                                fs_vote_t *vote)
+/* How long did it take the slowest rank? */
+static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
 {
-    fs_status_t status = FS_OK;
+    fs_vote_t   vote   = {.max_ns = now_ns - comm->outcome.entered_ns};
+    fs_status_t status = comm->control != NULL ? fs_comm_vote(comm, &vote)
+                                               : FS_OK;
 
-    *vote           = fs_last_call_vote(comm);
-    vote->max_inter = now_ns - comm->outcome.entered_ns;
-    vote->sum[0]    = comm->outcome.unseen_inter;
-    vote->flags     = comm->unseen.unlike ? FS_FLAG_UNLIKE : 0;
-    if (comm->control != NULL) {
-        status = fs_comm_vote(comm, vote);
-    }
-    comm->outcome.slowest_ns = vote->max_inter;
+    comm->outcome.slowest_ns = vote.max_ns;
     return status;
 }
 
 fs_status_t fs_comm_native_done(fs_comm_t *comm)
 {
-    fs_outcome_t *outcome = &comm->outcome;
-    bool          asked   = outcome->question.reason != FS_TUNER_NONE &&
+    const fs_outcome_t *outcome = &comm->outcome;
+    bool                asked   = outcome->question.reason != FS_TUNER_NONE &&
                  outcome->question.candidate == FS_CANDIDATE_NATIVE;
     bool        closes = asked && fs_outcome_closes(outcome);
-    uint64_t    now_ns = fs_now_ns(), closed_ns;
+    uint64_t    now_ns = fs_now_ns();
     fs_status_t status = FS_OK;
-    fs_vote_t   vote;
 
     fs_comm_count(comm, outcome, now_ns);
     if (outcome->reduced_bytes > 0) {
@@ -182,20 +173,16 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     if (status != FS_OK) {
         return status;
     }
-    if (closes || comm->params.verbose > 0) {
-        status = find_slowest(comm, now_ns, &vote);
-    }
-    closed_ns = fs_now_ns();
-    if (closes && !outcome->summarised) {
-        asked = fs_unseen_counts(comm, &vote);
-    }
     if (asked) {
         comm->last = fs_last_call_of(
             outcome, false,
             (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});
     }
-    if (asked && closes) {
-        fs_last_call_close(&comm->last, outcome, now_ns, closed_ns);
+    if (closes || comm->params.verbose > 0) {
+        status = find_slowest(comm, now_ns);
+    }
+    if (closes) {
+        fs_last_call_close(&comm->last, outcome, now_ns, fs_now_ns());
     }
     return status;
 }

@@ -4,7 +4,7 @@
  *   BEGIN     send our control message       fs_control.c
  *             or, if all ranks know all,     the collective
  *             decide as in SUMMARY
- *             or leave it to the MPI unseen  fs_leave_unseen.c
+ *             or leave it to the MPI unseen  fs_unseen.c
  *   SUMMARY   all are here: decide           the collective
  *             copy out what is in bundles    fs_unbundle.c
  *             plan, or recall a plan         the collective, fs_plan_cache.c
@@ -18,7 +18,6 @@
  * After an error of the network a rank gives the communicator up and notifies
  * its peers, which do the same: no rank waits for one that has given up.
  */
-#include "coll/fs_leave_unseen.h"
 #include "coll/fs_request.h"
 #include "coll/fs_unbundle.h"
 
@@ -290,6 +289,17 @@ static fs_step_t summarise(fs_request_t *request)
 
 /* ---- begin early ---- */
 
+/* The same on all ranks. Where algorithms are to be compared it does not. */
+static bool begins_early(const fs_request_t *request)
+{
+    const fs_comm_t *comm = request->comm;
+    bool compares = comm->explores && !fs_request_is_nonblocking(request) &&
+                    comm->params.early != FS_EARLY_ON;
+
+    return fs_comm_begins_early(comm) && !compares && !request->plans_only &&
+           !request->again; /* it may have begun so before */
+}
+
 /* A round of votes says when all are here. */
 static fs_step_t begin_early(fs_request_t *request)
 {
@@ -450,8 +460,23 @@ static fs_step_t decide_alone(fs_request_t *request)
     return act(request);
 }
 
+/* Is it left to the MPI without a summary? The same on all ranks: the MPI can access the
+ * buffers of all where there are no accelerators. */
+static bool goes_unseen(fs_request_t *request)
+{
+    fs_comm_t *comm = request->comm;
+
+    return comm->unseen.left > 0 && !fs_request_is_nonblocking(request) &&
+           !request->plans_only && !comm->has_accel && !begins_early(request) &&
+           fs_unseen_take(&comm->unseen, request->collective->tuned,
+                          fs_request_own_bytes(request));
+}
+
 static fs_step_t leave_unseen(fs_request_t *request)
 {
+    request->outcome.decided_ns = request->outcome.entered_ns;
+    request->outcome.choice =
+        fs_comm_leave("faster according to the tuner, without a look");
     trace_decision(request);
     return leave(request);
 }
@@ -483,9 +508,9 @@ static fs_step_t begin(fs_request_t *request)
     if (request->collective->vote == NULL) {
         return decide_alone(request);
     }
-    return fs_leave_unseen(request)           ? leave_unseen(request)
-           : fs_request_begins_early(request) ? begin_early(request)
-                                              : summarise(request);
+    return goes_unseen(request)    ? leave_unseen(request)
+           : begins_early(request) ? begin_early(request)
+                                   : summarise(request);
 }
 
 /* ---- agree ---- */

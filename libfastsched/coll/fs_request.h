@@ -96,20 +96,6 @@ static inline bool fs_request_is_nonblocking(const fs_request_t *request)
     return request->done != NULL;
 }
 
-/* Does it? Where algorithms are to be compared it does not. */
-static inline bool fs_request_begins_early(const fs_request_t *request)
-{
-    const fs_comm_t  *comm     = request->comm;
-    fs_tuner_reason_t next     = comm->foreseen.reason;
-    bool              compares = !fs_request_is_nonblocking(request) &&
-                    comm->params.early != FS_EARLY_ON &&
-                    (next == FS_TUNER_GUESS || next == FS_TUNER_PROBE);
-
-    return fs_comm_begins_early(comm) && !request->plans_only &&
-           !request->again && /* it may have begun so before */
-           !compares;
-}
-
 /* Of its counts, for fs_unseen.h. */
 static inline uint64_t fs_request_own_bytes(const fs_request_t *request)
 {
@@ -164,21 +150,6 @@ static inline void fs_last_call_close(fs_last_call_t     *last,
     last->round_ns = now_ns - ended_ns;
     last->whole_ns = now_ns - outcome->entered_ns;
 }
-
-/* The times in a vote. */
-static inline fs_vote_t fs_last_call_vote(const fs_comm_t *comm)
-{
-    const fs_last_call_t *last = &comm->last;
-
-    return (fs_vote_t){.max_ns     = last->run.ns,
-                       .min_ns     = last->round_ns,
-                       .whole_ns   = last->whole_ns,
-                       .max_waited = last->waited_ns,
-                       .last = fs_entries_word(last->waited_ns, comm->rank)};
-}
-
-/* What all ranks say of their last call, in a vote. */
-void fs_comm_learn(fs_comm_t *comm, const fs_vote_t *vote);
 
 /* A new operation; call is borrowed. */
 void fs_request_init(fs_request_t *request, fs_comm_t *comm,

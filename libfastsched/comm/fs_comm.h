@@ -35,13 +35,11 @@ typedef struct fs_outcome {
     uint64_t        ended_ns;    /* if it is closed: before that */
     fs_choice_t     choice;
     fs_traffic_t    traffic;
-    uint64_t        bound;        /* fs_traffic_lower_bound() */
-    uint64_t        unseen_inter; /* that this rank sends, in a call without a
-                                     summary */
-    uint64_t        whole_inter;  /* traffic.max_inter with what has gone early;
+    uint64_t        bound;       /* fs_traffic_lower_bound() */
+    uint64_t        whole_inter; /* traffic.max_inter with what has gone early;
                                         0: nothing has */
-    uint32_t        line;         /* whose it is, fs_busiest_t */
-    fs_tuner_call_t tuned;        /* what the tuner has to know of it */
+    uint32_t        line;        /* whose it is, fs_busiest_t */
+    fs_tuner_call_t tuned;       /* what the tuner has to know of it */
     fs_tuner_question_t question;
     fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
     uint32_t            n_stages;
@@ -50,7 +48,7 @@ typedef struct fs_outcome {
     uint64_t            reduced_bytes; /* of an allreduce whose time counts */
 } fs_outcome_t;
 
-/* What the next vote reports about a call: times on this rank, 0 if unknown,
+/* What the next summary reports about a call: times on this rank, 0 if unknown,
  * and the tuner's question that they answer. */
 typedef struct fs_last_call {
     bool     is_nonblocking; /* the same on all ranks, like the next two */
@@ -104,11 +102,9 @@ struct fs_comm {
     fs_entries_t     entries;
     fs_account_t     account;
     fs_late_t        late; /* of allreduces */
-    /* What the tuner will ask of the next call if it is like this one. */
-    fs_tuner_question_t foreseen;
-    fs_tuner_call_t     seen;
-    uint64_t            seen_bytes; /* between servers */
-    bool                repeats;    /* both are blocking calls of a class */
+    /* What should serve the next call, if anything is known; to be compared. */
+    bool           predicts, explores;
+    fs_candidate_t predicted;
     /* Up to the request of this number they go in no frame; frames before it that did
      * not pay, one after the other. */
     uint32_t         alone_until, n_dissolved;

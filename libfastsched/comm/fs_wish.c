@@ -115,8 +115,8 @@ void fs_wish_adopt(fs_comm_t *comm)
     if (params->algorithm != algorithm || params->tuner != tuner) {
         params->algorithm = algorithm;
         params->tuner     = tuner;
-        comm->foreseen    = (fs_tuner_question_t){.reason = FS_TUNER_NONE};
-        comm->unseen      = (fs_unseen_t){0};
+        comm->predicts = comm->explores = false;
+        comm->unseen                    = (fs_unseen_t){0};
         fs_plan_cache_clear(&comm->cache); /* it has what they chose */
     }
 }

@@ -8,18 +8,13 @@ static bool is_like(uint64_t a, uint64_t b)
     return a / 2 <= b && b / 2 <= a;
 }
 
-void fs_unseen_compare(fs_unseen_t *unseen, uint64_t own_bytes)
-{
-    unseen->unlike |= !is_like(own_bytes, unseen->own_bytes);
-}
-
 bool fs_unseen_take(fs_unseen_t *unseen, fs_tuned_t tuned, uint64_t own_bytes)
 {
     if (unseen->left == 0 || unseen->tuned != tuned) {
         return false;
     }
     --unseen->left;
-    fs_unseen_compare(unseen, own_bytes);
+    unseen->unlike |= !is_like(own_bytes, unseen->own_bytes);
     return true;
 }
 

@@ -49,9 +49,6 @@ typedef struct fs_seen {
 /* A call is about to begin: does it go unseen? The same on all ranks. */
 bool fs_unseen_take(fs_unseen_t *unseen, fs_tuned_t tuned, uint64_t own_bytes);
 
-/* A call of this rank goes unseen: is it like the last one that was not? */
-void fs_unseen_compare(fs_unseen_t *unseen, uint64_t own_bytes);
-
 /* A call has been seen. */
 void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen);
 

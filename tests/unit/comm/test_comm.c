@@ -794,8 +794,7 @@ START_TEST(small_calls_are_tried)
     live_on(12, tiny);
     ck_assert_int_eq(ranks[0].algs[0], FS_ALG_NATIVE);
     ck_assert_int_eq(ranks[0].algs[1], FS_ALG_NATIVE);
-    ck_assert_int_eq(ranks[0].algs[2], FS_ALG_NATIVE); /* without a summary */
-    ck_assert_int_eq(ranks[0].algs[3], FS_ALG_STAGED);
+    ck_assert_int_eq(ranks[0].algs[2], FS_ALG_STAGED);
     all_said("faster according to the tuner");
 }
 END_TEST
@@ -898,53 +897,6 @@ START_TEST(native_calls_go_unseen)
     all_came_out(FS_OK, FS_OK, false);
     ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_NATIVE], 200);
     ck_assert_uint_lt(ranks[0].stats.apart_calls, 190);
-    ck_assert_uint_ge(seen_factor, 4);
-}
-END_TEST
-
-static uint32_t n_timed; /* calls before the last one */
-
-static void count_timed(const rank_t *me)
-{
-    const char *reason = me->comm->outcome.choice.reason;
-
-    if (me->rank == 0 && reason != NULL) {
-        n_timed += strcmp(reason, "timed by the tuner, without a look") == 0;
-        seen_factor = me->comm->unseen.factor;
-    }
-}
-
-static void all_alike(rank_t *me, int k)
-{
-    count_timed(me);
-    (void)k;
-}
-
-/* Every third one is four times as large. */
-static void third_is_unlike(rank_t *me, int k)
-{
-    count_timed(me);
-    scale(me, k % 3 == 2 ? 2000 : 500);
-}
-
-/* The MPI's own algorithm is compared as it would serve. */
-START_TEST(native_is_timed_unseen)
-{
-    n_timed = 0;
-    live_on(40, all_alike);
-    all_came_out(FS_OK, FS_OK, ranks[0].ran);
-    ck_assert_uint_ge(n_timed, 1);
-    ck_assert_uint_lt(ranks[0].stats.apart_calls, 39);
-}
-END_TEST
-
-/* A call of another class was taken for one of this: once. */
-START_TEST(what_is_unlike_is_not_timed)
-{
-    n_timed = 0;
-    live_on(40, third_is_unlike);
-    all_came_out(FS_OK, FS_OK, ranks[0].ran);
-    ck_assert_uint_eq(n_timed, 1);
     ck_assert_uint_ge(seen_factor, 4);
 }
 END_TEST
@@ -1477,8 +1429,6 @@ int main(void)
     tcase_add_test(tcase, small_calls_are_left_as_told);
     tcase_add_test(tcase, the_tuner_remembers);
     tcase_add_test(tcase, native_calls_go_unseen);
-    tcase_add_test(tcase, native_is_timed_unseen);
-    tcase_add_test(tcase, what_is_unlike_is_not_timed);
     tcase_add_test(tcase, with_accelerators_all_are_seen);
     tcase_add_test(tcase, nothing_to_remember);
     tcase_add_test(tcase, the_tuner_leaves_the_forced_alone);
