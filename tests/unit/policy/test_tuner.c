@@ -397,6 +397,41 @@ START_TEST(questions_stand_alone)
 }
 END_TEST
 
+/* A call that was prepared for another candidate: the next one is asked, a few times. */
+START_TEST(withdrawn)
+{
+    fs_tuner_question_t question;
+
+    two(150, 150, 100, 100);
+    ck_assert_str_eq(calls(2, class_a), "ss");
+    for (int k = 0; k <= FS_TUNER_WITHDRAWN_MOST; ++k) {
+        question = next_of(class_a, BOUND);
+        ck_assert_int_eq(question.reason, FS_TUNER_PROBE);
+        ck_assert_int_eq(question.candidate, FS_CANDIDATE_NATIVE);
+        fs_tuner_withdraw(&tuner, &question);
+        ck_assert_uint_eq(tuner.n_probes, 0);
+    }
+    /* The last one was in vain; the native algorithm deserves another one. */
+    ck_assert_str_eq(calls(2, class_a), "Ns");
+    ck_assert_int_eq(fs_tuner_find(&tuner, class_a)->state, FS_TUNER_SETTLED);
+}
+END_TEST
+
+/* A warm-up that did not take place is one yet. */
+START_TEST(a_warm_up_withdrawn)
+{
+    fs_tuner_question_t question;
+
+    tuner.warmed_up = false;
+    two(150, 150, 100, 100);
+    calls(2, class_a);
+    question = next_of(class_a, BOUND);
+    ck_assert(question.warm_up);
+    fs_tuner_withdraw(&tuner, &question);
+    ck_assert(next_of(class_a, BOUND).warm_up);
+}
+END_TEST
+
 /* ---- what is settled is watched ---- */
 
 START_TEST(the_choice_becomes_slow)
@@ -652,6 +687,8 @@ int main(void)
     tcase_add_test(tcase, sizes_differ);
     tcase_add_test(tcase, lost_times);
     tcase_add_test(tcase, questions_stand_alone);
+    tcase_add_test(tcase, withdrawn);
+    tcase_add_test(tcase, a_warm_up_withdrawn);
     tcase_add_test(tcase, the_choice_becomes_slow);
     tcase_add_test(tcase, few_are_timed);
     tcase_add_test(tcase, a_rough_time_decides_nothing);
