@@ -506,6 +506,14 @@ static fs_tuner_question_t found(const fs_tuner_t *tuner,
                : ask(class, guess(tuner, class), FS_TUNER_FOUND);
 }
 
+/* It has been slow: the more often that has changed nothing, the fewer are timed. */
+static bool is_watched(const fs_tuner_class_t *class)
+{
+    uint32_t every = class->patience / FS_TUNER_PATIENCE;
+
+    return class->n_worse > 0 && class->in_state % fs_u32_max(every, 1) == 0;
+}
+
 static fs_tuner_question_t step(const fs_tuner_t *tuner,
                                 fs_tuner_class_t *class)
 {
@@ -528,7 +536,7 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
         question = found(tuner, class);
     }
     question.closes = question.reason != FS_TUNER_FOUND || class->alarmed ||
-                      class->n_worse > 0 ||
+                      is_watched(class) ||
                       class->in_state % FS_TUNER_CLOSE == 0;
     ++class->in_state;
     ++class->n_calls;
