@@ -55,4 +55,10 @@ static inline uint32_t fs_u32_max(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+/* Is neither more than about twice the other? */
+static inline bool fs_u64_is_like(uint64_t a, uint64_t b)
+{
+    return a / 2 <= b && b / 2 <= a;
+}
+
 #endif

@@ -12,25 +12,20 @@ static uint64_t price_of(const fs_apart_call_t *call)
     return fs_u64_max((uint64_t)price, 1);
 }
 
-static bool is_like(uint64_t a, uint64_t b)
-{
-    return a / 2 <= b && b / 2 <= a;
-}
-
 static void average(fs_apart_t *apart, const fs_apart_call_t *call)
 {
     uint64_t price = price_of(call);
 
-    apart->price = apart->price == 0 || !is_like(call->bytes, apart->bytes)
-                       ? price
-                       : apart->price - apart->price / AVERAGE +
-                             price / AVERAGE;
+    apart->price =
+        apart->price == 0 || !fs_u64_is_like(call->bytes, apart->bytes)
+            ? price
+            : apart->price - apart->price / AVERAGE + price / AVERAGE;
     apart->bytes = call->bytes;
 }
 
 static void judge(fs_apart_t *apart, const fs_apart_call_t *call)
 {
-    if (apart->price == 0 || !is_like(call->bytes, apart->bytes)) {
+    if (apart->price == 0 || !fs_u64_is_like(call->bytes, apart->bytes)) {
         return;
     }
     if (price_of(call) < apart->price) {

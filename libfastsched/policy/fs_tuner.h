@@ -30,8 +30,8 @@
  * a communicator is a warm-up, because an MPI connects its ranks at their first
  * messages: if it is slow it proves nothing, and SOON there is another one.
  *
- * Times are those from the last rank's entry to the last one's end, so what ranks that
- * share cores have done before the last one's entry does not count. A rank alone does
+ * Times are those from the last rank's entry to the last one's end; of the native
+ * algorithm, which begins when a summary is over, the longest of a rank. A rank alone does
  * not know that time: calls that are compared have to be closed, by a round of
  * control messages. Of SETTLED ones that are few; the others have a rough time, and if
  * it is FAR from what the choice takes the next call is closed.

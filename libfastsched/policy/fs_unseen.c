@@ -3,18 +3,13 @@
 
 #include "base/fs_arith.h"
 
-static bool is_like(uint64_t a, uint64_t b)
-{
-    return a / 2 <= b && b / 2 <= a;
-}
-
 bool fs_unseen_take(fs_unseen_t *unseen, fs_tuned_t tuned, uint64_t own_bytes)
 {
     if (unseen->left == 0 || unseen->tuned != tuned) {
         return false;
     }
     --unseen->left;
-    unseen->unlike |= !is_like(own_bytes, unseen->own_bytes);
+    unseen->unlike |= !fs_u64_is_like(own_bytes, unseen->own_bytes);
     return true;
 }
 
