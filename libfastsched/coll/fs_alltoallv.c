@@ -38,7 +38,13 @@ enum {
     FINEST = 4096, /* a chunk: in a shorter one start-up counts */
     COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
     ALIGN  = 64,
-    TINY   = 4096, /* bytes of a pair that goes in a bundle while others are
+    /* On a network with queues, bytes of a stage that a NIC's queue holds, and what is
+     * let into it then. */
+    QUEUE        = 128 << 10,
+    FEWEST_SHORT = 4,
+    SHORT        = 8192, /* a chunk, at most, */
+    SHORT_WINDOW = 2,    /* of which so many are on their way to a lane */
+    TINY = 4096, /* bytes of a pair that goes in a bundle while others are
                      staged */
     MOST_TRIED =
         64 /* servers, for which a persistent call compares all schedules:
@@ -124,6 +130,7 @@ static fs_vote_t make_vote(const fs_request_t *request)
     vote.flags |= consent_flags[call->device.consent];
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
     vote.flags |= comm->unseen.unlike ? FS_FLAG_UNLIKE : 0;
+    vote.flags |= comm->net->rdma ? 0 : FS_FLAG_QUEUES;
     vote.flags |= fs_request_is_nonblocking(request)
                       ? FS_FLAG_NONBLOCKING
                       : fs_wish_flags(request->comm);
@@ -142,15 +149,32 @@ static fs_plan_params_t select_params(const fs_comm_t *comm)
     return params;
 }
 
-/* Short enough for the stages of a call with this bound, if there are several; and
- * no longer than the call, since staging memory is made of them. */
-static uint64_t chunk_of(const fs_comm_t *comm, uint64_t bound)
+/* The messages of a call: short enough for its stages, if there are several; and no
+ * longer than the call, since staging memory is made of them.
+ *
+ * On a network with queues a short stage would be in the queue of its sender's NIC
+ * as soon as it is granted. Behind it would wait the grants for which the next stages
+ * of others wait; so most of it is left with the sender. */
+static fs_plan_params_t cut(const fs_request_t *request, bool coarse)
 {
-    uint32_t n_stages = fs_ports_most_peers(comm->topo);
-    uint64_t n_chunks = n_stages == 1 ? 1 : n_stages * FEWEST;
+    fs_plan_params_t params   = fs_params_plan(&request->comm->params);
+    uint64_t         bound    = request->outcome.bound;
+    uint32_t         n_stages = fs_ports_most_peers(request->comm->topo);
+    bool is_short = request->flags & FS_FLAG_QUEUES && n_stages > 1 &&
+                    bound <= (uint64_t)n_stages * QUEUE;
+    uint64_t n_chunks = n_stages == 1 ? 1
+                        : is_short    ? n_stages * FEWEST_SHORT
+                                      : n_stages * FEWEST;
     uint64_t chunk    = fs_u64_div_up(bound, n_chunks * ALIGN) * ALIGN;
 
-    return fs_u64_min(fs_u64_max(chunk, FINEST), comm->params.chunk);
+    chunk        = fs_u64_min(chunk, is_short ? SHORT : params.chunk);
+    params.chunk = fs_u64_min(fs_u64_max(chunk, FINEST), params.chunk);
+    if (coarse) {
+        params.chunk *= COARSE;
+    } else if (is_short) {
+        params.window = fs_u32_min(SHORT_WINDOW, params.window);
+    }
+    return params;
 }
 
 /* For the tuner, a byte as a nanosecond: it finds the factor. */
@@ -163,14 +187,16 @@ static uint64_t as_ns(fs_u128_t cost)
 /* What each candidate should take. A threshold that the user has set forces: the
  * native algorithm is not the first guess above it, and between staged and pipe2d
  * there is no choice. */
-static void estimate(const fs_comm_t *comm, const fs_outcome_t *outcome,
-                     const fs_busiest_t *busiest, uint64_t ns[FS_N_CANDIDATES])
+static void estimate(const fs_request_t *request, const fs_busiest_t *busiest,
+                     uint64_t ns[FS_N_CANDIDATES])
 {
+    const fs_comm_t    *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
     const fs_topo_t    *topo    = comm->topo;
     const fs_traffic_t *traffic = &outcome->traffic;
     fs_plan_params_t    params  = select_params(comm);
     uint64_t            alpha   = params.stage_cost;
-    uint64_t            chunk   = chunk_of(comm, outcome->bound);
+    uint64_t            chunk   = cut(request, false).chunk;
     bool     forced = comm->params.mtm_threshold != FS_MTM_THRESHOLD_AUTO;
     uint64_t staged =
         as_ns(fs_cost_staged(topo, traffic, outcome->bound, alpha));
@@ -213,7 +239,7 @@ static void describe(fs_request_t *request, const fs_busiest_t *busiest)
     outcome->tuned = (fs_tuner_call_t){
         .of_class = fs_tuner_class_for(request->collective->tuned, of_class),
         .bound    = outcome->bound};
-    estimate(request->comm, outcome, busiest, outcome->tuned.estimate);
+    estimate(request, busiest, outcome->tuned.estimate);
 }
 
 /* Bytes between servers and their sums. False: too many. */
@@ -623,7 +649,7 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
                         fs_schedule_t **lane_p)
 {
     fs_comm_t         *comm   = request->comm;
-    fs_plan_params_t   params = fs_params_plan(&comm->params);
+    fs_plan_params_t   params = cut(request, is_coarse(&request->outcome));
     uint64_t          *counts = NULL;
     fs_local_traffic_t local  = {
          .send        = fs_control_local_send(comm->control),
@@ -647,8 +673,6 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
         params.decompose = FS_DECOMPOSE_BEST;
         wanted.replan    = NULL;
     }
-    params.chunk = chunk_of(comm, request->outcome.bound) *
-                   (is_coarse(&request->outcome) ? COARSE : 1);
     if (request->flags & FS_VOTE_BUNDLED) {
         counts = planned_counts(comm);
         if (counts == NULL) {

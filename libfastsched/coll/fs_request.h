@@ -77,11 +77,14 @@ enum {
     FS_FLAG_CONFIRMS =
         16, /* its peers have to confirm arrival, fs_net_t.local_arrives */
     FS_FLAG_NONBLOCKING =
-        32,             /* the MPI's own algorithm would have had to be chosen
-                                in the call: it takes its place in the order of
-                                the communicator's collectives when it starts */
-    FS_FLAG_UNLIKE = 64 /* it has left a call to the MPI unseen that was not
-                           like those that were seen */
+        32, /* the MPI's own algorithm would have had to be chosen in the call: it
+               takes its place in the order of the communicator's collectives when
+               it starts */
+    FS_FLAG_UNLIKE =
+        64, /* it has left a call to the MPI unseen that was not like those that
+               were seen */
+    FS_FLAG_QUEUES =
+        128 /* a grant of its waits in its NIC for the data before it */
 };
 
 /* Do calls begin early now? The same on all ranks at the same call. */

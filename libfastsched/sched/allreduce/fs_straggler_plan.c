@@ -369,7 +369,7 @@ static uint64_t digest_of(const lowering_t *lo)
 static uint64_t look_ahead(const lowering_t *lo)
 {
     return fs_u64_min(
-        fs_look_ahead(lo->params->chunk),
+        fs_look_ahead(lo->params->chunk, lo->params->window),
         fs_u64_max(fragment_bytes(lo), chunk_bytes(lo) / FRAGMENTS));
 }
 

@@ -64,7 +64,7 @@ fs_status_t fs_emit_init(fs_emit_t *em, const fs_plan_request_t *request,
     em->intra_recvs = em->redists + em->n_local;
     init_rings(em);
     plan->window     = request->params->window;
-    plan->look_ahead = fs_look_ahead(em->chunk);
+    plan->look_ahead = fs_look_ahead(em->chunk, plan->window);
     em->wire_recvs   = (fs_recv_order_t){
           .program = program, .arena = arena, .look_ahead = plan->look_ahead};
     return FS_OK;

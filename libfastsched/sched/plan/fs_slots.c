@@ -7,7 +7,8 @@
 
 /* The next sender is asked when the one before has few bytes left: the grant
  * waits behind what its NIC already has to send, on TCP two socket buffers. That
- * is three chunks of the usual size, and one if they are large. */
+ * is three chunks of the usual size, and one if they are large or few are on their
+ * way. */
 enum { LOOK_AHEAD_CHUNKS = 3, LOOK_AHEAD_BYTES = 192 << 10 };
 
 void fs_ring_init(fs_ring_t *ring, uint64_t *base_p, uint32_t n_slots,
@@ -60,11 +61,12 @@ void fs_window_add(fs_window_t *window, uint32_t size, fs_program_t *program,
 
 /* ---- the order of receives ---- */
 
-uint64_t fs_look_ahead(uint64_t chunk)
+uint64_t fs_look_ahead(uint64_t chunk, uint32_t window)
 {
-    return chunk > LOOK_AHEAD_BYTES
-               ? chunk
-               : fs_u64_min(chunk * LOOK_AHEAD_CHUNKS, LOOK_AHEAD_BYTES);
+    uint32_t n = fs_u32_min(fs_u32_max(window / 2, 1), LOOK_AHEAD_CHUNKS);
+
+    return chunk > LOOK_AHEAD_BYTES ? chunk
+                                    : fs_u64_min(chunk * n, LOOK_AHEAD_BYTES);
 }
 
 /* Room for one more; false if there is none. */

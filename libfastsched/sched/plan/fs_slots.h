@@ -68,7 +68,8 @@ typedef struct fs_recv_order {
  * about to end, and none of their time is lost. */
 void fs_recv_order_add(fs_recv_order_t *order, uint32_t recv);
 
-/* The look-ahead of a plan whose messages have at most chunk bytes. */
-uint64_t fs_look_ahead(uint64_t chunk);
+/* The look-ahead of a plan whose messages have at most chunk bytes, a window of them
+ * on their way to a lane. */
+uint64_t fs_look_ahead(uint64_t chunk, uint32_t window);
 
 #endif
