@@ -40,7 +40,7 @@ enum {
     ALIGN  = 64,
     /* On a network with queues, bytes of a stage that a NIC's queue holds, and what is
      * let into it then. */
-    QUEUE        = 128 << 10,
+    QUEUE        = 192 << 10,
     FEWEST_SHORT = 4,
     SHORT        = 8192, /* a chunk, at most, */
     SHORT_WINDOW = 2,    /* of which so many are on their way to a lane */

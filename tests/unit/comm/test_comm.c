@@ -53,6 +53,7 @@ typedef struct rank {
     int             n_warnings;
     fs_alg_t        alg;
     fs_alg_t        algs[MAX_CALLS]; /* of each call */
+    uint32_t        window;          /* of the last plan; 0: none was kept */
     fs_comm_stats_t stats;
 } rank_t;
 
@@ -193,6 +194,12 @@ static void put_on_device(rank_t *me, fs_call_t *call)
 /* Every rank can see every other's blocks. */
 static void host_alltoallv(rank_t *me);
 
+static uint32_t window_of(const fs_plan_cache_t *cache)
+{
+    return cache->n == 0 ? 0
+                         : cache->entries[cache->n - 1].cached->plan->window;
+}
+
 static void call_once(rank_t *me)
 {
     uint64_t    recv_bytes[N_RANKS];
@@ -224,7 +231,8 @@ static void call_once(rank_t *me)
         me->called = fs_comm_native_done(me->comm);
     }
     fs_counts_fini(&counts);
-    me->alg = fs_comm_last_alg(me->comm);
+    me->alg    = fs_comm_last_alg(me->comm);
+    me->window = window_of(&me->comm->cache);
     fs_comm_describe(me->comm, "COMM", me->line, sizeof(me->line));
     fs_comm_get_stats(me->comm, &me->stats);
     if (me->called != FS_OK) {
@@ -398,6 +406,41 @@ START_TEST(one_rank_needs_confirmation)
     fs_loop_net(world.loop, _i)->local_arrives = false;
     live_all();
     all_came_out(FS_OK, FS_OK, true);
+}
+END_TEST
+
+static void all_have_window(uint32_t window)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert_uint_eq(ranks[r].window, window);
+    }
+}
+
+/* One rank's network has queues, or none has: all cut the same messages. */
+START_TEST(one_rank_has_queues)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        fs_loop_net(world.loop, r)->rdma = r != (uint32_t)_i;
+    }
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    all_have_window(_i < N_RANKS ? 2 : 8);
+}
+END_TEST
+
+/* Stages that no queue holds are as long as where there is none. */
+START_TEST(long_stages_do_not_mind_queues)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        for (uint32_t s = 0; s < N_RANKS; ++s) {
+            for (uint32_t d = 0; d < N_RANKS; ++d) {
+                ranks[r].counts[s][d] *= 32;
+            }
+        }
+    }
+    live_all();
+    all_came_out(FS_OK, FS_OK, true);
+    all_have_window(8);
 }
 END_TEST
 
@@ -1387,6 +1430,8 @@ int main(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, data_arrive);
     tcase_add_loop_test(tcase, one_rank_needs_confirmation, 0, N_RANKS);
+    tcase_add_loop_test(tcase, one_rank_has_queues, 0, N_RANKS + 1);
+    tcase_add_test(tcase, long_stages_do_not_mind_queues);
     tcase_add_loop_test(tcase, each_does_as_told, 0, N_TOLD);
     tcase_add_test(tcase, small_calls_go_to_the_host);
     tcase_add_test(tcase, one_server_goes_to_the_host);
