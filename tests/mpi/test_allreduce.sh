@@ -51,11 +51,11 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
     case_of 'exact, rank 3 late' job 8 8x1 $exact $fixed 3 -- --expect stragglar
     case_of 'all, ring' job 8 8x1 $all $fixed none -- --expect ring --all $blocking
     case_of 'all, rank 0 late' job 8 8x1 $all $fixed 0 -- --expect stragglar --all
-    for np in 4 5 6 7; do
+    for np in 4 5 7; do
         case_of "all, $np ranks, the last one late" job $np ${np}x1 $all \
             $fixed $((np - 1)) -- --expect stragglar --all $blocking outstanding
     done
-    for rank in 0 1 2 3 4 5 6 7; do
+    for rank in 0 3 7; do # in unit tests each of 3 to 32
         case_of "in finer pieces, rank $rank" job 8 8x1 $all $fixed $rank $pieces -- \
             --expect stragglar --all sizes bits
     done

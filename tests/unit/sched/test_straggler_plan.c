@@ -359,7 +359,8 @@ int main(void)
     TCase *tcase = tcase_create("straggler_plan");
 
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(tcase, every_straggler_is_proved, 2, 34);
+    tcase_add_loop_test(tcase, every_straggler_is_proved, 2,
+                        FS_TEST_GROUP_ALL + 1);
     tcase_add_loop_test(tcase, every_stream_is_proved, 4, 17);
     tcase_add_loop_test(tcase, every_kind_is_proved, 2, 14);
     tcase_add_loop_test(tcase, two_tiers_are_proved, 2, 10);
