@@ -38,12 +38,11 @@ enum {
     FINEST = 4096, /* a chunk: in a shorter one start-up counts */
     COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
     ALIGN  = 64,
-    /* On a network with queues, bytes of a stage that a NIC's queue holds, and what is
-     * let into it then. */
+    /* Bytes of a stage that a NIC's queue holds; into how many chunks it is cut then, and
+     * how many of them are on their way to a lane. */
     QUEUE        = 192 << 10,
     FEWEST_SHORT = 4,
-    SHORT        = 8192, /* a chunk, at most, */
-    SHORT_WINDOW = 2,    /* of which so many are on their way to a lane */
+    SHORT_WINDOW = 2,
     TINY = 4096, /* bytes of a pair that goes in a bundle while others are
                      staged */
     MOST_TRIED =
@@ -130,7 +129,6 @@ static fs_vote_t make_vote(const fs_request_t *request)
     vote.flags |= consent_flags[call->device.consent];
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
     vote.flags |= comm->unseen.unlike ? FS_FLAG_UNLIKE : 0;
-    vote.flags |= comm->net->rdma ? 0 : FS_FLAG_QUEUES;
     vote.flags |= fs_request_is_nonblocking(request)
                       ? FS_FLAG_NONBLOCKING
                       : fs_wish_flags(request->comm);
@@ -149,25 +147,34 @@ static fs_plan_params_t select_params(const fs_comm_t *comm)
     return params;
 }
 
+/* The longest chunk of a short stage; 0: there are none, as the NICs are fast, or
+ * nothing is known of them. */
+static uint64_t short_chunk(const fs_comm_t *comm)
+{
+    return comm->quarter < comm->params.chunk ? comm->quarter : 0;
+}
+
 /* The messages of a call: short enough for its stages, if there are several; and no
  * longer than the call, since staging memory is made of them.
  *
- * On a network with queues a short stage would be in the queue of its sender's NIC
- * as soon as it is granted. Behind it would wait the grants for which the next stages
- * of others wait; so most of it is left with the sender. */
+ * A short stage would be in the queue of its sender's NIC as soon as it is granted.
+ * Behind it would wait, if the NIC is slow, the grants for which the next stages of
+ * others wait. So most of it is left with the sender: what is on its way is what a
+ * NIC sends in half a millisecond, which hides the time that a grant takes. */
 static fs_plan_params_t cut(const fs_request_t *request, bool coarse)
 {
-    fs_plan_params_t params   = fs_params_plan(&request->comm->params);
+    const fs_comm_t *comm     = request->comm;
+    fs_plan_params_t params   = fs_params_plan(&comm->params);
     uint64_t         bound    = request->outcome.bound;
-    uint32_t         n_stages = fs_ports_most_peers(request->comm->topo);
-    bool is_short = request->flags & FS_FLAG_QUEUES && n_stages > 1 &&
-                    bound <= (uint64_t)n_stages * QUEUE;
+    uint32_t         n_stages = fs_ports_most_peers(comm->topo);
+    bool is_short = n_stages > 1 && bound <= (uint64_t)n_stages * QUEUE &&
+                    short_chunk(comm) > 0;
     uint64_t n_chunks = n_stages == 1 ? 1
                         : is_short    ? n_stages * FEWEST_SHORT
                                       : n_stages * FEWEST;
     uint64_t chunk    = fs_u64_div_up(bound, n_chunks * ALIGN) * ALIGN;
 
-    chunk        = fs_u64_min(chunk, is_short ? SHORT : params.chunk);
+    chunk = fs_u64_min(chunk, is_short ? short_chunk(comm) : params.chunk);
     params.chunk = fs_u64_min(fs_u64_max(chunk, FINEST), params.chunk);
     if (coarse) {
         params.chunk *= COARSE;
@@ -536,7 +543,28 @@ static void choose_early_chunk(const fs_request_t *request)
     }
 }
 
-/* Times of the last call. Plans made with another stage_cost are stale. */
+/* Has this run been faster than all before it, so that chunks are others? */
+static bool learn_quarter(fs_comm_t *comm, const fs_timed_run_t *run)
+{
+    uint64_t before = short_chunk(comm);
+
+    comm->quarter = fs_u64_max(comm->quarter, fs_calibration_quarter(run));
+    return short_chunk(comm) != before;
+}
+
+/* What the last run says of the network. Plans made by what was known before are
+ * stale. */
+static void calibrate(fs_comm_t *comm, const fs_timed_run_t *run)
+{
+    bool costs = fs_calibration_update(&comm->calibration, run,
+                                       &comm->params.stage_cost);
+
+    if (learn_quarter(comm, run) || costs) {
+        fs_plan_cache_clear(&comm->cache);
+    }
+}
+
+/* Times of the last call. */
 static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
 {
     fs_timed_run_t run = comm->last.run;
@@ -548,10 +576,8 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
     tell_tuner(comm, vote);
     comm->stats.tuner_gone_back = comm->tuner.n_native;
     run.ns                      = vote->max_ns;
-    if (comm->params.calibrate &&
-        fs_calibration_update(&comm->calibration, &run,
-                              &comm->params.stage_cost)) {
-        fs_plan_cache_clear(&comm->cache);
+    if (comm->params.calibrate) {
+        calibrate(comm, &run);
     }
     comm->stats.stage_cost = comm->params.stage_cost;
     comm->last             = (fs_last_call_t){0};

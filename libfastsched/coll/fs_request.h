@@ -81,10 +81,8 @@ enum {
                takes its place in the order of the communicator's collectives when
                it starts */
     FS_FLAG_UNLIKE =
-        64, /* it has left a call to the MPI unseen that was not like those that
-               were seen */
-    FS_FLAG_QUEUES =
-        128 /* a grant of its waits in its NIC for the data before it */
+        64 /* it has left a call to the MPI unseen that was not like those that
+              were seen */
 };
 
 /* Do calls begin early now? The same on all ranks at the same call. */

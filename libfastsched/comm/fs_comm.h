@@ -97,11 +97,13 @@ struct fs_comm {
     fs_replan_t      replan;
     fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
-    fs_last_call_t   last;
-    fs_unseen_t      unseen;
-    fs_entries_t     entries;
-    fs_account_t     account;
-    fs_late_t        late; /* of allreduces */
+    uint64_t
+        quarter; /* fs_calibration_quarter(), of the best run; 0: unknown */
+    fs_last_call_t last;
+    fs_unseen_t    unseen;
+    fs_entries_t   entries;
+    fs_account_t   account;
+    fs_late_t      late; /* of allreduces */
     /* What should serve the next call, if anything is known; to be compared. */
     bool           predicts, explores;
     fs_candidate_t predicted;

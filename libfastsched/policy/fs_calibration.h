@@ -22,10 +22,11 @@
 #include <stdint.h>
 
 enum {
-    FS_CALIBRATION_RUNS  = 4,  /* of each kind */
-    FS_CALIBRATION_SHORT = 4,  /* alphas: rounds of fewer bytes are short */
-    FS_CALIBRATION_LONG  = 16, /* of more are long */
-    FS_CALIBRATION_RANGE = 16  /* the result is at most so many times alpha as
+    FS_CALIBRATION_RUNS  = 4,    /* of each kind */
+    FS_CALIBRATION_SHORT = 4,    /* alphas: rounds of fewer bytes are short */
+    FS_CALIBRATION_LONG  = 16,   /* of more are long */
+    FS_CALIBRATION_LEAST = 8192, /* bytes */
+    FS_CALIBRATION_RANGE = 16    /* the result is at most so many times alpha as
                                   it was, or one part in so many */
 };
 
@@ -47,5 +48,10 @@ typedef struct fs_calibration {
  * once: it has been measured, and *alpha is new. */
 bool fs_calibration_update(fs_calibration_t *c, const fs_timed_run_t *run,
                            uint64_t *alpha);
+
+/* What a lane has sent in a quarter of a millisecond of this run, rounded up to a power
+ * of two: bytes, FS_CALIBRATION_LEAST or more. 0: it was no run. At most what the
+ * network can. */
+uint64_t fs_calibration_quarter(const fs_timed_run_t *run);
 
 #endif

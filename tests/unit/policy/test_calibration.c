@@ -121,6 +121,28 @@ START_TEST(zero_stays_zero)
 }
 END_TEST
 
+static const struct {
+    fs_timed_run_t run;
+    uint64_t       quarter;
+} quarters[] = {
+    {{6250000, 6, 1000000000}, 8192},    /* 50 Mbit/s: 1563 bytes */
+    {{125000000, 6, 1000000000}, 32768}, /* 1 Gbit/s: 31250 */
+    {{131072000, 6, 1000000000}, 32768}, /* just so much */
+    {{300000000, 6, 1000000000}, 131072},
+    {{UINT64_MAX, 1, 1}, UINT64_C(1) << 62}, /* and no overflow */
+    {{6250000, 0, 1000000000}, 0},           /* not staged */
+    {{0, 6, 1000000000}, 0},
+    {{6250000, 6, 0}, 0},
+};
+#define N_QUARTERS ((int)(sizeof(quarters) / sizeof(quarters[0])))
+
+START_TEST(quarter_of_a_millisecond)
+{
+    ck_assert_uint_eq(fs_calibration_quarter(&quarters[_i].run),
+                      quarters[_i].quarter);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("calibration");
@@ -133,6 +155,7 @@ int main(void)
     tcase_add_test(tcase, what_is_not_known);
     tcase_add_loop_test(tcase, nonsense_stays_in_range, 0, 200);
     tcase_add_test(tcase, zero_stays_zero);
+    tcase_add_loop_test(tcase, quarter_of_a_millisecond, 0, N_QUARTERS);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }
