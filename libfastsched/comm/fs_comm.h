@@ -97,8 +97,7 @@ struct fs_comm {
     fs_replan_t      replan;
     fs_tuner_t       tuner;
     fs_calibration_t calibration; /* of params.stage_cost */
-    uint64_t
-        quarter; /* fs_calibration_quarter(), of the best run; 0: unknown */
+    uint64_t       quarter; /* fs_calibration_quarter() of the best run, or 0 */
     fs_last_call_t last;
     fs_unseen_t    unseen;
     fs_entries_t   entries;

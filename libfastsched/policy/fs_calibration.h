@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures the start-up cost of a message (alpha).
+ * Measures the start-up cost of a message (alpha), and how much a NIC sends in a quarter
+ * of a millisecond.
  *
  * In the cost model a schedule of a number of bytes per lane in a number of
  * rounds takes
@@ -25,7 +26,7 @@ enum {
     FS_CALIBRATION_RUNS  = 4,    /* of each kind */
     FS_CALIBRATION_SHORT = 4,    /* alphas: rounds of fewer bytes are short */
     FS_CALIBRATION_LONG  = 16,   /* of more are long */
-    FS_CALIBRATION_LEAST = 8192, /* bytes */
+    FS_CALIBRATION_LEAST = 8192, /* bytes of a quarter */
     FS_CALIBRATION_RANGE = 16    /* the result is at most so many times alpha as
                                   it was, or one part in so many */
 };
@@ -49,9 +50,9 @@ typedef struct fs_calibration {
 bool fs_calibration_update(fs_calibration_t *c, const fs_timed_run_t *run,
                            uint64_t *alpha);
 
-/* What a lane has sent in a quarter of a millisecond of this run, rounded up to a power
- * of two: bytes, FS_CALIBRATION_LEAST or more. 0: it was no run. At most what the
- * network can. */
+/* What a lane has sent in a quarter of a millisecond of this run, bytes, rounded up to a
+ * power of two, FS_CALIBRATION_LEAST or more; start-up counts, so it is no more than
+ * the network can. 0: it was no run. */
 uint64_t fs_calibration_quarter(const fs_timed_run_t *run);
 
 #endif
