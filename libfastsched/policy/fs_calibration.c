@@ -73,13 +73,13 @@ bool fs_calibration_update(fs_calibration_t *c, const fs_timed_run_t *seen,
 uint64_t fs_calibration_quarter(const fs_timed_run_t *run)
 {
     enum { PER_S = 4000, NS_PER_S = 1000000000 };
-    fs_u128_t share = (fs_u128_t)run->bytes * (NS_PER_S / PER_S) /
-                      fs_u64_max(run->ns, 1);
-    uint64_t bytes = FS_CALIBRATION_LEAST;
+    uint64_t  bytes = FS_CALIBRATION_LEAST;
+    fs_u128_t share;
 
     if (run->rounds == 0 || run->bytes == 0 || run->ns == 0) {
         return 0;
     }
+    share = (fs_u128_t)run->bytes * (NS_PER_S / PER_S) / run->ns;
     while (bytes < share && bytes < MOST) {
         bytes *= 2;
     }
