@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* To whom servers send over time, as characters. */
+/* To whom ports send over time, as characters. */
 #include "tools/fs_tool_plan.h"
 
 #include <stdio.h>
@@ -22,10 +22,11 @@ static u128_t overlap(const fs_transfer_t *t, uint64_t total, unsigned c,
 }
 
 /* Each transfer bids for the cells it touches with the time it has there. */
-static void paint(const fs_schedule_t *schedule, uint32_t server, char *cells,
+static void paint(const fs_tool_plan_t *plan, uint32_t port, char *cells,
                   u128_t *most, unsigned n)
 {
-    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    static const char    letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    const fs_schedule_t *schedule  = plan->schedule;
 
     memset(cells, '.', n);
     memset(most, 0, n * sizeof(*most));
@@ -34,12 +35,12 @@ static void paint(const fs_schedule_t *schedule, uint32_t server, char *cells,
         unsigned c = (unsigned)((u128_t)t->start * n / schedule->total);
         u128_t   time;
 
-        for (; t->src == server && c < n &&
+        for (; t->src == port && c < n &&
                (time = overlap(t, schedule->total, c, n)) > 0;
              ++c) {
             if (time > most[c]) {
                 most[c]  = time;
-                cells[c] = letters[t->dst];
+                cells[c] = letters[fs_ports_server(&plan->ports, t->dst)];
             }
         }
     }
@@ -63,15 +64,18 @@ static void print_bound(const fs_tool_plan_t *plan, unsigned left, unsigned n)
 
 void fs_tool_plan_gantt(const fs_tool_plan_t *plan, unsigned columns)
 {
-    uint32_t servers = plan->schedule->n_servers;
-    unsigned left    = (unsigned)snprintf(NULL, 0, "%u  ", servers - 1);
-    unsigned n       = columns > left + 10 ? columns - left : 10;
-    char    *cells   = calloc(n, 1);
-    u128_t  *most    = calloc(n, sizeof(*most));
+    uint32_t n_ports = plan->ports.n_ports;
+    char     port[FS_TOOL_PORT_LEN];
+    unsigned left =
+        2 + (unsigned)strlen(fs_tool_plan_port(plan, n_ports - 1, port));
+    unsigned n     = columns > left + 10 ? columns - left : 10;
+    char    *cells = calloc(n, 1);
+    u128_t  *most  = calloc(n, sizeof(*most));
 
-    for (uint32_t u = 0; cells != NULL && most != NULL && u < servers; ++u) {
-        paint(plan->schedule, u, cells, most, n);
-        printf("%*u  %.*s\n", (int)left - 2, u, (int)n, cells);
+    for (uint32_t k = 0; cells != NULL && most != NULL && k < n_ports; ++k) {
+        paint(plan, k, cells, most, n);
+        printf("%*s  %.*s\n", (int)left - 2, fs_tool_plan_port(plan, k, port),
+               (int)n, cells);
     }
     if (plan->lower_bound <= plan->schedule->total) {
         print_bound(plan, left, n);

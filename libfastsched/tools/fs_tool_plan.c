@@ -7,50 +7,34 @@
 #include "sched/balance/fs_balance.h"
 #include "tools/fs_tool_progress.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* [n x n] bytes per lane between servers, 0 on the diagonal. */
-static uint64_t *per_lane(const fs_tool_traffic_t *traffic)
-{
-    uint32_t  n     = traffic->summary.n_servers;
-    uint64_t *bytes = fs_tool_calloc((size_t)n * n, sizeof(*bytes));
-
-    for (uint32_t u = 0; u < n; ++u) {
-        for (uint32_t w = 0; w < n; ++w) {
-            size_t k = (size_t)u * n + w;
-
-            if (w != u) {
-                bytes[k] =
-                    fs_u64_div_up(traffic->summary.bytes[k],
-                                  fs_tool_tile_lanes(traffic->topo, u, w));
-            }
-        }
-    }
-    return bytes;
-}
-
 static fs_schedule_t *schedule(fs_tool_plan_t *plan, const uint64_t *bytes,
-                               uint32_t only_server)
+                               uint32_t only_port)
 {
     fs_traffic_t   summary = plan->traffic->summary;
     fs_schedule_t *schedule;
 
     fs_tool_must(fs_traffic_sum(&summary), "planning");
     plan->choice = fs_select(plan->traffic->topo, &summary, &plan->params);
-    fs_tool_must(fs_schedule_create(plan->params.decompose,
-                                    plan->params.stage_cost, summary.n_servers,
-                                    bytes, only_server, &schedule),
-                 "planning");
+    fs_tool_must(
+        fs_schedule_create(plan->params.decompose, plan->params.stage_cost,
+                           plan->ports.n_ports, bytes, only_port, &schedule),
+        "planning");
     return schedule;
 }
 
-/* The schedule of all servers; then, timed, once more that of one, which is
+/* The schedule of all ports; then, timed, once more that of one, which is
  * what every rank of it does for every call. */
 static void make_schedule(fs_tool_plan_t *plan)
 {
-    uint64_t *bytes = per_lane(plan->traffic), start;
+    size_t    n     = plan->ports.n_ports;
+    uint64_t *bytes = fs_tool_calloc(n * n, sizeof(*bytes)), start;
 
+    fs_ports_spread(&plan->ports, plan->traffic->topo,
+                    plan->traffic->summary.bytes, bytes);
     plan->schedule = schedule(plan, bytes, FS_ALL_SERVERS);
     start          = fs_tool_now_ns();
     fs_schedule_destroy(schedule(plan, bytes, 0));
@@ -58,25 +42,45 @@ static void make_schedule(fs_tool_plan_t *plan)
     free(bytes);
 }
 
-/* A pair's bytes lie side by side on its lanes; a transfer carries the next
- * slice of each. What is beyond the end of the last lane is not sent. */
+/* How far the lanes of a pair of ports are, `at` bytes along each: the tile's bytes
+ * lie side by side on its lanes, so the last may be shorter. */
+static uint64_t bytes_up_to(const fs_tool_plan_t *plan, uint32_t src,
+                            uint32_t dst, uint64_t at)
+{
+    const fs_ports_t *ports = &plan->ports;
+    const fs_topo_t  *topo  = plan->traffic->topo;
+    uint32_t          u     = fs_ports_server(ports, src);
+    uint32_t          w     = fs_ports_server(ports, dst);
+    uint32_t pair = fs_ports_pair(ports, u, w, src - fs_ports_first(ports, u),
+                                  dst - fs_ports_first(ports, w));
+    fs_tile_lanes_t lanes = fs_ports_lanes(ports, topo, u, w);
+    uint64_t        all   = plan->traffic->summary
+                       .bytes[(size_t)u * plan->traffic->summary.n_servers + w];
+    uint64_t share = fs_u64_div_up(all, lanes.n), sum = 0;
+
+    for (uint32_t lane = pair * lanes.width; lane < (pair + 1) * lanes.width;
+         ++lane) {
+        uint64_t start = fs_u64_min(lane * share, all);
+
+        sum += fs_u64_min(fs_u64_min(share, all - start), at);
+    }
+    return sum;
+}
+
 static void find_real(fs_tool_plan_t *plan)
 {
     const fs_schedule_t *schedule = plan->schedule;
-    size_t               n        = schedule->n_servers;
+    size_t               n        = plan->ports.n_ports;
     uint64_t            *at       = fs_tool_calloc(n * n, sizeof(*at));
 
     plan->real = fs_tool_calloc(schedule->n_transfers, sizeof(*plan->real));
     for (size_t k = 0; k < schedule->n_transfers; ++k) {
         const fs_transfer_t *t    = &schedule->transfers[k];
         size_t               pair = t->src * n + t->dst;
-        uint64_t             all  = plan->traffic->summary.bytes[pair];
-        uint64_t             lanes =
-            fs_tool_tile_lanes(plan->traffic->topo, t->src, t->dst);
+        uint64_t before           = bytes_up_to(plan, t->src, t->dst, at[pair]);
 
-        plan->real[k] = fs_u64_min(all, lanes * (at[pair] + t->bytes)) -
-                        fs_u64_min(all, lanes * at[pair]);
         at[pair] += t->bytes;
+        plan->real[k] = bytes_up_to(plan, t->src, t->dst, at[pair]) - before;
     }
     free(at);
 }
@@ -91,6 +95,9 @@ void fs_tool_plan_make(const fs_tool_traffic_t *traffic,
     if (params->decompose == FS_DECOMPOSE_HIERARCHICAL) {
         plan->params.balance = FS_BALANCE_ROWCOL;
     }
+    fs_tool_must(fs_balance_ports(plan->params.balance, topo, &plan->arena,
+                                  &plan->ports),
+                 "planning");
     plan->lower_bound = fs_traffic_lower_bound(topo, &traffic->summary);
     plan->mtm_milli   = fs_traffic_mtm_milli(topo, &traffic->summary);
     make_schedule(plan);
@@ -111,6 +118,7 @@ void fs_tool_plan_fini(fs_tool_plan_t *plan)
 {
     fs_schedule_destroy(plan->schedule);
     fs_hierarchy_destroy(plan->hierarchy);
+    fs_arena_fini(&plan->arena);
     free(plan->real);
 }
 
@@ -140,4 +148,19 @@ uint64_t fs_tool_plan_stage_bytes(const fs_tool_plan_t *plan, size_t k)
     return (end == schedule->n_transfers ? schedule->total
                                          : schedule->transfers[end].start) -
            schedule->transfers[k].start;
+}
+
+const char *fs_tool_plan_port(const fs_tool_plan_t *plan, uint32_t port,
+                              char out[FS_TOOL_PORT_LEN])
+{
+    const fs_ports_t *ports  = &plan->ports;
+    uint32_t          server = fs_ports_server(ports, port);
+
+    if (ports->n_ports == plan->traffic->summary.n_servers) {
+        snprintf(out, FS_TOOL_PORT_LEN, "%u", server);
+    } else {
+        snprintf(out, FS_TOOL_PORT_LEN, "%u.%u", server,
+                 port - fs_ports_first(ports, server));
+    }
+    return out;
 }

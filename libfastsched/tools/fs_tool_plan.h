@@ -3,6 +3,7 @@
 #ifndef FS_TOOL_PLAN_H
 #define FS_TOOL_PLAN_H
 
+#include "sched/model/fs_ports.h"
 #include "sched/papers/fs_hierarchy.h"
 #include "tools/fs_tool_traffic.h"
 
@@ -11,9 +12,11 @@ typedef struct fs_tool_plan {
     fs_plan_params_t         params;
     fs_choice_t              choice;
     fs_bounds_t              bounds;
-    fs_schedule_t           *schedule;    /* of all servers */
+    fs_arena_t               arena;
+    fs_ports_t               ports;
+    fs_schedule_t           *schedule;    /* of all ports */
     uint64_t                *real;        /* [n_transfers] bytes between the
-                                             servers, all lanes together */
+                                             ports, all lanes together */
     uint64_t                 lower_bound; /* bytes per lane */
     uint64_t                 mtm_milli;
     uint64_t                 moved_gather; /* bytes, all servers */
@@ -36,11 +39,16 @@ size_t fs_tool_plan_stage_end(const fs_tool_plan_t *plan, size_t k);
 /* Bytes per lane from the start of the stage of transfer k to its end. */
 uint64_t fs_tool_plan_stage_bytes(const fs_tool_plan_t *plan, size_t k);
 
+/* A port as its server is called, "2", or as one of several of it, "2.0". */
+enum { FS_TOOL_PORT_LEN = 24 };
+const char *fs_tool_plan_port(const fs_tool_plan_t *plan, uint32_t port,
+                              char out[FS_TOOL_PORT_LEN]);
+
 void fs_tool_plan_json(const fs_tool_plan_t *plan);
 void fs_tool_plan_text(const fs_tool_plan_t *plan);
 
-/* The destinations of the servers, up to 36, over bytes per lane: a line for
- * each, columns wide; a cell shows the destination with the largest part of its
+/* The destinations of the ports, of up to 36 servers, over bytes per lane: a line
+ * for each, columns wide; a cell shows the server with the largest part of its
  * time, as a digit or letter, or a dot. There are bytes to send. */
 void fs_tool_plan_gantt(const fs_tool_plan_t *plan, unsigned columns);
 

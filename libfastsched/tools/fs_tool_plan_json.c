@@ -8,22 +8,37 @@
 #include <stdlib.h>
 
 /* A number, or a list of them where servers differ. */
-static void write_lanes(fs_json_t *json, const fs_topo_t *topo)
+static void write_each(fs_json_t *json, const char *key, uint32_t n,
+                       const uint64_t *of)
 {
-    uint32_t  n     = fs_topo_n_servers(topo);
-    uint64_t *lanes = fs_tool_calloc(n, sizeof(*lanes));
-    bool      even  = true;
+    bool even = true;
+
+    for (uint32_t u = 1; u < n; ++u) {
+        even = even && of[u] == of[0];
+    }
+    if (even) {
+        fs_json_u64(json, key, of[0]);
+    } else {
+        fs_json_u64s(json, key, n, of);
+    }
+}
+
+static void write_servers(fs_json_t *json, const fs_tool_plan_t *plan)
+{
+    const fs_topo_t *topo  = plan->traffic->topo;
+    uint32_t         n     = fs_topo_n_servers(topo);
+    uint64_t        *lanes = fs_tool_calloc(n, sizeof(*lanes));
+    uint64_t        *ports = fs_tool_calloc(n, sizeof(*ports));
 
     for (uint32_t u = 0; u < n; ++u) {
         lanes[u] = fs_topo_n_lanes(topo, u);
-        even     = even && lanes[u] == lanes[0];
+        ports[u] = fs_ports_of(&plan->ports, u);
     }
-    if (even) {
-        fs_json_u64(json, "lanes", lanes[0]);
-    } else {
-        fs_json_u64s(json, "lanes", n, lanes);
-    }
+    fs_json_u64(json, "servers", n);
+    write_each(json, "lanes", n, lanes);
+    write_each(json, "ports", n, ports);
     free(lanes);
+    free(ports);
 }
 
 static void write_numbers(fs_json_t *json, const fs_tool_plan_t *plan)
@@ -68,7 +83,9 @@ static void write_stages(fs_json_t *json, const fs_tool_plan_t *plan)
             const fs_transfer_t *t = &schedule->transfers[k];
 
             fs_json_u64s(json, NULL, 3,
-                         (uint64_t[]){t->src, t->dst, plan->real[k]});
+                         (uint64_t[]){fs_ports_server(&plan->ports, t->src),
+                                      fs_ports_server(&plan->ports, t->dst),
+                                      plan->real[k]});
         }
         fs_json_close(json);
         fs_json_close(json);
@@ -83,8 +100,8 @@ static void write_transfers(fs_json_t *json, const fs_tool_plan_t *plan)
         const fs_transfer_t *t = &plan->schedule->transfers[k];
 
         fs_json_open(json, NULL, '{');
-        fs_json_u64(json, "src", t->src);
-        fs_json_u64(json, "dst", t->dst);
+        fs_json_u64(json, "src", fs_ports_server(&plan->ports, t->src));
+        fs_json_u64(json, "dst", fs_ports_server(&plan->ports, t->dst));
         fs_json_u64(json, "bytes", plan->real[k]);
         fs_json_u64(json, "start", t->start);
         fs_json_u64(json, "end", t->start + t->bytes);
@@ -99,8 +116,7 @@ void fs_tool_plan_json(const fs_tool_plan_t *plan)
 
     fs_json_init(&json, stdout, 2);
     fs_json_open(&json, NULL, '{');
-    fs_json_u64(&json, "servers", plan->schedule->n_servers);
-    write_lanes(&json, plan->traffic->topo);
+    write_servers(&json, plan);
     write_numbers(&json, plan);
     if (plan->hierarchy != NULL) {
         write_permutations(&json, plan->hierarchy);

@@ -10,7 +10,7 @@
 enum {
     COLUMNS      = 79,
     MAX_STAGES   = 20, /* shown, of stages or of transfers */
-    MAX_SERVERS  = 16, /* in the chart; of more nobody would see a thing */
+    MAX_PORTS    = 16, /* in the chart; of more nobody would see a thing */
     SIZE_LEN     = 32,
     PAIRS_COLUMN = 44
 };
@@ -84,6 +84,9 @@ static void print_numbers(const fs_tool_plan_t *plan)
     if (max > min) {
         printf(" to %u", max);
     }
+    if (plan->ports.n_ports > n) { /* several of a server */
+        printf(" in %u ports of %u", plan->ports.n_ports, plan->ports.width);
+    }
     printf(", ranks %u\n", plan->traffic->n_ranks);
     print_bytes("between servers", plan->traffic->summary.inter_bytes, "");
     print_bytes("inside servers",
@@ -111,8 +114,11 @@ static void print_pairs(const fs_tool_plan_t *plan, size_t k, size_t end)
 
     for (; k < end; ++k) {
         const fs_transfer_t *t = &plan->schedule->transfers[k];
-        char                 pair[32];
-        int len = snprintf(pair, sizeof(pair), " %u>%u", t->src, t->dst);
+        char                 src[FS_TOOL_PORT_LEN], dst[FS_TOOL_PORT_LEN];
+        char                 pair[2 * FS_TOOL_PORT_LEN];
+        int                  len = snprintf(pair, sizeof(pair), " %s>%s",
+                                            fs_tool_plan_port(plan, t->src, src),
+                                            fs_tool_plan_port(plan, t->dst, dst));
 
         column += (size_t)len;
         if (column + 4 > COLUMNS && k + 1 < end) {
@@ -155,23 +161,28 @@ static void print_transfers(const fs_tool_plan_t *plan)
            "               bytes\n");
     for (size_t k = 0; k < n; ++k) {
         const fs_transfer_t *t = &plan->schedule->transfers[k];
+        char                 src[FS_TOOL_PORT_LEN], dst[FS_TOOL_PORT_LEN];
 
         if (k == MAX_STAGES) {
             printf("... and %zu more transfers\n", n - k);
             return;
         }
-        printf("%5u %5u  %18" PRIu64 "  %18" PRIu64 "  %18" PRIu64 "\n", t->src,
-               t->dst, t->start, (t->start + t->bytes), plan->real[k]);
+        printf("%5s %5s  %18" PRIu64 "  %18" PRIu64 "  %18" PRIu64 "\n",
+               fs_tool_plan_port(plan, t->src, src),
+               fs_tool_plan_port(plan, t->dst, dst), t->start,
+               (t->start + t->bytes), plan->real[k]);
     }
 }
 
 static void print_chart(const fs_tool_plan_t *plan)
 {
-    if (plan->schedule->n_servers > MAX_SERVERS) {
+    if (plan->ports.n_ports > MAX_PORTS) {
         printf("\n--svg FILE draws the servers over time\n");
         return;
     }
-    printf("\nDestination of each server over time\n");
+    printf("\nDestination of each %s over time\n",
+           plan->ports.n_ports > plan->traffic->summary.n_servers ? "port"
+                                                                  : "server");
     fs_tool_plan_gantt(plan, COLUMNS);
 }
 

@@ -170,11 +170,6 @@ static void make_topo(const fs_tool_traffic_args_t *args, uint32_t n_rows,
                  "servers");
 }
 
-uint32_t fs_tool_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w)
-{
-    return fs_u32_min(fs_topo_n_lanes(topo, u), fs_topo_n_lanes(topo, w));
-}
-
 /* ---- pairs ---- */
 
 static uint64_t file_size(FILE *file)

@@ -56,7 +56,4 @@ void fs_tool_traffic_fini(fs_tool_traffic_t *traffic);
 void fs_tool_traffic_local(const fs_tool_traffic_t *traffic, uint32_t server,
                            fs_local_traffic_t *local_p);
 
-/* Lanes that serve the tile between two servers: those that both have. */
-uint32_t fs_tool_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
-
 #endif

@@ -483,6 +483,7 @@ cat >golden.json <<'END'
 {
   "servers": 4,
   "lanes": 1,
+  "ports": 1,
   "algorithm": "native",
   "balance": "minmove",
   "decompose": "spreadout",
@@ -504,6 +505,7 @@ cat >golden.lanes <<'END'
 {
   "servers": 3,
   "lanes": [2, 1, 2],
+  "ports": [2, 1, 2],
   "algorithm": "staged",
   "balance": "minmove",
   "decompose": "birkhoff",
@@ -515,7 +517,7 @@ cat >golden.lanes <<'END'
   "moved_gather": 6,
   "moved_redistribute": 7,
   "stages": [
-    {"bytes": 7, "pairs": [[0, 2, 13]]}
+    {"bytes": 7, "pairs": [[0, 2, 7], [0, 2, 6]]}
   ]
 }
 END

@@ -121,6 +121,11 @@ fs_status_t fs_tile_of_matrix(const fs_topo_t *topo, const fs_ports_t *ports,
  * what is not in this program. */
 const char *fs_balance_name(fs_balance_t how);
 
+/* The ports between which the lanes of this mode go. Memory comes from arena. FS_OK,
+ * FS_ERR_INVAL (no such mode), FS_ERR_NOMEM. */
+fs_status_t fs_balance_ports(fs_balance_t how, const fs_topo_t *topo,
+                             fs_arena_t *arena, fs_ports_t *ports);
+
 /*
  * Bytes that balance moves inside all servers together, beyond those that stay
  * there anyway.

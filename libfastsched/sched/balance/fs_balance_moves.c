@@ -93,22 +93,27 @@ static fs_status_t tile_moves(const fs_topo_t *topo, const fs_ports_t *ports,
     return status;
 }
 
+/* DHBvN's lanes are full permutations: they pair servers of as many lanes. */
+fs_status_t fs_balance_ports(fs_balance_t how, const fs_topo_t *topo,
+                             fs_arena_t *arena, fs_ports_t *ports)
+{
+    const fs_balance_mode_t *mode = fs_balance_mode(how);
+
+    *ports = fs_ports_one_each(topo);
+    return mode == NULL           ? FS_ERR_INVAL
+           : mode->permutes_lanes ? FS_OK
+                                  : fs_ports_init(ports, topo, arena);
+}
+
 fs_status_t fs_balance_moves(const fs_topo_t *topo, fs_balance_t how,
                              const uint64_t *rank_bytes, uint64_t *gather_p,
                              uint64_t *redist_p)
 {
-    const fs_balance_mode_t *mode   = fs_balance_mode(how);
-    uint64_t                 gather = 0, redist = 0;
-    fs_ports_t               ports  = fs_ports_one_each(topo);
-    fs_arena_t               arena  = {0};
-    fs_status_t              status = FS_OK;
+    uint64_t    gather = 0, redist = 0;
+    fs_arena_t  arena = {0};
+    fs_ports_t  ports;
+    fs_status_t status = fs_balance_ports(how, topo, &arena, &ports);
 
-    if (mode == NULL) {
-        return FS_ERR_INVAL;
-    }
-    if (!mode->permutes_lanes) {
-        status = fs_ports_init(&ports, topo, &arena);
-    }
     for (uint32_t u = 0; u < topo->n_servers; ++u) {
         for (uint32_t w = 0; w < topo->n_servers && status == FS_OK; ++w) {
             if (w != u) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sched/model/fs_ports.h"
 
+#include "base/fs_arith.h"
 #include "sched/model/fs_topo.h"
+
+#include <string.h>
 
 static uint32_t gcd(uint32_t a, uint32_t b)
 {
@@ -33,23 +36,29 @@ static uint32_t common_width(const fs_topo_t *topo)
 fs_status_t fs_ports_init(fs_ports_t *ports, const fs_topo_t *topo,
                           fs_arena_t *arena)
 {
-    uint32_t n = topo->n_servers, next = 0;
+    uint32_t n = topo->n_servers, n_ports = 0;
 
     *ports       = fs_ports_one_each(topo);
     ports->width = common_width(topo);
     if (ports->width == 0) {
         return FS_OK;
     }
-    ports->first = fs_arena_alloc(arena, (size_t)n + 1, sizeof(*ports->first));
-    if (ports->first == NULL) {
+    for (uint32_t u = 0; u < n; ++u) {
+        n_ports += topo->n_lanes[u] / ports->width;
+    }
+    ports->n_ports = n_ports;
+    ports->first  = fs_arena_alloc(arena, (size_t)n + 1, sizeof(*ports->first));
+    ports->server = fs_arena_alloc(arena, n_ports, sizeof(*ports->server));
+    if (ports->first == NULL || ports->server == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t u = 0; u < n; ++u) {
+    for (uint32_t u = 0, next = 0; u < n; ++u) {
         ports->first[u] = next;
-        next += topo->n_lanes[u] / ports->width;
+        for (uint32_t k = topo->n_lanes[u] / ports->width; k > 0; --k) {
+            ports->server[next++] = u;
+        }
     }
-    ports->first[n] = next;
-    ports->n_ports  = next;
+    ports->first[n] = n_ports;
     return FS_OK;
 }
 
@@ -95,6 +104,70 @@ uint32_t fs_ports_pair(const fs_ports_t *ports, uint32_t u, uint32_t w,
         k += fs_ports_of(ports, u);
     }
     return k < n ? k : n;
+}
+
+/* ---- bytes per lane ---- */
+
+/* 64-bit divisions are slow, and there are N x N of them. */
+static uint64_t div_up(uint64_t bytes, uint32_t n_lanes)
+{
+    return bytes >> 32 == 0
+               ? ((uint32_t)bytes / n_lanes) + ((uint32_t)bytes % n_lanes != 0)
+               : fs_u64_div_up(bytes, n_lanes);
+}
+
+/* Most often a server is a port: then the matrix is that of the servers. */
+static void spread_plain(uint32_t width, size_t n_cells, const uint64_t *bytes,
+                         uint64_t *per_lane)
+{
+    unsigned shift = (unsigned)__builtin_ctz(width);
+
+    if (width == 1u << shift) {
+        for (size_t k = 0; k < n_cells; ++k) {
+            per_lane[k] = (bytes[k] >> shift) + ((bytes[k] & (width - 1)) != 0);
+        }
+    } else {
+        for (size_t k = 0; k < n_cells; ++k) {
+            per_lane[k] = div_up(bytes[k], width);
+        }
+    }
+}
+
+/* All pairs of ports of a tile carry as much. */
+static void spread_tile(const fs_ports_t *ports, const fs_topo_t *topo,
+                        uint32_t u, uint32_t w, uint64_t bytes,
+                        uint64_t *per_lane)
+{
+    size_t   n     = ports->n_ports;
+    uint32_t pairs = fs_ports_pairs(ports, u, w);
+    uint64_t share = div_up(bytes, fs_ports_lanes(ports, topo, u, w).n);
+
+    for (uint32_t k = 0; k < pairs; ++k) {
+        uint32_t a = fs_ports_first(ports, u) + k % fs_ports_of(ports, u);
+        uint32_t b = fs_ports_first(ports, w) + k % fs_ports_of(ports, w);
+
+        per_lane[a * n + b] = share;
+    }
+}
+
+void fs_ports_spread(const fs_ports_t *ports, const fs_topo_t *topo,
+                     const uint64_t *bytes, uint64_t *per_lane)
+{
+    size_t n       = topo->n_servers,
+           n_cells = (size_t)ports->n_ports * ports->n_ports;
+
+    if (ports->n_ports == n && ports->width > 0) {
+        spread_plain(ports->width, n_cells, bytes, per_lane);
+        return;
+    }
+    memset(per_lane, 0, n_cells * sizeof(*per_lane));
+    for (uint32_t u = 0; u < n; ++u) {
+        for (uint32_t w = 0; w < n; ++w) {
+            if (w != u) {
+                spread_tile(ports, topo, u, w, bytes[u * n + w], per_lane);
+            }
+        }
+    }
 }
 
 bool fs_ports_use_all_lanes(const fs_topo_t *topo)

@@ -24,10 +24,11 @@ enum { FS_MAX_UNEVEN_PORTS = 1024 };
 
 typedef struct fs_ports {
     uint32_t  n_ports;
-    uint32_t  width; /* lanes of a port; 0: each server is one port, as wide as
+    uint32_t  width;  /* lanes of a port; 0: each server is one port, as wide as
                         the smaller server of a tile */
-    uint32_t *first; /* [n_servers + 1] first port of a server; NULL if width
-                        is 0 */
+    uint32_t *first;  /* [n_servers + 1] first port of a server; NULL if width
+                         is 0 */
+    uint32_t *server; /* [n_ports] of a port; likewise */
 } fs_ports_t;
 
 /* Memory comes from arena. FS_OK, FS_ERR_NOMEM. */
@@ -44,6 +45,12 @@ static inline fs_ports_t fs_ports_one_each(const fs_topo_t *topo)
 static inline uint32_t fs_ports_first(const fs_ports_t *ports, uint32_t server)
 {
     return ports->width == 0 ? server : ports->first[server];
+}
+
+/* The server of a port. */
+static inline uint32_t fs_ports_server(const fs_ports_t *ports, uint32_t port)
+{
+    return ports->width == 0 ? port : ports->server[port];
 }
 
 /* Ports of a server. */
@@ -75,6 +82,12 @@ uint32_t *fs_ports_proxies(const fs_ports_t *ports, const fs_topo_t *topo,
  * there is one: else the number of pairs. */
 uint32_t fs_ports_pair(const fs_ports_t *ports, uint32_t u, uint32_t w,
                        uint32_t a, uint32_t b);
+
+/* Share the bytes between servers, [n_servers x n_servers], as evenly as bytes
+ * allow: per_lane is [n_ports x n_ports], written as a whole, in bytes per lane.
+ * Tiles of a server with itself count where it is one port, and are 0 elsewhere. */
+void fs_ports_spread(const fs_ports_t *ports, const fs_topo_t *topo,
+                     const uint64_t *bytes, uint64_t *per_lane);
 
 /* Does no lane idle by its server's shape? All servers are visited. */
 bool fs_ports_use_all_lanes(const fs_topo_t *topo);

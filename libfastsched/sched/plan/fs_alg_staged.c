@@ -67,72 +67,12 @@ typedef struct staged {
     uint32_t                 server;
     fs_ports_t               ports;
     uint32_t                 n_own;    /* ports of this server */
-    uint32_t                *home;     /* [n_ports] server of a port */
     uint64_t                *per_lane; /* [n_ports x n_ports] */
     fs_schedule_t           *schedule;
     cut_tile_t              *cut;    /* [n_servers] out, then [n_servers] in */
     route_t                 *routes; /* [n_own x n_ports] out, then in */
     fs_timeline_t           *timelines; /* [n_own] out, then [n_own] in */
 } staged_t;
-
-/* 64-bit divisions are slow, and there are N x N of them. */
-static uint64_t div_up(uint64_t bytes, uint32_t n_lanes)
-{
-    return bytes >> 32 == 0
-               ? ((uint32_t)bytes / n_lanes) + ((uint32_t)bytes % n_lanes != 0)
-               : fs_u64_div_up(bytes, n_lanes);
-}
-
-/* Most often a server is a port: then the matrix is that of the servers. */
-static void fill_plain(staged_t *st)
-{
-    const uint64_t *bytes = st->request->traffic->bytes;
-    size_t          n     = st->topo->n_servers;
-    uint32_t        width = st->ports.width;
-    unsigned        shift = (unsigned)__builtin_ctz(width);
-
-    if (width == 1u << shift) {
-        for (size_t k = 0; k < n * n; ++k) {
-            st->per_lane[k] = (bytes[k] >> shift) +
-                              ((bytes[k] & (width - 1)) != 0);
-        }
-    } else {
-        for (size_t k = 0; k < n * n; ++k) {
-            st->per_lane[k] = div_up(bytes[k], width);
-        }
-    }
-}
-
-/* All pairs of ports of a tile carry as much. */
-static void fill_tile(staged_t *st, uint32_t u, uint32_t w)
-{
-    const fs_ports_t *ports = &st->ports;
-    size_t            n     = ports->n_ports;
-    uint64_t bytes = st->request->traffic->bytes[u * st->topo->n_servers + w];
-    uint32_t pairs = fs_ports_pairs(ports, u, w);
-    uint64_t share = div_up(bytes, fs_ports_lanes(ports, st->topo, u, w).n);
-
-    for (uint32_t k = 0; k < pairs; ++k) {
-        uint32_t a = fs_ports_first(ports, u) + k % fs_ports_of(ports, u);
-        uint32_t b = fs_ports_first(ports, w) + k % fs_ports_of(ports, w);
-
-        st->per_lane[a * n + b] = share;
-    }
-}
-
-static void fill_uneven(staged_t *st)
-{
-    size_t n = st->ports.n_ports;
-
-    memset(st->per_lane, 0, n * n * sizeof(*st->per_lane));
-    for (uint32_t u = 0; u < st->topo->n_servers; ++u) {
-        for (uint32_t w = 0; w < st->topo->n_servers; ++w) {
-            if (w != u) {
-                fill_tile(st, u, w);
-            }
-        }
-    }
-}
 
 /* Bytes per lane between ports, then transfers. */
 static fs_status_t make_schedule(staged_t *st)
@@ -145,11 +85,8 @@ static fs_status_t make_schedule(staged_t *st)
     if (st->per_lane == NULL) {
         return FS_ERR_NOMEM;
     }
-    if (n == st->topo->n_servers && st->ports.width > 0) {
-        fill_plain(st);
-    } else {
-        fill_uneven(st);
-    }
+    fs_ports_spread(&st->ports, st->topo, st->request->traffic->bytes,
+                    st->per_lane);
     return fs_schedule_update(st->request->replan, params->decompose,
                               params->stage_cost, (uint32_t)n, st->per_lane,
                               st->n_own == 1
@@ -233,7 +170,7 @@ static fs_status_t open_route(void *ctx, const fs_slice_t *slice, bool outgoing)
 static route_t *find_route(staged_t *st, bool outgoing, uint32_t own,
                            uint32_t other)
 {
-    uint32_t w        = st->home[other];
+    uint32_t w        = fs_ports_server(&st->ports, other);
     uint32_t timeline = outgoing ? own : st->n_own + own;
     route_t *route = &st->routes[(size_t)timeline * st->ports.n_ports + other];
 
@@ -368,20 +305,11 @@ static bool permutes_lanes(const fs_plan_params_t *params)
 
 static fs_status_t find_ports(staged_t *st)
 {
-    uint32_t u = 0;
+    fs_status_t status = fs_balance_ports(balance_of(st->request->params),
+                                          st->topo, &st->arena, &st->ports);
 
-    st->ports = fs_ports_one_each(st->topo);
-    if (!permutes_lanes(st->request->params) &&
-        fs_ports_init(&st->ports, st->topo, &st->arena) != FS_OK) {
-        return FS_ERR_NOMEM;
-    }
-    st->n_own = fs_ports_of(&st->ports, st->server);
-    st->home = fs_arena_alloc(&st->arena, st->ports.n_ports, sizeof(*st->home));
-    for (uint32_t k = 0; st->home != NULL && k < st->ports.n_ports; ++k) {
-        u += k == fs_ports_first(&st->ports, u + 1);
-        st->home[k] = u;
-    }
-    return st->home == NULL ? FS_ERR_NOMEM : FS_OK;
+    st->n_own = status == FS_OK ? fs_ports_of(&st->ports, st->server) : 0;
+    return status;
 }
 
 /* Each lane to its like in the ports of its pair, unless any lane may talk to
@@ -413,8 +341,8 @@ static void keep_lane(const staged_t *st, fs_schedule_t *schedule)
         fs_transfer_t t = schedule->transfers[k];
 
         if (lane != FS_NO_LANE && (t.src == own || t.dst == own)) {
-            t.src                    = st->home[t.src];
-            t.dst                    = st->home[t.dst];
+            t.src                    = fs_ports_server(&st->ports, t.src);
+            t.dst                    = fs_ports_server(&st->ports, t.dst);
             schedule->transfers[n++] = t;
         }
     }
