@@ -293,6 +293,26 @@ static bool is_rival(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
            !is_far(tuner, class, *price_p);
 }
 
+/* Two calls in a neighbouring class say more of a candidate than the model does: where
+ * it was clearly slower there it can wait until this class is settled. Programs whose
+ * matrices change from call to call have many classes. */
+static bool can_wait(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
+                     unsigned c, uint64_t price)
+{
+    uint32_t keys[N_NEIGHBOURS];
+    bool     is_familiar = false;
+
+    find_neighbours(class->key, keys);
+    for (int k = 0; k < N_NEIGHBOURS; ++k) {
+        const fs_tuner_class_t *other = fs_tuner_find(tuner, keys[k]);
+
+        is_familiar = is_familiar ||
+                      (other != NULL && other->seen[c].price[1] != 0);
+    }
+    return is_familiar && fs_tuner_price(class, (fs_candidate_t)c) == 0 &&
+           price / 3 > best_known(tuner, class) / 2;
+}
+
 /* Does the model alone say that the MPI's own algorithm is not worth a call, or with it
  * one call in a neighbouring class, which may have been slow by chance? Without fast
  * the program would have it: it gets one, once the class is settled. */
@@ -394,6 +414,7 @@ static unsigned next_rival(const fs_tuner_t *tuner,
         }
         /* unknown + 1 is 0: the least. */
         if (seen->n_asked == 0 && is_rival(tuner, class, c, &price) &&
+            !can_wait(tuner, class, c, price) &&
             (next == FS_N_CANDIDATES || price + 1 < least)) {
             next  = c;
             least = price + 1;
@@ -542,7 +563,7 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
     ++class->n_calls;
     question.warm_up = question.reason == FS_TUNER_PROBE &&
                        question.candidate == FS_CANDIDATE_NATIVE &&
-                       !tuner->warmed_up;
+                       tuner->n_warm_ups < FS_TUNER_WARM_UPS;
     return question;
 }
 
@@ -575,7 +596,8 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
     question.bound = call->bound;
     tuner->n_native += is_native(class);
     tuner->n_probes += question.reason == FS_TUNER_PROBE;
-    tuner->warmed_up |= question.candidate == FS_CANDIDATE_NATIVE;
+    tuner->n_warm_ups += question.candidate == FS_CANDIDATE_NATIVE &&
+                         tuner->n_warm_ups < FS_TUNER_WARM_UPS;
     return question;
 }
 
@@ -584,7 +606,7 @@ void fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
     fs_tuner_class_t *class = find(tuner, question->of_class);
 
     tuner->n_probes -= question->reason == FS_TUNER_PROBE;
-    tuner->warmed_up = tuner->warmed_up && !question->warm_up;
+    tuner->n_warm_ups -= question->warm_up;
     if (question->reason != FS_TUNER_FOUND &&
         class->n_withdrawn < FS_TUNER_WITHDRAWN_MOST) {
         ++class->n_withdrawn;

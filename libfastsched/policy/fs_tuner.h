@@ -26,9 +26,9 @@
  * WARM they do not tell that it is far, and the class is looked at again SOON.
  *
  * A price is time over the lower bound of the call, so that calls of a class
- * compare though their sizes differ. The first probe of the native algorithm on
- * a communicator is a warm-up, because an MPI connects its ranks at their first
- * messages: if it is slow it proves nothing, and SOON there is another one.
+ * compare though their sizes differ. The first WARM_UPS probes of the native algorithm
+ * on a communicator are warm-ups, because an MPI connects its ranks at their first
+ * messages: if they are slow they prove nothing, and SOON there is another one.
  *
  * Times are those from the last rank's entry to the last one's end; of the native
  * algorithm, which begins when a summary is over, the longest of a rank. A rank alone does
@@ -79,6 +79,7 @@ enum {
     FS_TUNER_FAR           = 2,
     FS_TUNER_EXPLORE_CALLS = 6,
     FS_TUNER_WARM     = 3, /* calls of a candidate; the first may be slow */
+    FS_TUNER_WARM_UPS = 2, /* of the native algorithm, in a communicator */
     FS_TUNER_PATIENCE = 4,
     FS_TUNER_SOON     = 10,         /* calls of SETTLED until RECHECK */
     FS_TUNER_WITHDRAWN_MOST = 2,    /* questions of a class in a row */
@@ -157,7 +158,7 @@ typedef struct fs_tuner_call {
 typedef struct fs_tuner {
     fs_tuner_class_t classes[FS_TUNER_CLASSES];
     uint64_t         now; /* counts calls and measurements */
-    bool             warmed_up;
+    uint32_t n_warm_ups;  /* calls of the native algorithm, at most WARM_UPS */
     /* For statistics. */
     uint64_t n_probes;
     uint32_t n_native; /* classes settled on the native algorithm */

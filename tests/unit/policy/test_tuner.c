@@ -32,11 +32,11 @@ static void set_up(void)
     memset(&tuner, 0, sizeof(tuner));
     memset(model, 0, sizeof(model));
     memset(takes, 0, sizeof(takes));
-    last_class      = UINT32_MAX;
-    class_a         = fs_tuner_class(1 << 20, 1000, 1000);
-    class_b         = fs_tuner_class(1 << 24, 1000, 1000);
-    larger          = fs_tuner_class(1 << 21, 1000, 1000);
-    tuner.warmed_up = true;
+    last_class       = UINT32_MAX;
+    class_a          = fs_tuner_class(1 << 20, 1000, 1000);
+    class_b          = fs_tuner_class(1 << 24, 1000, 1000);
+    larger           = fs_tuner_class(1 << 21, 1000, 1000);
+    tuner.n_warm_ups = FS_TUNER_WARM_UPS;
 }
 
 /* Native and staged only, as the model has it and as it is. */
@@ -230,9 +230,9 @@ START_TEST(the_native_one_gets_a_probe)
     takes[NATIVE] = 1000;
     ck_assert_uint_eq(n_of(calls(200, class_b), 'N'), 1);
     set_up();
-    tuner.warmed_up = false;
+    tuner.n_warm_ups = 0;
     two(1000, 1000, 100, 100);
-    ck_assert_uint_eq(n_of(calls(900, class_a), 'N'), 2);
+    ck_assert_uint_eq(n_of(calls(900, class_a), 'N'), 3);
     ck_assert_uint_eq(n_of(calls(900, larger), 'N'), 1);
 }
 END_TEST
@@ -273,7 +273,7 @@ END_TEST
  * nothing. */
 START_TEST(the_warm_up_may_only_be_lost)
 {
-    tuner.warmed_up = false;
+    tuner.n_warm_ups = 0;
     two(UNKNOWN, 100000, 100, 100);
     ck_assert_str_eq(calls(3, class_a), "ssN");
     takes[NATIVE] = 50;
@@ -282,7 +282,7 @@ START_TEST(the_warm_up_may_only_be_lost)
     takes[NATIVE] = 100000;
     ck_assert_str_eq(calls(5, class_b), "ssNss");
     set_up();
-    tuner.warmed_up = false;
+    tuner.n_warm_ups = 0;
     two(UNKNOWN, 50, 100, 100);
     ck_assert_str_eq(calls(5, class_a), "ssNNn");
 }
@@ -422,7 +422,7 @@ START_TEST(a_warm_up_withdrawn)
 {
     fs_tuner_question_t question;
 
-    tuner.warmed_up = false;
+    tuner.n_warm_ups = 0;
     two(150, 150, 100, 100);
     calls(2, class_a);
     question = next_of(class_a, BOUND);
@@ -547,6 +547,24 @@ START_TEST(neighbours_correct_the_model)
     ck_assert_str_eq(calls(1, fs_tuner_class(1 << 20, 9000, 1000)), "n");
     ck_assert_str_eq(calls(1, fs_tuner_class(1 << 20, 2000, 1000)), "s");
     ck_assert_str_eq(calls(1, fs_tuner_class(1 << 20, 1000, 1500)), "s");
+}
+END_TEST
+
+/* What two calls have been clearly slower there can wait until the class is settled. */
+START_TEST(neighbours_spare_probes)
+{
+    two(150, 180, 100, 100);
+    ck_assert_str_eq(calls(6, class_a), "ssNsss");
+    ck_assert_str_eq(calls(6, larger), "ssNsss"); /* one call: not enough */
+    ck_assert_uint_eq(n_of(calls(20, class_a), 'N'), 2);
+    larger = fs_tuner_class(1 << 19, 1000, 1000);
+    ck_assert_str_eq(calls(6, larger), "ssssss");
+    ck_assert_uint_eq(n_of(calls(20, larger), 'N'), 2);
+    /* Not much slower: at once. */
+    set_up();
+    two(150, 140, 100, 100);
+    ck_assert_uint_eq(n_of(calls(30, class_a), 'N'), 4);
+    ck_assert_uint_eq(n_of(calls(6, larger), 'N'), 2);
 }
 END_TEST
 
@@ -695,6 +713,7 @@ int main(void)
     tcase_add_test(tcase, all_become_slow);
     tcase_add_test(tcase, another_becomes_fast);
     tcase_add_test(tcase, neighbours_correct_the_model);
+    tcase_add_test(tcase, neighbours_spare_probes);
     tcase_add_test(tcase, the_unit_of_the_model_is_free);
     tcase_add_test(tcase, the_oldest_class_goes);
     tcase_add_test(tcase, classes_that_go_are_not_counted);
