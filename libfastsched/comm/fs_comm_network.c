@@ -60,15 +60,28 @@ static bool talks_early(const fs_creation_t *c, uint32_t peer)
             c->nic[comm->rank] == c->nic[peer]);
 }
 
-/* On other servers a rank connects to the proxies of its own lane, at least for
- * summaries, and to the peers of the algorithms. */
+/* Do the two exchange summaries? */
+static bool summarise(const fs_topo_t *topo, uint32_t rank, uint32_t peer)
+{
+    uint32_t u = fs_topo_server(topo, rank), w = fs_topo_server(topo, peer);
+    uint32_t a = fs_topo_lane(topo, rank), b = fs_topo_lane(topo, peer);
+    uint32_t n_u = fs_topo_n_lanes(topo, u), n_w = fs_topo_n_lanes(topo, w);
+
+    return a != FS_NO_LANE && b != FS_NO_LANE &&
+           (a + n_u - fs_topo_first_lane(topo, u, w)) % n_u ==
+               (b + n_w - fs_topo_first_lane(topo, w, u)) % n_w;
+}
+
+/* On other servers a rank connects to those it exchanges summaries with, to lane 0 with its
+ * own, in case of servers that do not share memory, and to the peers of the algorithms. */
 static bool is_wired(const fs_comm_t *comm, const fs_plan_params_t *params,
                      uint32_t peer)
 {
     const fs_topo_t *topo = comm->topo;
-    uint32_t         rank = comm->rank, lane = fs_topo_lane(topo, rank);
+    uint32_t         rank = comm->rank;
 
-    return (lane != FS_NO_LANE && fs_topo_lane(topo, peer) == lane) ||
+    return (fs_topo_lane(topo, rank) == 0 && fs_topo_lane(topo, peer) == 0) ||
+           summarise(topo, rank, peer) ||
            fs_plan_talks(topo, params, rank, peer) ||
            fs_plan_talks(topo, params, peer, rank);
 }

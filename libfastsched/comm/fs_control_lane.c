@@ -8,6 +8,7 @@
 #include "comm/fs_control_state.h"
 
 #include "base/fs_arith.h"
+#include "sched/model/fs_topo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,17 +29,37 @@ static uint32_t pair_lanes(const fs_control_t *control, uint32_t server)
                : 1;
 }
 
-/* The lane of a pair's heads. */
-static uint32_t head_lane(const fs_control_t *control, uint32_t server)
+/* Which of a pair's lanes is this one? None, if it is their number or more. */
+static uint32_t place_of(const fs_control_t *control, uint32_t server)
+{
+    return (control->lane + control->n_lanes - control->first_here[server]) %
+           control->n_lanes;
+}
+
+/* The place of a pair's heads. */
+static uint32_t head_place(const fs_control_t *control, uint32_t server)
 {
     return (control->server + server) % pair_lanes(control, server);
+}
+
+static bool has_head(const fs_control_t *control, uint32_t server)
+{
+    return place_of(control, server) == head_place(control, server);
+}
+
+static bool is_of_pair(const fs_control_t *control, uint32_t server)
+{
+    return place_of(control, server) < pair_lanes(control, server);
 }
 
 /* The rank of another server that this lane talks to. */
 static uint32_t peer_of(const fs_control_t *control, uint32_t server)
 {
-    return fs_topo_rank(control->topo, server,
-                        fs_topo_proxy(control->topo, server, control->lane));
+    const fs_topo_t *topo = control->topo;
+    uint32_t lane = (place_of(control, server) + control->first_there[server]) %
+                    fs_topo_n_lanes(topo, server);
+
+    return fs_topo_rank(topo, server, fs_topo_proxy(topo, server, lane));
 }
 
 /* Bytes from to from + len of the bundle of a pair. */
@@ -63,11 +84,12 @@ static range_t own_range(const fs_control_t *control, uint32_t server,
                          uint64_t bundle_len)
 {
     uint32_t lanes = pair_lanes(control, server);
-    uint32_t k = (control->lane + lanes - head_lane(control, server)) % lanes;
-    uint64_t n = n_ranges(control, lanes, bundle_len);
+    uint32_t place = place_of(control, server);
+    uint32_t k     = (place + lanes - head_place(control, server)) % lanes;
+    uint64_t n     = n_ranges(control, lanes, bundle_len);
     uint64_t each;
 
-    if (control->lane >= lanes || k >= n) {
+    if (place >= lanes || k >= n) {
         return (range_t){0, 0};
     }
     each = fs_u64_div_up(bundle_len, n);
@@ -96,6 +118,23 @@ static uint64_t longest_message(const fs_control_t *control, uint32_t server)
            fs_u64_div_up(range, sizeof(uint64_t)) * sizeof(uint64_t);
 }
 
+/* Where not all servers share memory only lanes 0 exchange messages. False: no
+ * memory. */
+static bool find_first_lanes(const fs_control_t *control)
+{
+    const fs_topo_t *topo = control->topo;
+
+    if (control->first_here == NULL || control->first_there == NULL) {
+        return false;
+    }
+    for (uint32_t u = 0; u < fs_topo_n_servers(topo) && control->all_share;
+         ++u) {
+        control->first_here[u]  = fs_topo_first_lane(topo, control->server, u);
+        control->first_there[u] = fs_topo_first_lane(topo, u, control->server);
+    }
+    return true;
+}
+
 fs_status_t fs_lane_alloc(fs_control_t *control)
 {
     uint32_t n   = fs_topo_n_servers(control->topo);
@@ -107,13 +146,16 @@ fs_status_t fs_lane_alloc(fs_control_t *control)
     control->head = calloc(1, fs_control_head_len(control->topo));
     control->pieces =
         calloc(1 + (size_t)control->n_local, sizeof(*control->pieces));
-    control->ends  = calloc(control->n_local, sizeof(*control->ends));
-    control->out   = calloc(out, 1);
-    control->todo  = calloc(n, sizeof(*control->todo));
-    control->heads = calloc(n, sizeof(*control->heads));
+    control->ends        = calloc(control->n_local, sizeof(*control->ends));
+    control->out         = calloc(out, 1);
+    control->todo        = calloc(n, sizeof(*control->todo));
+    control->heads       = calloc(n, sizeof(*control->heads));
+    control->first_here  = calloc(n, sizeof(*control->first_here));
+    control->first_there = calloc(n, sizeof(*control->first_there));
     return control->head != NULL && control->pieces != NULL &&
                    control->ends != NULL && control->out != NULL &&
-                   control->todo != NULL && control->heads != NULL
+                   control->todo != NULL && control->heads != NULL &&
+                   find_first_lanes(control)
                ? FS_OK
                : FS_ERR_NOMEM;
 }
@@ -290,7 +332,7 @@ static void mark_bundles(fs_control_t *control)
 static char *send_to(fs_control_t *control, uint32_t server, char *out)
 {
     fs_control_head_t *head    = (fs_control_head_t *)out;
-    bool               first   = head_lane(control, server) == control->lane;
+    bool               first   = has_head(control, server);
     bool               bundled = control->summary &&
                    control->head->row[server] & FS_CONTROL_BUNDLED;
     uint64_t len   = bundled ? bundle_to(control, server) : 0;
@@ -324,7 +366,7 @@ static void send_each(fs_control_t *control)
     for (uint32_t k = 1; k < n; ++k) {
         uint32_t v = (control->server + k) % n;
 
-        if (control->lane < pair_lanes(control, v)) {
+        if (is_of_pair(control, v)) {
             out = send_to(control, v, out);
         }
     }
@@ -340,10 +382,9 @@ void fs_lane_begin(fs_control_t *control)
     control->n_todo = 0;
     for (uint32_t k = 1; k < n; ++k) {
         uint32_t u     = (control->server + k) % n;
-        bool     first = head_lane(control, u) == control->lane;
+        bool     first = has_head(control, u);
 
-        if (!first &&
-            (!control->summary || control->lane >= pair_lanes(control, u))) {
+        if (!first && (!control->summary || !is_of_pair(control, u))) {
             continue;
         }
         control->todo[control->n_todo++] = u;

@@ -205,3 +205,14 @@ uint32_t fs_topo_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w)
 {
     return fs_u32_min(topo->n_lanes[u], topo->n_lanes[w]);
 }
+
+uint32_t fs_topo_first_lane(const fs_topo_t *topo, uint32_t server,
+                            uint32_t other)
+{
+    uint32_t n = topo->n_lanes[server], sum = 0;
+
+    for (uint32_t u = 0; u < other && topo->n_lanes[other] < n; ++u) {
+        sum += topo->n_lanes[u] < n ? topo->n_lanes[u] : 0;
+    }
+    return sum % n;
+}

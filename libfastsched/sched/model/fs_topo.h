@@ -60,4 +60,11 @@ void fs_topo_set_lanes(fs_topo_t *topo, uint32_t server, uint32_t n_lanes,
 /* Lanes that serve the tile from server u to server w, both ends. */
 uint32_t fs_topo_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
 
+/* The first of a server's lanes that serve what goes to and from another one as a
+ * whole; the others follow, in a circle. All servers with fewer lanes than it
+ * take the next ones, since otherwise all would have its lane 0. All servers are
+ * visited. */
+uint32_t fs_topo_first_lane(const fs_topo_t *topo, uint32_t server,
+                            uint32_t other);
+
 #endif

@@ -70,12 +70,32 @@ static void check_server_lanes(const fs_topo_t *topo, uint32_t s,
     MUST(lane == want);
 }
 
+/* Servers with fewer lanes use all of a server's alike; others begin with lane 0. */
+static void check_first_lanes(const fs_topo_t *topo, uint32_t server)
+{
+    uint32_t n_lanes = fs_topo_n_lanes(topo, server), n_uses[MAX_RANKS] = {0};
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(topo); ++u) {
+        uint32_t n     = fs_topo_n_lanes(topo, u);
+        uint32_t first = fs_topo_first_lane(topo, server, u);
+
+        MUST(n < n_lanes || first == 0);
+        for (uint32_t k = 0; k < n && n < n_lanes; ++k) {
+            ++n_uses[(first + k) % n_lanes];
+        }
+    }
+    for (uint32_t k = 0; k < n_lanes; ++k) {
+        MUST(n_uses[k] <= n_uses[0] && n_uses[k] + 1 >= n_uses[0]);
+    }
+}
+
 static void check_lanes(const fs_topo_t *topo, uint32_t max_lanes)
 {
     uint32_t n = fs_topo_n_servers(topo);
 
     for (uint32_t u = 0; u < n; ++u) {
         check_server_lanes(topo, u, max_lanes);
+        check_first_lanes(topo, u);
         for (uint32_t w = 0; w < n; ++w) {
             uint32_t a = fs_topo_n_lanes(topo, u);
             uint32_t b = fs_topo_n_lanes(topo, w);
