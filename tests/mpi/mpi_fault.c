@@ -6,6 +6,7 @@
  *
  *   --bytes N    a multiple of 8, from each rank to each other default 100000
  *   --calls N    calls, each checked byte by byte              default 3
+ *   --nonblocking  MPI_Ialltoallv, and MPI_Wait at once
  *   --comms N    communicators made, used and freed before     default 0
  *   --kill RANK  SIGKILL to itself, --after MS into the second call
  *   --stop RANK  SIGSTOP likewise: alive, and mute
@@ -43,7 +44,7 @@ static struct {
     int  bytes, calls, comms, island, sink;
     int  kill, stop, late, pause;
     int  after_ms, late_ms, pause_ms, suspend_ms, linger_ms;
-    bool come_back, abort, finalize;
+    bool come_back, abort, finalize, nonblocking;
 } opt = {.bytes   = 100000,
          .calls   = 3,
          .kill    = -1,
@@ -85,6 +86,8 @@ static void read_options(int argc, char **argv)
             *numbers[k].value = atoi(argv[++a]);
         } else if (strcmp(argv[a], "--return") == 0) {
             opt.come_back = true;
+        } else if (strcmp(argv[a], "--nonblocking") == 0) {
+            opt.nonblocking = true;
         } else if (strcmp(argv[a], "--abort") == 0) {
             opt.abort = true;
         } else if (strcmp(argv[a], "--finalize") == 0) {
@@ -203,6 +206,20 @@ static void say(const char *how, double seconds)
     fflush(stdout);
 }
 
+static int call_mpi(MPI_Comm comm)
+{
+    MPI_Request request;
+    int         rc;
+
+    if (!opt.nonblocking) {
+        return MPI_Alltoallv(send_buf, counts, displs, MPI_BYTE, recv_buf,
+                             expected, displs, MPI_BYTE, comm);
+    }
+    rc = MPI_Ialltoallv(send_buf, counts, displs, MPI_BYTE, recv_buf, expected,
+                        displs, MPI_BYTE, comm, &request);
+    return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
 /* One call; does not come back from an error. */
 static bool exchange(MPI_Comm comm, uint32_t round, double *seconds_p)
 {
@@ -212,9 +229,8 @@ static bool exchange(MPI_Comm comm, uint32_t round, double *seconds_p)
     fill(round);
     MPI_Barrier(comm);
     let_it_happen((int)round);
-    start = MPI_Wtime();
-    rc = MPI_Alltoallv(send_buf, counts, displs, MPI_BYTE, recv_buf, expected,
-                       displs, MPI_BYTE, comm);
+    start      = MPI_Wtime();
+    rc         = call_mpi(comm);
     *seconds_p = MPI_Wtime() - start;
     if (rc != MPI_SUCCESS) {
         say("error", *seconds_p);

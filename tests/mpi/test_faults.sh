@@ -86,6 +86,10 @@ killed() {
 
 case_of 'a killed rank: the job ends, nothing is left' killed
 case_of 'a killed rank, errors come back: likewise' killed --return --abort
+[ "$mpi" = mpich ] ||
+    case_of 'a killed rank, in nonblocking calls' killed --nonblocking
+[ "$mpi" = mpich ] || case_of 'the same, errors come back' \
+    killed --nonblocking --return --abort
 
 # Rank 6 has not entered, and the others exchange with each other; or it is the one,
 # and never enters.
