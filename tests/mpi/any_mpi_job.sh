@@ -26,9 +26,10 @@ case_of() {
     text=$1
     shift
     n_cases=$((n_cases + 1))
+    began=$(date +%s)
     : >"$scratch/out"
     if "$@" >"$scratch/why"; then
-        printf 'ok      %s\n' "$text"
+        printf 'ok %4d s  %s\n' $(($(date +%s) - began)) "$text"
         return
     fi
     failed=$((failed + 1))
