@@ -65,11 +65,9 @@ static bool summarise(const fs_topo_t *topo, uint32_t rank, uint32_t peer)
 {
     uint32_t u = fs_topo_server(topo, rank), w = fs_topo_server(topo, peer);
     uint32_t a = fs_topo_lane(topo, rank), b = fs_topo_lane(topo, peer);
-    uint32_t n_u = fs_topo_n_lanes(topo, u), n_w = fs_topo_n_lanes(topo, w);
 
     return a != FS_NO_LANE && b != FS_NO_LANE &&
-           (a + n_u - fs_topo_first_lane(topo, u, w)) % n_u ==
-               (b + n_w - fs_topo_first_lane(topo, w, u)) % n_w;
+           fs_topo_place(topo, u, a, w) == fs_topo_place(topo, w, b, u);
 }
 
 /* On other servers a rank connects to those it exchanges summaries with, to lane 0 with its

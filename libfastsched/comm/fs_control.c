@@ -125,8 +125,8 @@ void fs_control_destroy(fs_control_t *control)
         free(control->out);
         free(control->todo);
         free(control->heads);
-        free(control->first_here);
-        free(control->first_there);
+        free(control->place);
+        free(control->peer);
         free(control);
     }
 }

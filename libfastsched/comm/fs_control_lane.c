@@ -29,13 +29,6 @@ static uint32_t pair_lanes(const fs_control_t *control, uint32_t server)
                : 1;
 }
 
-/* Which of a pair's lanes is this one? None, if it is their number or more. */
-static uint32_t place_of(const fs_control_t *control, uint32_t server)
-{
-    return (control->lane + control->n_lanes - control->first_here[server]) %
-           control->n_lanes;
-}
-
 /* The place of a pair's heads. */
 static uint32_t head_place(const fs_control_t *control, uint32_t server)
 {
@@ -44,22 +37,12 @@ static uint32_t head_place(const fs_control_t *control, uint32_t server)
 
 static bool has_head(const fs_control_t *control, uint32_t server)
 {
-    return place_of(control, server) == head_place(control, server);
+    return control->place[server] == head_place(control, server);
 }
 
 static bool is_of_pair(const fs_control_t *control, uint32_t server)
 {
-    return place_of(control, server) < pair_lanes(control, server);
-}
-
-/* The rank of another server that this lane talks to. */
-static uint32_t peer_of(const fs_control_t *control, uint32_t server)
-{
-    const fs_topo_t *topo = control->topo;
-    uint32_t lane = (place_of(control, server) + control->first_there[server]) %
-                    fs_topo_n_lanes(topo, server);
-
-    return fs_topo_rank(topo, server, fs_topo_proxy(topo, server, lane));
+    return control->place[server] < pair_lanes(control, server);
 }
 
 /* Bytes from to from + len of the bundle of a pair. */
@@ -84,7 +67,7 @@ static range_t own_range(const fs_control_t *control, uint32_t server,
                          uint64_t bundle_len)
 {
     uint32_t lanes = pair_lanes(control, server);
-    uint32_t place = place_of(control, server);
+    uint32_t place = control->place[server];
     uint32_t k     = (place + lanes - head_place(control, server)) % lanes;
     uint64_t n     = n_ranges(control, lanes, bundle_len);
     uint64_t each;
@@ -118,21 +101,20 @@ static uint64_t longest_message(const fs_control_t *control, uint32_t server)
            fs_u64_div_up(range, sizeof(uint64_t)) * sizeof(uint64_t);
 }
 
-/* Where not all servers share memory only lanes 0 exchange messages. False: no
- * memory. */
-static bool find_first_lanes(const fs_control_t *control)
+/* Where not all servers share memory only lanes 0 exchange messages. */
+static void find_peer(fs_control_t *control, uint32_t server)
 {
-    const fs_topo_t *topo = control->topo;
+    const fs_topo_t *topo  = control->topo;
+    uint32_t         place = 0, lane = 0;
 
-    if (control->first_here == NULL || control->first_there == NULL) {
-        return false;
+    if (control->all_share) {
+        place = fs_topo_place(topo, control->server, control->lane, server);
+        lane  = (place + fs_topo_first_lane(topo, server, control->server)) %
+               fs_topo_n_lanes(topo, server);
     }
-    for (uint32_t u = 0; u < fs_topo_n_servers(topo) && control->all_share;
-         ++u) {
-        control->first_here[u]  = fs_topo_first_lane(topo, control->server, u);
-        control->first_there[u] = fs_topo_first_lane(topo, u, control->server);
-    }
-    return true;
+    control->place[server] = place;
+    control->peer[server] =
+        fs_topo_rank(topo, server, fs_topo_proxy(topo, server, lane));
 }
 
 fs_status_t fs_lane_alloc(fs_control_t *control)
@@ -146,16 +128,20 @@ fs_status_t fs_lane_alloc(fs_control_t *control)
     control->head = calloc(1, fs_control_head_len(control->topo));
     control->pieces =
         calloc(1 + (size_t)control->n_local, sizeof(*control->pieces));
-    control->ends        = calloc(control->n_local, sizeof(*control->ends));
-    control->out         = calloc(out, 1);
-    control->todo        = calloc(n, sizeof(*control->todo));
-    control->heads       = calloc(n, sizeof(*control->heads));
-    control->first_here  = calloc(n, sizeof(*control->first_here));
-    control->first_there = calloc(n, sizeof(*control->first_there));
+    control->ends  = calloc(control->n_local, sizeof(*control->ends));
+    control->out   = calloc(out, 1);
+    control->todo  = calloc(n, sizeof(*control->todo));
+    control->heads = calloc(n, sizeof(*control->heads));
+    control->place = calloc(n, sizeof(*control->place));
+    control->peer  = calloc(n, sizeof(*control->peer));
+    for (uint32_t u = 0;
+         u < n && control->place != NULL && control->peer != NULL; ++u) {
+        find_peer(control, u);
+    }
     return control->head != NULL && control->pieces != NULL &&
                    control->ends != NULL && control->out != NULL &&
                    control->todo != NULL && control->heads != NULL &&
-                   find_first_lanes(control)
+                   control->place != NULL && control->peer != NULL
                ? FS_OK
                : FS_ERR_NOMEM;
 }
@@ -350,7 +336,7 @@ static char *send_to(fs_control_t *control, uint32_t server, char *out)
     }
     fs_bundle_copy(control->pieces, 1 + control->n_local, range.from, range.len,
                    out + front);
-    fs_control_send(control, peer_of(control, server),
+    fs_control_send(control, control->peer[server],
                     first ? FS_CONTROL_HEAD : FS_CONTROL_RANGE, out,
                     front + range.len);
     control->wire_bytes += front + range.len;
@@ -391,11 +377,11 @@ void fs_lane_begin(fs_control_t *control)
         control->heads[u]                = NULL;
         if (first && control->summary) {
             control->heads[u] = fs_control_recv(
-                control, peer_of(control, u), FS_CONTROL_HEAD,
+                control, control->peer[u], FS_CONTROL_HEAD,
                 fs_control_block_inbox(block, u), sizeof(fs_vote_t), most);
         } else if (first) {
             control->heads[u] = fs_control_recv(
-                control, peer_of(control, u), FS_CONTROL_HEAD,
+                control, control->peer[u], FS_CONTROL_HEAD,
                 &fs_control_block_votes(block, control->round)[u],
                 sizeof(fs_vote_t), sizeof(fs_vote_t));
         }
@@ -440,10 +426,10 @@ static void expect_range(fs_control_t *control, uint32_t server)
     range_t range = own_range(control, server, head->bundle_len);
 
     if (range.len > 0) {
-        (void)fs_control_recv(
-            control, peer_of(control, server), FS_CONTROL_RANGE,
-            inbox + fs_control_head_len(control->topo) + range.from, range.len,
-            range.len);
+        (void)fs_control_recv(control, control->peer[server], FS_CONTROL_RANGE,
+                              inbox + fs_control_head_len(control->topo) +
+                                  range.from,
+                              range.len, range.len);
     }
 }
 

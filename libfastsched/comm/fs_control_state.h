@@ -79,8 +79,8 @@ struct fs_control {
                                   expected yet */
     uint32_t           n_todo;
     fs_pending_t     **heads; /* [N] of those in todo, that are this lane's */
-    uint32_t          *first_here; /* [N] fs_topo_first_lane() of this server */
-    uint32_t          *first_there; /* [N] of the other one, for this */
+    uint32_t          *place; /* [N] fs_topo_place() of this lane */
+    uint32_t *peer; /* [N] the rank of the other server that it talks to */
 };
 
 static inline bool fs_control_is_leader(const fs_control_t *control)

@@ -216,3 +216,11 @@ uint32_t fs_topo_first_lane(const fs_topo_t *topo, uint32_t server,
     }
     return sum % n;
 }
+
+uint32_t fs_topo_place(const fs_topo_t *topo, uint32_t server, uint32_t lane,
+                       uint32_t other)
+{
+    uint32_t n = topo->n_lanes[server];
+
+    return (lane + n - fs_topo_first_lane(topo, server, other)) % n;
+}

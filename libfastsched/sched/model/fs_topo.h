@@ -67,4 +67,9 @@ uint32_t fs_topo_tile_lanes(const fs_topo_t *topo, uint32_t u, uint32_t w);
 uint32_t fs_topo_first_lane(const fs_topo_t *topo, uint32_t server,
                             uint32_t other);
 
+/* The place of a server's lane among these, from 0; fs_topo_tile_lanes() or more: it is
+ * none of them. Lanes of the same place talk to each other. */
+uint32_t fs_topo_place(const fs_topo_t *topo, uint32_t server, uint32_t lane,
+                       uint32_t other);
+
 #endif
