@@ -131,7 +131,7 @@ crossing=$(includes "$lib"/*/*.[ch] "$lib"/*/*/*.[ch] "$lib"/*.h | grep -E '(col
 $crossing"
 
 # What is not installed and whose header is a contract.
-contracts='sched/[a-z]*/fs_(arrival|balance|pattern|plan|plan_check|replan|straggler(_plan)?|hierarchy)|sim/fs_sim(_early|_loggp)?|net/fs_hwloc|trace/fs_recording(_kinds)?|policy/fs_tun(er|ing)'
+contracts='sched/[a-z]*/fs_(arrival|balance|pattern|plan|plan_check|ports|replan|straggler(_plan)?|hierarchy)|sim/fs_sim(_early|_loggp)?|net/fs_hwloc|trace/fs_recording(_kinds)?|policy/fs_tun(er|ing)'
 crossing=$(includes "$lib"/tools/*.[ch] | grep -E ' "' | grep -vE " \"(tools/fs_[a-z_]*|base/fs_[a-z]*|fastsched(_[a-z]+)?|$contracts)\.h\"$")
 [ -z "$crossing" ] || complain "the command may not know of the library:
 $crossing"
