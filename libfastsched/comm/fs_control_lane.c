@@ -134,16 +134,16 @@ fs_status_t fs_lane_alloc(fs_control_t *control)
     control->heads = calloc(n, sizeof(*control->heads));
     control->place = calloc(n, sizeof(*control->place));
     control->peer  = calloc(n, sizeof(*control->peer));
-    for (uint32_t u = 0;
-         u < n && control->place != NULL && control->peer != NULL; ++u) {
+    if (control->head == NULL || control->pieces == NULL ||
+        control->ends == NULL || control->out == NULL ||
+        control->todo == NULL || control->heads == NULL ||
+        control->place == NULL || control->peer == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t u = 0; u < n; ++u) {
         find_peer(control, u);
     }
-    return control->head != NULL && control->pieces != NULL &&
-                   control->ends != NULL && control->out != NULL &&
-                   control->todo != NULL && control->heads != NULL &&
-                   control->place != NULL && control->peer != NULL
-               ? FS_OK
-               : FS_ERR_NOMEM;
+    return FS_OK;
 }
 
 /* ---- numbers ---- */

@@ -293,23 +293,31 @@ static bool is_rival(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
            !is_far(tuner, class, *price_p);
 }
 
+/* Has a neighbouring class had two calls of this candidate? */
+static bool is_measured_nearby(const fs_tuner_t *tuner,
+                               const fs_tuner_class_t *class, unsigned c)
+{
+    uint32_t keys[N_NEIGHBOURS];
+    bool     is_measured = false;
+
+    find_neighbours(class->key, keys);
+    for (int k = 0; k < N_NEIGHBOURS; ++k) {
+        const fs_tuner_class_t *other = fs_tuner_find(tuner, keys[k]);
+
+        is_measured = is_measured ||
+                      (other != NULL && other->seen[c].price[1] != 0);
+    }
+    return is_measured;
+}
+
 /* Two calls in a neighbouring class say more of a candidate than the model does: where
  * it was clearly slower there it can wait until this class is settled. Programs whose
  * matrices change from call to call have many classes. */
 static bool can_wait(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
                      unsigned c, uint64_t price)
 {
-    uint32_t keys[N_NEIGHBOURS];
-    bool     is_familiar = false;
-
-    find_neighbours(class->key, keys);
-    for (int k = 0; k < N_NEIGHBOURS; ++k) {
-        const fs_tuner_class_t *other = fs_tuner_find(tuner, keys[k]);
-
-        is_familiar = is_familiar ||
-                      (other != NULL && other->seen[c].price[1] != 0);
-    }
-    return is_familiar && fs_tuner_price(class, (fs_candidate_t)c) == 0 &&
+    return fs_tuner_price(class, (fs_candidate_t)c) == 0 &&
+           is_measured_nearby(tuner, class, c) &&
            price / 3 > best_known(tuner, class) / 2;
 }
 
@@ -319,19 +327,10 @@ static bool can_wait(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
 static bool is_native_overlooked(const fs_tuner_t *tuner,
                                  const fs_tuner_class_t *class)
 {
-    uint32_t keys[N_NEIGHBOURS];
-    bool     is_measured = fs_tuner_price(class, FS_CANDIDATE_NATIVE) != 0;
-
-    find_neighbours(class->key, keys);
-    for (int k = 0; k < N_NEIGHBOURS; ++k) {
-        const fs_tuner_class_t *other = fs_tuner_find(tuner, keys[k]);
-
-        is_measured =
-            is_measured ||
-            (other != NULL && other->seen[FS_CANDIDATE_NATIVE].price[1] != 0);
-    }
-    return !is_measured && class->choice != FS_CANDIDATE_NATIVE &&
-           class->seen[FS_CANDIDATE_NATIVE].estimate != 0;
+    return class->choice != FS_CANDIDATE_NATIVE &&
+           class->seen[FS_CANDIDATE_NATIVE].estimate != 0 &&
+           fs_tuner_price(class, FS_CANDIDATE_NATIVE) == 0 &&
+           !is_measured_nearby(tuner, class, FS_CANDIDATE_NATIVE);
 }
 
 /* ---- the next call of a class ---- */
