@@ -22,7 +22,6 @@
 #include "sched/model/fs_topo.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * The first block of planning, mostly untouched. glibc gives memory back to the
