@@ -48,7 +48,7 @@ void *__wrap_realloc(void *p, size_t n)
     return fails() ? NULL : __real_realloc(p, n);
 }
 
-/* ---- calls: ck_assert() would allocate, MUST() does not ---- */
+/* ---- calls: ck_assert() would allocate, ck_assert() does not ---- */
 
 typedef struct stage {
     fs_test_case_t  tc;
@@ -73,7 +73,7 @@ static fs_status_t call_topo(stage_t *st)
     fs_status_t           status      = fs_topo_create(5, server_of, 2, &topo);
 
     (void)st;
-    MUST((status == FS_OK) == (topo != NULL));
+    ck_assert((status == FS_OK) == (topo != NULL));
     fs_topo_destroy(topo);
     return status;
 }
@@ -100,7 +100,7 @@ static fs_status_t call_frames(stage_t *st)
         status = fs_frames_post(frames, st->tc.counts);
         n_posted += status == FS_OK;
     }
-    MUST(fs_frames_n_waiting(frames) == n_posted);
+    ck_assert(fs_frames_n_waiting(frames) == n_posted);
     fs_frames_close(frames, UINT64_MAX, &frame);
     if (status == FS_OK) {
         status = fs_frame_length(st->tc.topo, frame.bytes, true, &length);
@@ -133,7 +133,7 @@ static fs_status_t call_schedule(stage_t *st)
                                                  st->tc.counts, FS_ALL_SERVERS,
                                                  &schedule);
 
-    MUST((status == FS_OK) == (schedule != NULL));
+    ck_assert((status == FS_OK) == (schedule != NULL));
     fs_schedule_destroy(schedule);
     return status;
 }
@@ -154,12 +154,12 @@ static fs_status_t call_replan(stage_t *st)
         matrix[1] += k;
         status = fs_schedule_update(&replan, FS_DECOMPOSE_OPENSHOP, 0, 64,
                                     matrix, FS_ALL_SERVERS, &schedule);
-        MUST((status == FS_OK) == (schedule != NULL));
-        MUST(status == FS_OK || replan.sample == NULL);
+        ck_assert((status == FS_OK) == (schedule != NULL));
+        ck_assert(status == FS_OK || replan.sample == NULL);
         fs_schedule_destroy(schedule);
     }
     (void)st;
-    MUST(status != FS_OK || replan.kept.n == 64);
+    ck_assert(status != FS_OK || replan.kept.n == 64);
     fs_replan_clear(&replan);
     return status;
 }
@@ -170,7 +170,7 @@ static fs_status_t call_hierarchy(stage_t *st)
     fs_status_t     status =
         fs_hierarchy_create(st->tc.topo, st->packed, st->tc.counts, &hierarchy);
 
-    MUST((status == FS_OK) == (hierarchy != NULL));
+    ck_assert((status == FS_OK) == (hierarchy != NULL));
     fs_hierarchy_destroy(hierarchy);
     return status;
 }
@@ -190,7 +190,7 @@ static fs_status_t call_straggler(stage_t *st)
     fs_status_t     status =
         fs_straggler_create(FS_STRAGGLER_STRAGGLAR, st->n, 1, &schedule);
 
-    MUST((status == FS_OK) == (schedule != NULL));
+    ck_assert((status == FS_OK) == (schedule != NULL));
     if (status == FS_OK) {
         status = fs_straggler_check(schedule, why, sizeof(why));
     }
@@ -205,7 +205,7 @@ static fs_status_t call_straggler_stream(stage_t *st)
     fs_status_t     status =
         fs_straggler_create_stream(st->n, late, 2, 3, &schedule);
 
-    MUST((status == FS_OK) == (schedule != NULL));
+    ck_assert((status == FS_OK) == (schedule != NULL));
     fs_straggler_destroy(schedule);
     return status;
 }
@@ -216,7 +216,7 @@ static fs_status_t call_reduction(stage_t *st)
     fs_status_t status = fs_reduction_plan(
         st->schedule, st->tc.topo, &st->tc.params, &st->reduction, 0, &plan);
 
-    MUST((status == FS_OK) == (plan != NULL));
+    ck_assert((status == FS_OK) == (plan != NULL));
     fs_plan_destroy(plan);
     return status;
 }
@@ -237,7 +237,7 @@ static fs_status_t call_plan(stage_t *st)
                                         &st->tc.traffic, &st->tc.params, 0,
                                         &local, &plan);
 
-    MUST((status == FS_OK) == (plan != NULL));
+    ck_assert((status == FS_OK) == (plan != NULL));
     fs_plan_destroy(plan);
     return status;
 }

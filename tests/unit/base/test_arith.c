@@ -40,19 +40,19 @@ static void check_pair(uint64_t a, uint64_t b)
     bool      fits;
 
     fits = fs_u64_add(a, b, &result);
-    MUST(fits == (sum <= UINT64_MAX));
-    MUST(!fits || result == (uint64_t)sum);
+    ck_assert(fits == (sum <= UINT64_MAX));
+    ck_assert(!fits || result == (uint64_t)sum);
     fits = fs_u64_mul(a, b, &result);
-    MUST(fits == (product <= UINT64_MAX));
-    MUST(!fits || result == (uint64_t)product);
-    MUST(fs_u64_min(a, b) == (a < b ? a : b));
-    MUST(fs_u64_max(a, b) == (a < b ? b : a));
+    ck_assert(fits == (product <= UINT64_MAX));
+    ck_assert(!fits || result == (uint64_t)product);
+    ck_assert(fs_u64_min(a, b) == (a < b ? a : b));
+    ck_assert(fs_u64_max(a, b) == (a < b ? b : a));
     if (b != 0) {
         /* rounded up: the least q with q * b >= a */
         fs_u128_t q = fs_u64_div_up(a, b);
 
-        MUST(q * b >= a);
-        MUST(q == 0 || (q - 1) * b < a);
+        ck_assert(q * b >= a);
+        ck_assert(q == 0 || (q - 1) * b < a);
     }
 }
 

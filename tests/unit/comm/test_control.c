@@ -214,10 +214,10 @@ static void check_block(const table_t *table, uint32_t summary, uint32_t src,
 {
     fs_bytes_t block;
 
-    MUST(fs_control_block_of(table->actors[dst].control, src, &block));
-    MUST(block.len == len_bytes);
+    ck_assert(fs_control_block_of(table->actors[dst].control, src, &block));
+    ck_assert(block.len == len_bytes);
     for (uint64_t k = 0; k < len_bytes; ++k) {
-        MUST(block.at[k] == byte_of(summary, src, dst, k));
+        ck_assert(block.at[k] == byte_of(summary, src, dst, k));
     }
 }
 
@@ -232,8 +232,8 @@ static uint64_t check_bundles(const table_t *table)
     uint64_t         bytes = 0, left = 0;
 
     for (uint32_t k = 0; k < n * n; ++k) {
-        MUST(rest[k] == 0 || rest[k] == matrix[k]);
-        MUST(rest[k] == matrix[k] || matrix[k] <= table->limit);
+        ck_assert(rest[k] == 0 || rest[k] == matrix[k]);
+        ck_assert(rest[k] == matrix[k] || matrix[k] <= table->limit);
         bytes += matrix[k] - rest[k];
         left += rest[k];
     }
@@ -270,7 +270,7 @@ static void start_summary(table_t *table, uint32_t rank, uint32_t summary,
     fs_call_t   call   = {.counts = &counts, .ctx = &sender, .pack = pack};
 
     (void)fs_control_offer(a->control, &call, table->limit, table->block_bytes);
-    MUST(fs_control_start_summary(a->control, &a->vote) == FS_OK);
+    ck_assert(fs_control_start_summary(a->control, &a->vote) == FS_OK);
     fs_counts_fini(&counts);
 }
 
@@ -438,13 +438,13 @@ START_TEST(prop_rounds_overlap)
         actor_t  *a    = &table.actors[r];
         fs_vote_t vote = {.max_inter = round[r] + 1};
 
-        MUST(k < MAX_TURNS);
+        ck_assert(k < MAX_TURNS);
         a->net->ops->progress(a->net);
         if (round[r] > ROUNDS || fs_control_progress(a->control) != FS_OK) {
             continue;
         }
-        MUST(round[r] == 0 ||
-             fs_control_vote(a->control)->max_inter == round[r]);
+        ck_assert(round[r] == 0 ||
+                  fs_control_vote(a->control)->max_inter == round[r]);
         if (round[r]++ == ROUNDS) {
             --n_left;
         } else {
@@ -503,10 +503,10 @@ static void check_numbered(const table_t *table, uint32_t r, uint32_t summary)
         for (uint32_t k = 0; k < n; ++k) {
             size_t at = (size_t)i * n + k;
 
-            MUST(fs_control_local_send(control)[at] ==
-                 bytes_of(summary, peer, k));
-            MUST(fs_control_local_recv(control)[at] ==
-                 bytes_of(summary, k, peer));
+            ck_assert(fs_control_local_send(control)[at] ==
+                      bytes_of(summary, peer, k));
+            ck_assert(fs_control_local_recv(control)[at] ==
+                      bytes_of(summary, k, peer));
         }
     }
     for (uint32_t k = 0; k < n * n; ++k) {
@@ -515,7 +515,8 @@ static void check_numbered(const table_t *table, uint32_t r, uint32_t summary)
             cell += bytes_of(summary, k / n, k % n);
         }
     }
-    MUST(fs_control_matrix(control)[server * fs_topo_n_servers(topo)] == cell);
+    ck_assert(fs_control_matrix(control)[server * fs_topo_n_servers(topo)] ==
+              cell);
     for (uint32_t k = 0; k < n; ++k) {
         if (is_bundled(table, k, r)) {
             check_block(table, summary, k, r, bytes_of(summary, k, r));
@@ -540,13 +541,14 @@ START_TEST(prop_late_readers_see_their_round)
         actor_t  *a    = &table.actors[r];
         fs_vote_t vote = {.max_inter = round[r] / 3};
 
-        MUST(k < MAX_TURNS);
+        ck_assert(k < MAX_TURNS);
         a->net->ops->progress(a->net);
         if (round[r] > ROUNDS || fs_control_progress(a->control) != FS_OK) {
             continue;
         }
         if (round[r] > 0) {
-            MUST(fs_control_vote(a->control)->max_inter == (round[r] - 1) / 3);
+            ck_assert(fs_control_vote(a->control)->max_inter ==
+                      (round[r] - 1) / 3);
             check_numbered(&table, r, (round[r] - 1) / 3);
         }
         if (round[r] == ROUNDS) {
@@ -554,7 +556,7 @@ START_TEST(prop_late_readers_see_their_round)
         } else if (round[r] % 3 == 0) { /* a summary, then two of words */
             start_numbered(&table, r, round[r] / 3);
         } else {
-            MUST(fs_control_start_agree(a->control, &vote) == FS_OK);
+            ck_assert(fs_control_start_agree(a->control, &vote) == FS_OK);
         }
         ++round[r];
     }

@@ -37,7 +37,7 @@ static uint64_t value_of(uint32_t rank, uint64_t k)
 static fs_status_t sum(void *ctx, const void *src, void *dst,
                        uint64_t len_bytes)
 {
-    MUST(len_bytes % sizeof(uint64_t) == 0);
+    ck_assert(len_bytes % sizeof(uint64_t) == 0);
     (void)ctx;
     for (uint64_t k = 0; k < len_bytes / sizeof(uint64_t); ++k) {
         ((uint64_t *)dst)[k] += ((const uint64_t *)src)[k];
@@ -92,8 +92,8 @@ static void play_init(play_t *play, fs_test_group_t *g, uint64_t seed,
                   .recv_block = &a->recv_block,
                   .reduce     = op};
         a->status = FS_INPROGRESS;
-        MUST(fs_exec_create(a->transport, g->n, &a->exec) == FS_OK);
-        MUST(fs_exec_reserve(a->exec, g->plans[r], &a->call) == FS_OK);
+        ck_assert(fs_exec_create(a->transport, g->n, &a->exec) == FS_OK);
+        ck_assert(fs_exec_reserve(a->exec, g->plans[r], &a->call) == FS_OK);
     }
 }
 
@@ -154,15 +154,15 @@ static void run(play_t *play, uint32_t late)
         n_busy -= turn(play, (uint32_t)fs_rng_below(&play->rng, n));
     }
     for (uint32_t r = 0; r < n; ++r) {
-        MUST(play->actors[r].status == FS_OK);
+        ck_assert(play->actors[r].status == FS_OK);
     }
 }
 
 static void check_guards(const uint64_t *vector, uint64_t n_elems)
 {
     for (uint64_t k = 0; k < GUARD; ++k) {
-        MUST(vector[k] == ~k);
-        MUST(vector[n_elems + GUARD + k] == ~(n_elems + GUARD + k));
+        ck_assert(vector[k] == ~k);
+        ck_assert(vector[n_elems + GUARD + k] == ~(n_elems + GUARD + k));
     }
 }
 
@@ -174,7 +174,7 @@ static void check_vectors(const play_t *play, const uint64_t *want)
         const actor_t *a = &play->actors[r];
 
         for (uint64_t k = 0; k < n_elems; ++k) {
-            MUST(a->send[GUARD + k] == value_of(r, k));
+            ck_assert(a->send[GUARD + k] == value_of(r, k));
             if (a->recv[GUARD + k] != want[k]) {
                 ck_abort_msg("rank %u of %u, straggler %u, element %llu", r,
                              play->g->n, play->g->schedule->straggler,
@@ -191,12 +191,13 @@ static void check_seen(play_t *play)
 {
     fs_loop_seen_t seen = fs_loop_take_seen(play->loop);
 
-    MUST(seen.max_wire_recvs <= play->g->params.window);
-    MUST(seen.max_wire_senders <= 2 && seen.max_wire_receivers <= 2);
-    MUST(seen.ungranted == 0 && seen.twins == 0 && seen.shrunk_grants == 0);
-    MUST(seen.late_grants == 0 && seen.split_grants == 0);
+    ck_assert(seen.max_wire_recvs <= play->g->params.window);
+    ck_assert(seen.max_wire_senders <= 2 && seen.max_wire_receivers <= 2);
+    ck_assert(seen.ungranted == 0 && seen.twins == 0 &&
+              seen.shrunk_grants == 0);
+    ck_assert(seen.late_grants == 0 && seen.split_grants == 0);
     for (uint32_t r = 0; r < play->g->n; ++r) {
-        MUST(fs_exec_peak_senders(play->actors[r].exec) <= 1);
+        ck_assert(fs_exec_peak_senders(play->actors[r].exec) <= 1);
     }
 }
 

@@ -88,8 +88,8 @@ START_TEST(prop_who_moves_less)
         minmove  = fs_test_balance(FS_BALANCE_MINMOVE, &t.tile, NULL, NULL);
         equalize = fs_test_balance(FS_BALANCE_EQUALIZE, &t.tile, NULL, NULL);
         rowcol   = fs_test_balance(FS_BALANCE_ROWCOL, &t.tile, NULL, NULL);
-        MUST(minmove <= equalize);
-        MUST(rowcol <= minmove + spare);
+        ck_assert(minmove <= equalize);
+        ck_assert(rowcol <= minmove + spare);
     }
 }
 END_TEST
@@ -150,8 +150,8 @@ START_TEST(prop_rowcol_moves_the_imbalance)
             fs_balance_capacity(fs_test_tile_total(&t.tile), t.tile.n_lanes) *
                 t.tile.n_lanes -
             fs_test_tile_total(&t.tile);
-        MUST(gather >= rows && gather <= rows + spare);
-        MUST(redist >= cols && redist <= cols + spare);
+        ck_assert(gather >= rows && gather <= rows + spare);
+        ck_assert(redist >= cols && redist <= cols + spare);
     }
 }
 END_TEST
@@ -187,9 +187,9 @@ START_TEST(prop_capacity_is_tight)
         uint64_t share = total / lanes + (total % lanes != 0);
         uint64_t c     = fs_balance_capacity(total, lanes);
 
-        MUST(c == share || c % FS_BALANCE_ALIGN == 0);
-        MUST(c >= share && c - share < FS_BALANCE_ALIGN);
-        MUST(c - share <= share / 64);
+        ck_assert(c == share || c % FS_BALANCE_ALIGN == 0);
+        ck_assert(c >= share && c - share < FS_BALANCE_ALIGN);
+        ck_assert(c - share <= share / 64);
     }
 }
 END_TEST

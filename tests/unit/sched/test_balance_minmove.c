@@ -87,8 +87,8 @@ START_TEST(prop_no_assignment_moves_less)
             t.bytes[fs_rng_below(&rng, n_blocks)] += here;
             left -= here;
         }
-        MUST(fs_test_balance(FS_BALANCE_MINMOVE, &t.tile, NULL, NULL) ==
-             fewest_moves(&t.tile));
+        ck_assert(fs_test_balance(FS_BALANCE_MINMOVE, &t.tile, NULL, NULL) ==
+                  fewest_moves(&t.tile));
     }
 }
 END_TEST
@@ -171,8 +171,8 @@ START_TEST(prop_reaches_the_bound)
         fs_test_tile_t t;
 
         fs_test_tile_random(&rng, 7, &t);
-        MUST(fs_test_balance(FS_BALANCE_MINMOVE, &t.tile, NULL, NULL) ==
-             least_moves(&t.tile));
+        ck_assert(fs_test_balance(FS_BALANCE_MINMOVE, &t.tile, NULL, NULL) ==
+                  least_moves(&t.tile));
     }
 }
 END_TEST
@@ -196,8 +196,8 @@ START_TEST(prop_few_extents)
         for (int b = 0; b < 64; ++b) {
             bytes[b] = 1 + fs_rng_below(&rng, 1000000);
         }
-        MUST(fs_balance_tile(FS_BALANCE_MINMOVE, &tile, &arena, &streams) ==
-             FS_OK);
+        ck_assert(fs_balance_tile(FS_BALANCE_MINMOVE, &tile, &arena,
+                                  &streams) == FS_OK);
         n += streams.first[8];
         fs_arena_fini(&arena);
     }
@@ -216,21 +216,22 @@ static void check_view(const fs_tile_t *tile, const fs_viewer_t *viewer,
                                              : tile->dst_proxy;
     uint32_t        at    = seen->first[l];
 
-    MUST(seen->end[l] == all->end[l]);
+    ck_assert(seen->end[l] == all->end[l]);
     for (uint32_t k = all->first[l]; k < all->first[l + 1]; ++k) {
         const fs_extent_t *s = &all->extents[k], *t = &seen->extents[at];
         uint32_t local = viewer->outgoing ? s->src_local : s->dst_local;
 
         if (at < seen->first[l + 1] && t->pos == s->pos) {
-            MUST(t->src_local == s->src_local && t->dst_local == s->dst_local);
-            MUST(t->dst_lane == s->dst_lane && t->offset == s->offset);
-            MUST(t->len_bytes == s->len_bytes);
+            ck_assert(t->src_local == s->src_local &&
+                      t->dst_local == s->dst_local);
+            ck_assert(t->dst_lane == s->dst_lane && t->offset == s->offset);
+            ck_assert(t->len_bytes == s->len_bytes);
             ++at;
         } else {
-            MUST(local != viewer->local && proxy[l] != viewer->local);
+            ck_assert(local != viewer->local && proxy[l] != viewer->local);
         }
     }
-    MUST(at == seen->first[l + 1]);
+    ck_assert(at == seen->first[l + 1]);
 }
 
 /* Every rank sees what concerns it, and where. Returns how many extents
@@ -241,12 +242,12 @@ static uint32_t check_views(const fs_tile_t *tile, bool outgoing)
     fs_arena_t   arena = {0};
     fs_streams_t all, seen;
 
-    MUST(fs_balance_tile(FS_BALANCE_MINMOVE, tile, &arena, &all) == FS_OK);
+    ck_assert(fs_balance_tile(FS_BALANCE_MINMOVE, tile, &arena, &all) == FS_OK);
     for (uint32_t local = 0; local < n; ++local) {
         fs_viewer_t viewer = {local, outgoing};
 
-        MUST(fs_balance_view(FS_BALANCE_MINMOVE, tile, &viewer, &arena,
-                             &seen) == FS_OK);
+        ck_assert(fs_balance_view(FS_BALANCE_MINMOVE, tile, &viewer, &arena,
+                                  &seen) == FS_OK);
         for (uint32_t l = 0; l < tile->n_lanes; ++l) {
             check_view(tile, &viewer, &all, &seen, l);
         }

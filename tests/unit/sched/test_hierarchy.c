@@ -41,10 +41,10 @@ static uint64_t *balanced_matrix(const fs_topo_t *topo, const uint64_t *counts)
         if (u == w) {
             continue;
         }
-        MUST(fs_tile_of_matrix(topo, &ports, counts, u, w, &arena, &tile) ==
-             FS_OK);
-        MUST(fs_balance_tile(FS_BALANCE_ROWCOL, &tile, &arena, &streams) ==
-             FS_OK);
+        ck_assert(fs_tile_of_matrix(topo, &ports, counts, u, w, &arena,
+                                    &tile) == FS_OK);
+        ck_assert(fs_balance_tile(FS_BALANCE_ROWCOL, &tile, &arena, &streams) ==
+                  FS_OK);
         for (uint32_t l = 0; l < tile.n_lanes; ++l) {
             uint32_t src = fs_topo_rank(topo, u, tile.src_proxy[l]);
 
@@ -112,14 +112,14 @@ static void check_one_to_one(const fs_hierarchy_t *h)
     for (size_t k = 0; k < h->n_transfers; ++k) {
         const fs_transfer_t *t = &h->transfers[k];
 
-        MUST(t->bytes != 0);
-        MUST(t->src < h->n_ranks && t->dst < h->n_ranks);
-        MUST(k == 0 || t[-1].start < t->start ||
-             (t[-1].start == t->start && t[-1].src < t->src));
-        MUST(t->start >= sends_until[t->src]);
-        MUST(t->start >= hears_until[t->dst]);
+        ck_assert(t->bytes != 0);
+        ck_assert(t->src < h->n_ranks && t->dst < h->n_ranks);
+        ck_assert(k == 0 || t[-1].start < t->start ||
+                  (t[-1].start == t->start && t[-1].src < t->src));
+        ck_assert(t->start >= sends_until[t->src]);
+        ck_assert(t->start >= hears_until[t->dst]);
         sends_until[t->src] = hears_until[t->dst] = t->start + t->bytes;
-        MUST(t->start + t->bytes <= h->total);
+        ck_assert(t->start + t->bytes <= h->total);
     }
     free(sends_until);
     free(hears_until);
@@ -138,8 +138,8 @@ static void check_servers(const fs_topo_t *topo, const fs_hierarchy_t *h)
             const fs_transfer_t *s = &h->transfers[m];
 
             if (s->start + s->bytes > t->start) {
-                MUST((fs_topo_server(topo, s->src) == u) ==
-                     (fs_topo_server(topo, s->dst) == w));
+                ck_assert((fs_topo_server(topo, s->src) == u) ==
+                          (fs_topo_server(topo, s->dst) == w));
             }
         }
     }
@@ -155,7 +155,7 @@ static void check_sum(const fs_hierarchy_t *h, const uint64_t *sent)
         sum[h->transfers[k].src * n + h->transfers[k].dst] +=
             h->transfers[k].bytes;
     }
-    MUST(memcmp(sum, sent, n * n * sizeof(*sum)) == 0);
+    ck_assert(memcmp(sum, sent, n * n * sizeof(*sum)) == 0);
     free(sum);
 }
 
@@ -184,13 +184,13 @@ static void check_theorem(const fs_topo_t *topo, const uint64_t *counts,
                                     : between_servers(topo, counts);
     fs_hierarchy_t *h    = NULL;
 
-    MUST(fs_hierarchy_create(topo, balanced, counts, &h) == FS_OK);
-    MUST(h->n_ranks == fs_topo_n_ranks(topo));
-    MUST(h->total == equation_11(topo, sent));
-    MUST(h->lower_bound == largest_line(sent, h->n_ranks));
-    MUST(h->lower_bound <= h->total);
-    MUST((h->n_stages == 0) == (h->n_transfers == 0));
-    MUST(h->n_stages <= h->total);
+    ck_assert(fs_hierarchy_create(topo, balanced, counts, &h) == FS_OK);
+    ck_assert(h->n_ranks == fs_topo_n_ranks(topo));
+    ck_assert(h->total == equation_11(topo, sent));
+    ck_assert(h->lower_bound == largest_line(sent, h->n_ranks));
+    ck_assert(h->lower_bound <= h->total);
+    ck_assert((h->n_stages == 0) == (h->n_transfers == 0));
+    ck_assert(h->n_stages <= h->total);
     check_one_to_one(h);
     check_servers(topo, h);
     check_sum(h, sent);

@@ -234,21 +234,22 @@ START_TEST(prop_every_nic_has_its_lane)
     }
     choose(true);
     for (uint32_t r = 0; r < n; ++r) {
-        MUST(rails.choice[r] < rails.list[r].n);
+        ck_assert(rails.choice[r] < rails.list[r].n);
         if (users[nic_of(r)]++ == 0) {
-            MUST(fs_topo_lane(rails.topo, r) == lane_of_nic(0, nic_of(r)));
+            ck_assert(fs_topo_lane(rails.topo, r) == lane_of_nic(0, nic_of(r)));
         } else {
-            MUST(fs_topo_lane(rails.topo, r) == FS_NO_LANE);
+            ck_assert(fs_topo_lane(rails.topo, r) == FS_NO_LANE);
         }
     }
     for (uint32_t r = 0; r < n; ++r) {
         for (uint32_t k = 0; k < rails.list[r].n; ++k) {
-            MUST(users[nic_of(r)] == 1 || users[rails.list[r].id[k] - 100] > 0);
+            ck_assert(users[nic_of(r)] == 1 ||
+                      users[rails.list[r].id[k] - 100] > 0);
         }
     }
     for (uint32_t l = 1; l < fs_topo_n_lanes(rails.topo, 0); ++l) {
-        MUST(fs_topo_proxy(rails.topo, 0, l - 1) <
-             fs_topo_proxy(rails.topo, 0, l));
+        ck_assert(fs_topo_proxy(rails.topo, 0, l - 1) <
+                  fs_topo_proxy(rails.topo, 0, l));
     }
     fs_topo_destroy(rails.topo);
 }

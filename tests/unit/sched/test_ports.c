@@ -21,7 +21,7 @@ static fs_topo_t *random_topo(fs_rng_t *rng)
     for (uint32_t r = 0; r < n; ++r) {
         label[r] = (uint32_t)fs_rng_below(rng, servers);
     }
-    MUST(fs_topo_create(n, label, lanes, &topo) == FS_OK);
+    ck_assert(fs_topo_create(n, label, lanes, &topo) == FS_OK);
     return topo;
 }
 
@@ -35,13 +35,13 @@ static void check_pairs(const fs_ports_t *ports, uint32_t u, uint32_t w)
             uint32_t k = fs_ports_pair(ports, u, w, a, b);
 
             if (k < n) {
-                MUST(k % fs_ports_of(ports, u) == a);
-                MUST(k % fs_ports_of(ports, w) == b);
+                ck_assert(k % fs_ports_of(ports, u) == a);
+                ck_assert(k % fs_ports_of(ports, w) == b);
                 ++found;
             }
         }
     }
-    MUST(found == n);
+    ck_assert(found == n);
 }
 
 /* Both servers share their lanes of a tile evenly, and may talk on all of them. */
@@ -54,25 +54,25 @@ static void check_lanes(const fs_topo_t *topo, const fs_ports_t *ports,
     uint32_t       *dst   = fs_ports_proxies(ports, topo, w, &lanes, &arena);
     uint32_t        sent[MAX_RANKS] = {0}, received[MAX_RANKS] = {0};
 
-    MUST(src != NULL && dst != NULL);
-    MUST(lanes.n == fs_ports_pairs(ports, u, w) * ports->width);
+    ck_assert(src != NULL && dst != NULL);
+    ck_assert(lanes.n == fs_ports_pairs(ports, u, w) * ports->width);
     for (uint32_t l = 0; l < lanes.n; ++l) {
         uint32_t a = fs_topo_lane(topo, fs_topo_rank(topo, u, src[l]));
         uint32_t b = fs_topo_lane(topo, fs_topo_rank(topo, w, dst[l]));
 
-        MUST(a != FS_NO_LANE && b != FS_NO_LANE);
+        ck_assert(a != FS_NO_LANE && b != FS_NO_LANE);
         ++sent[a];
         ++received[b];
-        MUST(fs_ports_talk(topo, u, w, a, b));
+        ck_assert(fs_ports_talk(topo, u, w, a, b));
     }
     for (uint32_t a = 0; a < topo->n_lanes[u]; ++a) {
-        MUST(sent[a] == lanes.n / topo->n_lanes[u]);
+        ck_assert(sent[a] == lanes.n / topo->n_lanes[u]);
     }
     for (uint32_t b = 0; b < topo->n_lanes[w]; ++b) {
-        MUST(received[b] == lanes.n / topo->n_lanes[w]);
+        ck_assert(received[b] == lanes.n / topo->n_lanes[w]);
     }
-    MUST(lanes.shared ==
-         (lanes.n > topo->n_lanes[u] || lanes.n > topo->n_lanes[w]));
+    ck_assert(lanes.shared ==
+              (lanes.n > topo->n_lanes[u] || lanes.n > topo->n_lanes[w]));
     fs_arena_fini(&arena);
 }
 
@@ -87,7 +87,7 @@ static void check_silence(const fs_topo_t *topo, uint32_t n_lanes, uint32_t u,
             talking += fs_ports_talk(topo, u, w, a, b);
         }
     }
-    MUST(talking == n_lanes);
+    ck_assert(talking == n_lanes);
 }
 
 START_TEST(prop_random_servers)
@@ -100,10 +100,10 @@ START_TEST(prop_random_servers)
 
         fs_rng_init(&rng, (uint64_t)_i * CASES + k);
         topo = random_topo(&rng);
-        MUST(fs_ports_init(&ports, topo, &arena) == FS_OK);
-        MUST(fs_ports_use_all_lanes(topo));
+        ck_assert(fs_ports_init(&ports, topo, &arena) == FS_OK);
+        ck_assert(fs_ports_use_all_lanes(topo));
         for (uint32_t u = 0; u < topo->n_servers; ++u) {
-            MUST(fs_ports_of(&ports, u) * ports.width == topo->n_lanes[u]);
+            ck_assert(fs_ports_of(&ports, u) * ports.width == topo->n_lanes[u]);
             for (uint32_t w = 0; w < topo->n_servers; ++w) {
                 check_pairs(&ports, u, w);
                 check_lanes(topo, &ports, u, w);
@@ -185,8 +185,8 @@ START_TEST(peers_of_the_smallest)
         ck_assert_int_eq(fs_topo_parse(rows[k].servers, rows[k].n_ranks, server,
                                        why, sizeof(why)),
                          FS_OK);
-        MUST(fs_topo_create(rows[k].n_ranks, server, rows[k].lanes, &topo) ==
-             FS_OK);
+        ck_assert(fs_topo_create(rows[k].n_ranks, server, rows[k].lanes,
+                                 &topo) == FS_OK);
         ck_assert_uint_eq(fs_ports_most_peers(topo), rows[k].peers);
         fs_topo_destroy(topo);
     }

@@ -16,9 +16,9 @@ static fs_straggler_t *make(fs_straggler_kind_t kind, uint32_t n, uint32_t r)
 {
     fs_straggler_t *schedule = NULL;
 
-    MUST(fs_straggler_create(kind, n, r, &schedule) == FS_OK);
-    MUST(schedule->kind == kind && schedule->n_ranks == n);
-    MUST(schedule->straggler == r);
+    ck_assert(fs_straggler_create(kind, n, r, &schedule) == FS_OK);
+    ck_assert(schedule->kind == kind && schedule->n_ranks == n);
+    ck_assert(schedule->straggler == r);
     return schedule;
 }
 
@@ -82,13 +82,13 @@ static void count_rounds(const fs_straggler_t *schedule)
     uint32_t promised = n + fs_test_log2_up(n) - 2 + (n % 2 == 1 && n > 3);
     uint32_t least    = fs_straggler_min_rounds(n);
 
-    MUST(schedule->n_early == n - 2 && schedule->n_chunks == n - 1);
-    MUST(schedule->early_chunks == schedule->n_early);
-    MUST(schedule->late_chunks == late);
+    ck_assert(schedule->n_early == n - 2 && schedule->n_chunks == n - 1);
+    ck_assert(schedule->early_chunks == schedule->n_early);
+    ck_assert(schedule->late_chunks == late);
     if (n % 2 == 0) {
-        MUST(late == promised && late == least);
+        ck_assert(late == promised && late == least);
     } else {
-        MUST(late <= promised && late >= least && late <= least + 1);
+        ck_assert(late <= promised && late >= least && late <= least + 1);
     }
 }
 
@@ -97,7 +97,7 @@ static void prove_stragglar(uint32_t n, uint32_t straggler)
     fs_straggler_t *schedule = make(FS_STRAGGLER_STRAGGLAR, n, straggler);
 
     count_rounds(schedule);
-    MUST(is_sorted(schedule));
+    ck_assert(is_sorted(schedule));
     prove(schedule);
     fs_straggler_destroy(schedule);
 }
@@ -165,11 +165,11 @@ static void compare_renamed(const fs_straggler_t *base, uint32_t straggler)
     fs_straggler_msg_t *msgs   = fs_test_alloc(n, sizeof(msgs[0]));
     size_t              n_msgs = base->n_msgs;
 
-    MUST(other->n_rounds == base->n_rounds && other->n_msgs == n_msgs);
+    ck_assert(other->n_rounds == base->n_rounds && other->n_msgs == n_msgs);
     for (uint32_t r = 0; r < base->n_rounds; ++r) {
         size_t first = base->first[r], count = base->first[r + 1] - first;
 
-        MUST(other->first[r] == first && count <= n);
+        ck_assert(other->first[r] == first && count <= n);
         for (size_t i = 0; i < count; ++i) {
             msgs[i]     = base->msgs[first + i];
             msgs[i].src = rename_rank(msgs[i].src, n, straggler);
@@ -179,8 +179,8 @@ static void compare_renamed(const fs_straggler_t *base, uint32_t straggler)
         for (size_t i = 0; i < count; ++i) {
             const fs_straggler_msg_t *m = &other->msgs[first + i];
 
-            MUST(m->src == msgs[i].src && m->dst == msgs[i].dst);
-            MUST(m->chunk == msgs[i].chunk && m->reduce == msgs[i].reduce);
+            ck_assert(m->src == msgs[i].src && m->dst == msgs[i].dst);
+            ck_assert(m->chunk == msgs[i].chunk && m->reduce == msgs[i].reduce);
         }
     }
     free(msgs);
@@ -207,11 +207,11 @@ START_TEST(straggler_is_a_name)
             for (uint32_t rank = 0; rank < n[k]; ++rank) {
                 uint64_t name = rename_rank(rank, n[k], straggler);
 
-                MUST(name < n[k]);
+                ck_assert(name < n[k]);
                 sum += name - rank; /* modulo 2^64 */
                 squares += name * name - (uint64_t)rank * rank;
             }
-            MUST(sum == 0 && squares == 0);
+            ck_assert(sum == 0 && squares == 0);
         }
         fs_straggler_destroy(base);
     }
@@ -271,15 +271,15 @@ START_TEST(powers_of_two_double)
                 const fs_straggler_msg_t *msg = &s->msgs[i];
 
                 have[msg->chunk] += msg->dst != s->straggler;
-                MUST(!msg->reduce || msg->chunk == r);
-                MUST(!msg->reduce || msg->src == r || msg->dst == r);
+                ck_assert(!msg->reduce || msg->chunk == r);
+                ck_assert(!msg->reduce || msg->src == r || msg->dst == r);
             }
             for (uint32_t c = 0; c < n - 1 && c <= r; ++c) {
                 uint32_t rounds = r - c + (c == n - 2), k = fs_test_log2_up(n);
 
-                MUST(have[c] ==
-                         (rounds < k ? 1u << rounds : n) - (rounds >= k) ||
-                     (c == n - 2 && have[c] == (1u << rounds) - 1));
+                ck_assert(have[c] ==
+                              (rounds < k ? 1u << rounds : n) - (rounds >= k) ||
+                          (c == n - 2 && have[c] == (1u << rounds) - 1));
             }
         }
         free(have);
@@ -298,28 +298,29 @@ static void check_steady(uint32_t n_ranks)
     uint32_t           n_idle = 0;
 
     fs_steady_counts(n_ranks, &exchanges);
-    MUST(fs_steady_init(&steady, &exchanges, &arena) == FS_OK);
-    MUST(steady.n_places == n_ranks - 1);
-    MUST(steady.oldest <= fs_test_log2_up(n_ranks) + 1);
-    MUST(steady.side[0].gets == FS_STEADY_BORN && steady.partner[0] == 0);
+    ck_assert(fs_steady_init(&steady, &exchanges, &arena) == FS_OK);
+    ck_assert(steady.n_places == n_ranks - 1);
+    ck_assert(steady.oldest <= fs_test_log2_up(n_ranks) + 1);
+    ck_assert(steady.side[0].gets == FS_STEADY_BORN && steady.partner[0] == 0);
     for (uint32_t p = 1; p < steady.n_places; ++p) {
         uint32_t                q     = steady.partner[p];
         const fs_steady_side_t *mine  = &steady.side[p],
                                *other = &steady.side[q];
 
-        MUST(steady.partner[q] == p);
+        ck_assert(steady.partner[q] == p);
         if (p == q) {
-            MUST(mine->gets == FS_STEADY_NOTHING);
+            ck_assert(mine->gets == FS_STEADY_NOTHING);
             n_idle++;
             continue;
         }
-        MUST(mine->gets >= 1 && mine->gets <= steady.oldest);
-        MUST(other->has[0] == mine->gets || other->has[1] == mine->gets);
-        MUST(mine->has[0] != mine->gets && mine->has[1] != mine->gets);
+        ck_assert(mine->gets >= 1 && mine->gets <= steady.oldest);
+        ck_assert(other->has[0] == mine->gets || other->has[1] == mine->gets);
+        ck_assert(mine->has[0] != mine->gets && mine->has[1] != mine->gets);
         /* who lacks the oldest gets it, who has it gets another */
-        MUST((mine->gets == steady.oldest) == (mine->has[1] != steady.oldest));
+        ck_assert((mine->gets == steady.oldest) ==
+                  (mine->has[1] != steady.oldest));
     }
-    MUST(n_idle == n_ranks % 2);
+    ck_assert(n_idle == n_ranks % 2);
     fs_arena_fini(&arena);
 }
 
@@ -356,35 +357,35 @@ static void prove_usual(fs_straggler_kind_t kind, uint32_t n,
     uint32_t        k = fs_test_log2_up(n), floor = k - ((n & (n - 1)) != 0);
     uint32_t        core = 1u << floor, late = n_late(s);
 
-    MUST(is_sorted(s));
+    ck_assert(is_sorted(s));
     prove(s);
     switch (kind) {
     case FS_STRAGGLER_STRAGGLAR:
         break;
     case FS_STRAGGLER_RING:
-        MUST(s->n_early == 0 && s->n_chunks == n);
-        MUST(late == 2 * (n - 1) && s->late_chunks == late);
+        ck_assert(s->n_early == 0 && s->n_chunks == n);
+        ck_assert(late == 2 * (n - 1) && s->late_chunks == late);
         break;
     case FS_STRAGGLER_RHD:
-        MUST(s->n_early == 0 && s->n_chunks == core);
-        MUST(late == 2 * floor + 2 * (core != n));
-        MUST(s->late_chunks == 2 * (core - 1) + 2 * core * (core != n));
+        ck_assert(s->n_early == 0 && s->n_chunks == core);
+        ck_assert(late == 2 * floor + 2 * (core != n));
+        ck_assert(s->late_chunks == 2 * (core - 1) + 2 * core * (core != n));
         break;
     case FS_STRAGGLER_BROADCAST:
-        MUST(s->n_chunks == n - 1 && s->n_early == 2 * (n - 2));
-        MUST(s->early_chunks == s->n_early && late == k);
-        MUST(s->late_chunks == (uint64_t)k * (n - 1));
+        ck_assert(s->n_chunks == n - 1 && s->n_early == 2 * (n - 2));
+        ck_assert(s->early_chunks == s->n_early && late == k);
+        ck_assert(s->late_chunks == (uint64_t)k * (n - 1));
         break;
     case FS_STRAGGLER_ALLPAIRS:
-        MUST(s->n_early == 0 && s->n_chunks == n && late == 2);
-        MUST(s->late_chunks == 2 * (uint64_t)(n - 1));
+        ck_assert(s->n_early == 0 && s->n_chunks == n && late == 2);
+        ck_assert(s->late_chunks == 2 * (uint64_t)(n - 1));
         break;
     case FS_STRAGGLER_HIERARCHICAL: /* a rank a server: a ring */
-        MUST(s->n_early == 0 && s->n_chunks == n && late == 2 * (n - 1));
+        ck_assert(s->n_early == 0 && s->n_chunks == n && late == 2 * (n - 1));
         break;
     case FS_STRAGGLER_STREAM:
-        MUST(s->n_chunks == n - 1 && s->n_early == n - 2);
-        MUST(late <= n + k - 1 && s->late_chunks == late);
+        ck_assert(s->n_chunks == n - 1 && s->n_early == n - 2);
+        ck_assert(late <= n + k - 1 && s->late_chunks == late);
         break;
     }
     fs_straggler_destroy(s);
@@ -413,9 +414,10 @@ START_TEST(hierarchical_schedules)
         for (uint32_t local = 1; local <= 6; ++local) {
             fs_straggler_t *s = NULL;
 
-            MUST(fs_straggler_create_hierarchical(servers, local, &s) == FS_OK);
-            MUST(s->kind == FS_STRAGGLER_HIERARCHICAL && is_sorted(s));
-            MUST(s->n_ranks == servers * local);
+            ck_assert(fs_straggler_create_hierarchical(servers, local, &s) ==
+                      FS_OK);
+            ck_assert(s->kind == FS_STRAGGLER_HIERARCHICAL && is_sorted(s));
+            ck_assert(s->n_ranks == servers * local);
             prove(s);
             fs_straggler_destroy(s);
         }
@@ -510,7 +512,7 @@ static void shift(fs_straggler_t *s, size_t i, int by)
                 (s->n_msgs - i - 1) * sizeof(s->msgs[0]));
     } else {
         s->msgs = realloc(s->msgs, (s->n_msgs + 1) * sizeof(s->msgs[0]));
-        MUST(s->msgs != NULL);
+        ck_assert(s->msgs != NULL);
         memmove(&s->msgs[i + 1], &s->msgs[i],
                 (s->n_msgs - i) * sizeof(s->msgs[0]));
     }
@@ -632,14 +634,14 @@ static void harm_one(fs_straggler_kind_t kind, harm_t harm, fs_rng_t *rng)
     size_t          i        = (size_t)fs_rng_below(rng, s->n_msgs);
     fs_status_t     status;
 
-    MUST(is_allreduce(s));
+    ck_assert(is_allreduce(s));
     do_harm(s, harm, i);
     status = fs_straggler_check(s, why, sizeof(why));
     if (status == FS_OK && !(may_be_harmless(harm) && is_allreduce(s))) {
         ck_abort_msg("%s, %u ranks, straggler %u: harm %d to message %zu",
                      fs_straggler_name(kind), n, s->straggler, (int)harm, i);
     }
-    MUST(status == FS_OK || (status == FS_ERR_INVAL && strlen(why) > 0));
+    ck_assert(status == FS_OK || (status == FS_ERR_INVAL && strlen(why) > 0));
     fs_straggler_destroy(s);
 }
 

@@ -106,7 +106,7 @@ START_TEST(two_tiers_are_even)
     fs_topo_t      *topo;
 
     fs_test_group_init_tiers(&g, FS_STRAGGLER_RING, 4, 0, 2);
-    MUST(fs_topo_create(7, servers, 0, &topo) == FS_OK);
+    ck_assert(fs_topo_create(7, servers, 0, &topo) == FS_OK);
     fs_test_group_set_topo(&g, topo);
     g.reduction = (fs_reduction_t){10, 8, false};
     ck_assert_int_eq(fs_reduction_plan(g.schedule, g.topo, &g.params,
@@ -159,7 +159,7 @@ START_TEST(little_staging)
             fs_test_group_plan(&g, 700, 4, true);
             fs_test_group_prove(&g);
             for (uint32_t r = 0; r < g.n; ++r) {
-                MUST(g.plans[r]->staging_bytes <= g.params.staging_limit);
+                ck_assert(g.plans[r]->staging_bytes <= g.params.staging_limit);
             }
             fs_test_group_fini(&g);
         }
@@ -190,8 +190,8 @@ START_TEST(nobody_copies)
             fs_test_group_init(&g, FS_STRAGGLER_STRAGGLAR, n, n / 3, 1);
             fs_test_group_plan(&g, 8 * (n - 1), 8, in_place != 0);
             for (uint32_t r = 0; r < n; ++r) {
-                MUST(count(g.plans[r], FS_OP_COPY) == 0);
-                MUST(count(g.plans[r], FS_OP_REDUCE) == n - 1);
+                ck_assert(count(g.plans[r], FS_OP_COPY) == 0);
+                ck_assert(count(g.plans[r], FS_OP_REDUCE) == n - 1);
             }
             fs_test_group_fini(&g);
         }
@@ -210,13 +210,13 @@ START_TEST(only_the_punctual_copy)
     fs_test_group_plan(&g, 8 * 8 * 4, 8, true);
     fs_test_group_prove(&g);
     for (uint32_t r = 0; r < g.n; ++r) {
-        MUST(count(g.plans[r], FS_OP_COPY) == (r == 5 ? 0 : 4));
+        ck_assert(count(g.plans[r], FS_OP_COPY) == (r == 5 ? 0 : 4));
     }
     g.params.staging_limit += 4 * 64;
     fs_test_group_plan(&g, 8 * 8 * 4, 8, true);
     fs_test_group_prove(&g);
     for (uint32_t r = 0; r < g.n; ++r) {
-        MUST(count(g.plans[r], FS_OP_COPY) == 0);
+        ck_assert(count(g.plans[r], FS_OP_COPY) == 0);
     }
     fs_test_group_fini(&g);
 }
@@ -229,9 +229,9 @@ static double simulate(fs_test_group_t *g, double rate, double alpha)
     fs_sim_result_t result;
     fs_sim_t       *sim;
 
-    MUST(fs_sim_create(g->topo, &params, &sim) == FS_OK);
+    ck_assert(fs_sim_create(g->topo, &params, &sim) == FS_OK);
     for (uint32_t r = 0; r < g->n; ++r) {
-        MUST(fs_sim_add(sim, r, g->plans[r]) == FS_OK);
+        ck_assert(fs_sim_add(sim, r, g->plans[r]) == FS_OK);
     }
     if (fs_sim_run(sim, &result, g->why, sizeof(g->why)) != FS_OK) {
         ck_abort_msg("%u ranks: %s", g->n, g->why);
@@ -257,12 +257,12 @@ static void check_time(uint32_t n, uint32_t straggler, bool in_place)
         ck_abort_msg("%u ranks, straggler %u: %g s, not %g", n, straggler, time,
                      rounds * chunk / rate);
     }
-    MUST(g.plans[0]->n_stages == g.schedule->n_rounds);
+    ck_assert(g.plans[0]->n_stages == g.schedule->n_rounds);
     bytes_time = (double)g.plans[0]->total_per_lane / rate;
-    MUST(fabs(bytes_time - g.schedule->n_rounds * chunk / rate) < 1e-9);
+    ck_assert(fabs(bytes_time - g.schedule->n_rounds * chunk / rate) < 1e-9);
     time = simulate(&g, rate, alpha);
-    MUST(time > rounds * chunk / rate);
-    MUST(time < g.schedule->n_rounds * (chunk / rate + alpha));
+    ck_assert(time > rounds * chunk / rate);
+    ck_assert(time < g.schedule->n_rounds * (chunk / rate + alpha));
     fs_test_group_fini(&g);
 }
 
@@ -283,7 +283,7 @@ static fs_status_t try(const fs_test_group_t *g, uint32_t rank)
     fs_status_t status = fs_reduction_plan(g->schedule, g->topo, &g->params,
                                            &g->reduction, rank, &plan);
 
-    MUST((status == FS_OK) == (plan != NULL));
+    ck_assert((status == FS_OK) == (plan != NULL));
     fs_plan_destroy(plan);
     return status;
 }

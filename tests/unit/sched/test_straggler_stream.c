@@ -13,9 +13,10 @@ static fs_straggler_t *make(uint32_t n, const uint32_t *late, uint32_t n_late,
 {
     fs_straggler_t *s = NULL;
 
-    MUST(fs_straggler_create_stream(n, late, n_late, n_pieces, &s) == FS_OK);
-    MUST(s->kind == FS_STRAGGLER_STREAM && s->n_ranks == n);
-    MUST(s->n_late == n_late && s->straggler == late[n_late - 1]);
+    ck_assert(fs_straggler_create_stream(n, late, n_late, n_pieces, &s) ==
+              FS_OK);
+    ck_assert(s->kind == FS_STRAGGLER_STREAM && s->n_ranks == n);
+    ck_assert(s->n_late == n_late && s->straggler == late[n_late - 1]);
     return s;
 }
 
@@ -30,8 +31,8 @@ static void count_rounds(const fs_straggler_t *s)
     uint32_t n = s->n_ranks, m = n - s->n_late, q = s->n_pieces;
     uint32_t few = q * (n - 1) + fs_test_log2_up(n) + s->n_late - 1;
 
-    MUST(s->n_early == q * (m - 1) && s->early_chunks == s->n_early);
-    MUST(s->n_chunks == q * m && s->late_chunks == n_late_rounds(s));
+    ck_assert(s->n_early == q * (m - 1) && s->early_chunks == s->n_early);
+    ck_assert(s->n_chunks == q * m && s->late_chunks == n_late_rounds(s));
     if (s->n_late <= FEW && n_late_rounds(s) > few) {
         ck_abort_msg("%u ranks, %u late, %u pieces: %u rounds", n, s->n_late, q,
                      n_late_rounds(s));

@@ -77,8 +77,8 @@ static fs_chunk_t must_cut(fs_stream_t *stream, uint32_t lane, uint64_t end,
 {
     fs_chunk_t chunk, copy;
 
-    MUST(fs_stream_cut(stream, lane, fs_stream_next_pos(stream, end), end,
-                       chunk_bytes, &chunk));
+    ck_assert(fs_stream_cut(stream, lane, fs_stream_next_pos(stream, end), end,
+                            chunk_bytes, &chunk));
     copy = chunk;
     take_all(stream, &chunk);
     return copy;
@@ -124,21 +124,21 @@ START_TEST(what_parts_say)
     fs_chunk_t  chunk;
     fs_part_t   part;
 
-    MUST(fs_stream_cut(&stream, 0, 0, UINT64_MAX, 16, &chunk));
+    ck_assert(fs_stream_cut(&stream, 0, 0, UINT64_MAX, 16, &chunk));
     ck_assert(!fs_chunk_is_one_part(&chunk));
-    MUST(fs_chunk_take(&chunk, &part));
+    ck_assert(fs_chunk_take(&chunk, &part));
     ck_assert(fs_chunk_is_one_part(&chunk)); /* of what is left */
-    MUST(part.src_local == 0 && part.block_offset == 0 &&
-         part.chunk_offset == 0 && part.len_bytes == 10);
-    MUST(fs_chunk_take(&chunk, &part));
-    MUST(part.src_local == 1 && part.block_offset == 7 &&
-         part.chunk_offset == 10 && part.len_bytes == 6);
-    MUST(!fs_chunk_take(&chunk, &part));
+    ck_assert(part.src_local == 0 && part.block_offset == 0 &&
+              part.chunk_offset == 0 && part.len_bytes == 10);
+    ck_assert(fs_chunk_take(&chunk, &part));
+    ck_assert(part.src_local == 1 && part.block_offset == 7 &&
+              part.chunk_offset == 10 && part.len_bytes == 6);
+    ck_assert(!fs_chunk_take(&chunk, &part));
     fs_stream_advance(&stream, &chunk);
-    MUST(fs_stream_cut(&stream, 0, 16, UINT64_MAX, 100, &chunk));
-    MUST(fs_chunk_take(&chunk, &part));
-    MUST(part.src_local == 1 && part.block_offset == 13 &&
-         part.chunk_offset == 0 && part.len_bytes == 14);
+    ck_assert(fs_stream_cut(&stream, 0, 16, UINT64_MAX, 100, &chunk));
+    ck_assert(fs_chunk_take(&chunk, &part));
+    ck_assert(part.src_local == 1 && part.block_offset == 13 &&
+              part.chunk_offset == 0 && part.len_bytes == 14);
     fs_arena_fini(&arena);
 }
 END_TEST
@@ -170,40 +170,43 @@ START_TEST(prop_some_parts)
             of_1[bounds_1[1]++] = random[k];
         }
     }
-    MUST(fs_stream_rewind(&stream, &(fs_viewer_t){0, true}, &arena) == FS_OK);
-    MUST(fs_stream_rewind(&less, &(fs_viewer_t){1, true}, &arena) == FS_OK);
+    ck_assert(fs_stream_rewind(&stream, &(fs_viewer_t){0, true}, &arena) ==
+              FS_OK);
+    ck_assert(fs_stream_rewind(&less, &(fs_viewer_t){1, true}, &arena) ==
+              FS_OK);
     while ((pos = fs_stream_next_pos(&stream, UINT64_MAX)) != UINT64_MAX) {
         uint64_t   most = 1 + fs_rng_below(&rng, 20);
         bool       more = fs_stream_next_pos(&less, UINT64_MAX) != UINT64_MAX;
         fs_chunk_t all, from, to, few;
         fs_part_t  part, some;
 
-        MUST(fs_stream_cut(&stream, 0, pos, UINT64_MAX, most, &all));
-        MUST(!more || fs_stream_cut(&less, 0, pos, UINT64_MAX, most, &few));
+        ck_assert(fs_stream_cut(&stream, 0, pos, UINT64_MAX, most, &all));
+        ck_assert(!more ||
+                  fs_stream_cut(&less, 0, pos, UINT64_MAX, most, &few));
         from = to = all;
         while (fs_chunk_take(&all, &part)) {
             if (part.src_local == 1) {
-                MUST(fs_chunk_take_from(&from, 1, &some));
-                MUST(memcmp(&some, &part, sizeof(part)) == 0);
-                MUST(more && fs_chunk_take_from(&few, 1, &some));
-                MUST(memcmp(&some, &part, sizeof(part)) == 0);
+                ck_assert(fs_chunk_take_from(&from, 1, &some));
+                ck_assert(memcmp(&some, &part, sizeof(part)) == 0);
+                ck_assert(more && fs_chunk_take_from(&few, 1, &some));
+                ck_assert(memcmp(&some, &part, sizeof(part)) == 0);
             }
             if (part.dst_local == 1) {
-                MUST(fs_chunk_take_for(&to, 1, &some));
-                MUST(memcmp(&some, &part, sizeof(part)) == 0);
+                ck_assert(fs_chunk_take_for(&to, 1, &some));
+                ck_assert(memcmp(&some, &part, sizeof(part)) == 0);
             }
         }
-        MUST(!fs_chunk_take_from(&from, 1, &some));
-        MUST(!fs_chunk_take_for(&to, 1, &some));
-        MUST(from.extent == all.extent && to.extent == all.extent);
+        ck_assert(!fs_chunk_take_from(&from, 1, &some));
+        ck_assert(!fs_chunk_take_for(&to, 1, &some));
+        ck_assert(from.extent == all.extent && to.extent == all.extent);
         fs_stream_advance(&stream, &from);
         if (more) {
-            MUST(!fs_chunk_take_from(&few, 1, &some));
+            ck_assert(!fs_chunk_take_from(&few, 1, &some));
             fs_stream_advance(&less, &few);
         }
     }
-    MUST(stream.cursor[0] == 12);
-    MUST(fs_stream_next_pos(&less, UINT64_MAX) == UINT64_MAX);
+    ck_assert(stream.cursor[0] == 12);
+    ck_assert(fs_stream_next_pos(&less, UINT64_MAX) == UINT64_MAX);
     fs_arena_fini(&arena);
 }
 END_TEST
@@ -218,9 +221,9 @@ START_TEST(arenas_start_again)
             unsigned char *p = fs_arena_calloc(&arena, k, 17);
 
             ck_assert_ptr_nonnull(p);
-            MUST((uintptr_t)p % _Alignof(max_align_t) == 0);
+            ck_assert((uintptr_t)p % _Alignof(max_align_t) == 0);
             for (size_t b = 0; b < 17 * k; ++b) {
-                MUST(p[b] == 0);
+                ck_assert(p[b] == 0);
             }
             memset(p, 0xa5, 17 * k);
         }

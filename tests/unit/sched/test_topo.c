@@ -15,7 +15,7 @@ static fs_topo_t *create(uint32_t n, const uint32_t *server_of, uint32_t lanes)
 {
     fs_topo_t *topo = NULL;
 
-    MUST(fs_topo_create(n, server_of, lanes, &topo) == FS_OK);
+    ck_assert(fs_topo_create(n, server_of, lanes, &topo) == FS_OK);
     return topo;
 }
 
@@ -35,15 +35,15 @@ static void check_places(const fs_topo_t *topo, uint32_t n,
             ++first;
         }
         s = first == r ? n_servers++ : fs_topo_server(topo, first);
-        MUST(fs_topo_server(topo, r) == s);
-        MUST(fs_topo_local(topo, r) == n_local[s]);
-        MUST(fs_topo_rank(topo, s, n_local[s]) == r);
+        ck_assert(fs_topo_server(topo, r) == s);
+        ck_assert(fs_topo_local(topo, r) == n_local[s]);
+        ck_assert(fs_topo_rank(topo, s, n_local[s]) == r);
         ++n_local[s];
     }
-    MUST(fs_topo_n_ranks(topo) == n);
-    MUST(fs_topo_n_servers(topo) == n_servers);
+    ck_assert(fs_topo_n_ranks(topo) == n);
+    ck_assert(fs_topo_n_servers(topo) == n_servers);
     for (uint32_t s = 0; s < n_servers; ++s) {
-        MUST(fs_topo_n_local(topo, s) == n_local[s]);
+        ck_assert(fs_topo_n_local(topo, s) == n_local[s]);
     }
 }
 
@@ -56,18 +56,18 @@ static void check_server_lanes(const fs_topo_t *topo, uint32_t s,
     uint32_t want = max_lanes == 0 || max_lanes > n ? n : max_lanes;
     uint32_t lane = 0;
 
-    MUST(fs_topo_n_lanes(topo, s) == want);
+    ck_assert(fs_topo_n_lanes(topo, s) == want);
     /* Walking the ranks meets the lanes in order, each once. */
     for (uint32_t i = 0; i < n; ++i) {
         uint32_t mine = fs_topo_lane(topo, fs_topo_rank(topo, s, i));
 
         if (mine != FS_NO_LANE) {
-            MUST(mine == lane);
-            MUST(fs_topo_proxy(topo, s, lane) == i);
+            ck_assert(mine == lane);
+            ck_assert(fs_topo_proxy(topo, s, lane) == i);
             ++lane;
         }
     }
-    MUST(lane == want);
+    ck_assert(lane == want);
 }
 
 /* Servers with fewer lanes use all of a server's alike; others begin with lane 0. */
@@ -79,13 +79,13 @@ static void check_first_lanes(const fs_topo_t *topo, uint32_t server)
         uint32_t n     = fs_topo_n_lanes(topo, u);
         uint32_t first = fs_topo_first_lane(topo, server, u);
 
-        MUST(n < n_lanes || first == 0);
+        ck_assert(n < n_lanes || first == 0);
         for (uint32_t k = 0; k < n && n < n_lanes; ++k) {
             ++n_uses[(first + k) % n_lanes];
         }
     }
     for (uint32_t k = 0; k < n_lanes; ++k) {
-        MUST(n_uses[k] <= n_uses[0] && n_uses[k] + 1 >= n_uses[0]);
+        ck_assert(n_uses[k] <= n_uses[0] && n_uses[k] + 1 >= n_uses[0]);
     }
 }
 
@@ -100,7 +100,7 @@ static void check_lanes(const fs_topo_t *topo, uint32_t max_lanes)
             uint32_t a = fs_topo_n_lanes(topo, u);
             uint32_t b = fs_topo_n_lanes(topo, w);
 
-            MUST(fs_topo_tile_lanes(topo, u, w) == (a < b ? a : b));
+            ck_assert(fs_topo_tile_lanes(topo, u, w) == (a < b ? a : b));
         }
     }
 }

@@ -479,8 +479,8 @@ START_TEST(cube_is_whole)
             if (i != j) {
                 a = inside(FS_SIM_CUBE, 8, 1, &there);
                 b = inside(FS_SIM_CUBE, 8, 1, &back);
-                MUST(fabs(a - b) < 1e-6);
-                MUST(fabs(a - 3) < 1e-6 || fabs(a - 6) < 1e-6);
+                ck_assert(fabs(a - b) < 1e-6);
+                ck_assert(fabs(a - 3) < 1e-6 || fabs(a - 6) < 1e-6);
             }
         }
     }
@@ -576,8 +576,8 @@ static void book(void *ctx, const fs_sim_span_t *span)
 {
     ledger_t *ledger = ctx;
 
-    MUST(span->start >= 0 && span->end >= span->start);
-    MUST(span->end >= ledger->last_end);
+    ck_assert(span->start >= 0 && span->end >= span->start);
+    ck_assert(span->end >= ledger->last_end);
     ledger->last_end = span->end;
     ledger->n += span->channel != FS_CH_LAST;
     ledger->bytes[span->channel == FS_CH_LAST ? 2 : !span->wire] += span->bytes;
@@ -678,16 +678,17 @@ START_TEST(prop_runs)
         a           = simulate(&tc, &params, seed % 4 != 0);
         params.span = NULL;
         b           = simulate(&tc, &params, seed % 4 != 0);
-        MUST(memcmp(&a, &b, sizeof(a)) == 0);
-        MUST(ledger.n == a.n_messages && ledger.bytes[0] == a.wire_bytes);
-        MUST(ledger.bytes[1] == a.up_bytes && ledger.bytes[2] == a.copy_bytes);
-        MUST(ledger.last_end == a.time);
-        MUST(a.total_bytes == sum_of_counts(&tc));
-        MUST(a.wire_bytes == tc.traffic.inter_bytes);
-        MUST(a.optimal <= a.optimal_rank * (1 + slack));
-        MUST(a.optimal_rank <= a.time * (1 + slack));
-        MUST(a.wire_bytes == 0 || a.first_wire >= params.alpha_out);
-        MUST(a.last_wire <= a.time);
+        ck_assert(memcmp(&a, &b, sizeof(a)) == 0);
+        ck_assert(ledger.n == a.n_messages && ledger.bytes[0] == a.wire_bytes);
+        ck_assert(ledger.bytes[1] == a.up_bytes &&
+                  ledger.bytes[2] == a.copy_bytes);
+        ck_assert(ledger.last_end == a.time);
+        ck_assert(a.total_bytes == sum_of_counts(&tc));
+        ck_assert(a.wire_bytes == tc.traffic.inter_bytes);
+        ck_assert(a.optimal <= a.optimal_rank * (1 + slack));
+        ck_assert(a.optimal_rank <= a.time * (1 + slack));
+        ck_assert(a.wire_bytes == 0 || a.first_wire >= params.alpha_out);
+        ck_assert(a.last_wire <= a.time);
         fs_test_case_fini(&tc);
     }
 }
@@ -758,10 +759,10 @@ START_TEST(prop_baselines)
             fs_sim_result_t r =
                 run_baseline((fs_sim_baseline_t)which, &tc, &params);
 
-            MUST(r.total_bytes == sum_of_counts(&tc));
-            MUST(r.wire_bytes == tc.traffic.inter_bytes);
-            MUST(r.optimal <= r.optimal_rank * (1 + 1e-9));
-            MUST(r.optimal_rank <= r.time * (1 + 1e-9));
+            ck_assert(r.total_bytes == sum_of_counts(&tc));
+            ck_assert(r.wire_bytes == tc.traffic.inter_bytes);
+            ck_assert(r.optimal <= r.optimal_rank * (1 + 1e-9));
+            ck_assert(r.optimal_rank <= r.time * (1 + 1e-9));
         }
         fs_test_case_fini(&tc);
     }
@@ -881,9 +882,9 @@ START_TEST(lanes_agree_with_ranks)
                       (unsigned long long)seed, lanes.time, ranks.time,
                       ranks.optimal);
         same_time(lanes.optimal, ranks.optimal);
-        MUST(lanes.total_bytes == ranks.total_bytes);
-        MUST(lanes.wire_bytes == ranks.wire_bytes);
-        MUST(lanes.up_bytes == ranks.up_bytes);
+        ck_assert(lanes.total_bytes == ranks.total_bytes);
+        ck_assert(lanes.wire_bytes == ranks.wire_bytes);
+        ck_assert(lanes.up_bytes == ranks.up_bytes);
         fs_test_case_fini(&tc);
     }
 }
@@ -904,12 +905,12 @@ START_TEST(prop_lanes)
         ck_assert_int_eq(
             fs_sim_run_lanes(tc.topo, tc.counts, &tc.params, &params, &r),
             FS_OK);
-        MUST(r.total_bytes == sum_of_counts(&tc));
-        MUST(r.wire_bytes == tc.traffic.inter_bytes);
-        MUST(r.optimal <= r.time * (1 + 1e-9));
+        ck_assert(r.total_bytes == sum_of_counts(&tc));
+        ck_assert(r.wire_bytes == tc.traffic.inter_bytes);
+        ck_assert(r.optimal <= r.time * (1 + 1e-9));
         params.fabric = FS_SIM_RING;
-        MUST(fs_sim_run_lanes(tc.topo, tc.counts, &tc.params, &params, &r) ==
-             FS_ERR_UNSUPPORTED);
+        ck_assert(fs_sim_run_lanes(tc.topo, tc.counts, &tc.params, &params,
+                                   &r) == FS_ERR_UNSUPPORTED);
         fs_test_case_fini(&tc);
     }
 }

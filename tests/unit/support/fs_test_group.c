@@ -19,8 +19,8 @@ void fs_test_group_init(fs_test_group_t *g, fs_straggler_kind_t kind,
     for (uint32_t r = 0; r < n; ++r) {
         server_of[r] = r / n_local;
     }
-    MUST(fs_topo_create(n, server_of, 0, &g->topo) == FS_OK);
-    MUST(fs_straggler_create(kind, n, straggler, &g->schedule) == FS_OK);
+    ck_assert(fs_topo_create(n, server_of, 0, &g->topo) == FS_OK);
+    ck_assert(fs_straggler_create(kind, n, straggler, &g->schedule) == FS_OK);
     g->params = (fs_plan_params_t){
         .chunk = 64, .window = 4, .staging_limit = UINT64_C(1) << 30};
 }
@@ -31,8 +31,8 @@ void fs_test_group_init_tiers(fs_test_group_t *g, fs_straggler_kind_t kind,
 {
     fs_test_group_init(g, kind, n_servers * n_local, 0, n_local);
     fs_straggler_destroy(g->schedule);
-    MUST(fs_straggler_create(kind, n_servers, straggler, &g->schedule) ==
-         FS_OK);
+    ck_assert(fs_straggler_create(kind, n_servers, straggler, &g->schedule) ==
+              FS_OK);
 }
 
 void fs_test_group_init_stream(fs_test_group_t *g, uint32_t n,
@@ -40,8 +40,8 @@ void fs_test_group_init_stream(fs_test_group_t *g, uint32_t n,
 {
     fs_test_group_init(g, FS_STRAGGLER_RING, n, 0, 1);
     fs_straggler_destroy(g->schedule);
-    MUST(fs_straggler_create_stream(n, &straggler, 1, n_pieces, &g->schedule) ==
-         FS_OK);
+    ck_assert(fs_straggler_create_stream(n, &straggler, 1, n_pieces,
+                                         &g->schedule) == FS_OK);
 }
 
 static void drop_plans(fs_test_group_t *g)
@@ -65,8 +65,8 @@ void fs_test_group_plan(fs_test_group_t *g, uint64_t n_elems,
     g->reduction = (fs_reduction_t){n_elems, elem_bytes, in_place};
     drop_plans(g);
     for (uint32_t r = 0; r < g->n; ++r) {
-        MUST(fs_reduction_plan(g->schedule, g->topo, &g->params, &g->reduction,
-                               r, &g->plans[r]) == FS_OK);
+        ck_assert(fs_reduction_plan(g->schedule, g->topo, &g->params,
+                                    &g->reduction, r, &g->plans[r]) == FS_OK);
     }
 }
 

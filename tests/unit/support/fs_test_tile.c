@@ -59,13 +59,13 @@ static void check_cover(const fs_tile_t *tile, const fs_streams_t *streams)
             for (;
                  k < n && sorted[k].src_local == i && sorted[k].dst_local == j;
                  ++k) {
-                MUST(sorted[k].offset == at);
+                ck_assert(sorted[k].offset == at);
                 at += sorted[k].len_bytes;
             }
-            MUST(at == tile->bytes[i * tile->n_dst + j]);
+            ck_assert(at == tile->bytes[i * tile->n_dst + j]);
         }
     }
-    MUST(k == n); /* none of a block that is not there */
+    ck_assert(k == n); /* none of a block that is not there */
     free(sorted);
 }
 
@@ -86,9 +86,9 @@ static void check_receivers(const fs_streams_t *streams)
     fs_extent_t *sorted = sorted_copy(streams, by_receiver);
 
     for (uint32_t k = 0; k < n; ++k) {
-        MUST(sorted[k].dst_lane < streams->n_lanes);
-        MUST(k == 0 || sorted[k - 1].dst_lane < sorted[k].dst_lane ||
-             sorted[k - 1].pos + sorted[k - 1].len_bytes <= sorted[k].pos);
+        ck_assert(sorted[k].dst_lane < streams->n_lanes);
+        ck_assert(k == 0 || sorted[k - 1].dst_lane < sorted[k].dst_lane ||
+                  sorted[k - 1].pos + sorted[k - 1].len_bytes <= sorted[k].pos);
     }
     free(sorted);
 }
@@ -100,24 +100,24 @@ static void check_lanes(fs_balance_t how, const fs_tile_t *tile,
     uint64_t longest =
         fs_balance_longest(how, fs_test_tile_total(tile), tile->n_lanes);
 
-    MUST(streams->n_lanes == tile->n_lanes);
-    MUST(streams->first[0] == 0);
+    ck_assert(streams->n_lanes == tile->n_lanes);
+    ck_assert(streams->first[0] == 0);
     for (uint32_t l = 0; l < tile->n_lanes; ++l) {
         uint64_t end = 0;
 
-        MUST(streams->first[l] <= streams->first[l + 1]);
+        ck_assert(streams->first[l] <= streams->first[l + 1]);
         for (uint32_t k = streams->first[l]; k < streams->first[l + 1]; ++k) {
             const fs_extent_t *s = &streams->extents[k];
 
-            MUST(s->len_bytes != 0);
-            MUST(s->pos >= end);
-            MUST(how == FS_BALANCE_ROWCOL || s->pos == end);
-            MUST(how == FS_BALANCE_ROWCOL || s->dst_lane == l);
+            ck_assert(s->len_bytes != 0);
+            ck_assert(s->pos >= end);
+            ck_assert(how == FS_BALANCE_ROWCOL || s->pos == end);
+            ck_assert(how == FS_BALANCE_ROWCOL || s->dst_lane == l);
             end = s->pos + s->len_bytes;
         }
-        MUST(end <= longest);
-        MUST(streams->end == NULL ? how == FS_BALANCE_ROWCOL
-                                  : streams->end[l] == end);
+        ck_assert(end <= longest);
+        ck_assert(streams->end == NULL ? how == FS_BALANCE_ROWCOL
+                                       : streams->end[l] == end);
     }
 }
 
@@ -152,7 +152,7 @@ static void check_order(fs_balance_t how, const fs_tile_t *tile,
                                           ? destination_turn(tile, s)
                                           : move_turn(tile, s);
 
-            MUST(turn >= last);
+            ck_assert(turn >= last);
             last = turn;
         }
     }
@@ -175,14 +175,15 @@ static void check_equal(const fs_streams_t *a, const fs_streams_t *b)
 {
     uint32_t n = a->first[a->n_lanes];
 
-    MUST(memcmp(a->first, b->first, (a->n_lanes + 1) * sizeof(uint32_t)) == 0);
+    ck_assert(memcmp(a->first, b->first, (a->n_lanes + 1) * sizeof(uint32_t)) ==
+              0);
     for (uint32_t k = 0; k < n; ++k) {
         const fs_extent_t *x = &a->extents[k], *y = &b->extents[k];
 
-        MUST(by_block(x, y) == 0);
-        MUST(x->dst_lane == y->dst_lane);
-        MUST(x->len_bytes == y->len_bytes);
-        MUST(x->pos == y->pos);
+        ck_assert(by_block(x, y) == 0);
+        ck_assert(x->dst_lane == y->dst_lane);
+        ck_assert(x->len_bytes == y->len_bytes);
+        ck_assert(x->pos == y->pos);
     }
 }
 
@@ -196,9 +197,9 @@ uint64_t fs_test_balance(fs_balance_t how, const fs_tile_t *tile,
 
     memcpy(other.bytes, tile->bytes, (size_t)tile->n_src * tile->n_dst * 8);
     other.tile.bytes = other.bytes;
-    MUST(fs_balance_tile(how, tile, &arena, &once) == FS_OK);
-    MUST(fs_arena_calloc(&other_arena, 1000, 1) != NULL);
-    MUST(fs_balance_tile(how, &other.tile, &other_arena, &again) == FS_OK);
+    ck_assert(fs_balance_tile(how, tile, &arena, &once) == FS_OK);
+    ck_assert(fs_arena_calloc(&other_arena, 1000, 1) != NULL);
+    ck_assert(fs_balance_tile(how, &other.tile, &other_arena, &again) == FS_OK);
     fs_test_check_streams(how, tile, &once);
     check_equal(&once, &again);
     fs_streams_moves(tile, &once, &gather, &redist);

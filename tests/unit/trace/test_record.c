@@ -83,12 +83,12 @@ START_TEST(rows_come_back)
     }
     len = fs_row_put(bytes, n, row);
     in  = (fs_record_bytes_t){bytes, bytes + len};
-    MUST(fs_row_get(&in, n, back) && in.at == in.end);
+    ck_assert(fs_row_get(&in, n, back) && in.at == in.end);
     for (uint32_t r = 0; r < n; ++r) {
-        MUST(back[r] == (row[r] < FS_RECORD_MAX ? row[r] : FS_RECORD_MAX));
+        ck_assert(back[r] == (row[r] < FS_RECORD_MAX ? row[r] : FS_RECORD_MAX));
     }
     in = (fs_record_bytes_t){bytes, bytes + len - 1};
-    MUST(!fs_row_get(&in, n, NULL));
+    ck_assert(!fs_row_get(&in, n, NULL));
 }
 END_TEST
 

@@ -155,19 +155,19 @@ static void check_lane(const fs_test_case_t *tc, uint32_t rank)
                                         .lane_p  = &schedule};
 
     fs_test_local_rows(tc->topo, tc->counts, rank, send, send + cells);
-    MUST(fs_plan_make(&request, FS_ALG_STAGED, &plan) == FS_OK);
-    MUST(plan->total_per_lane == schedule->total);
+    ck_assert(fs_plan_make(&request, FS_ALG_STAGED, &plan) == FS_OK);
+    ck_assert(plan->total_per_lane == schedule->total);
     for (size_t k = 0; k < schedule->n_transfers; ++k) {
         const fs_transfer_t *t     = &schedule->transfers[k];
         bool                 sends = t->src == home;
 
-        MUST((t->src == home) != (t->dst == home));
-        MUST(t->start >= done[sends]);
+        ck_assert((t->src == home) != (t->dst == home));
+        ck_assert(t->start >= done[sends]);
         done[sends] = t->start + t->bytes;
-        MUST(done[sends] <= schedule->total);
+        ck_assert(done[sends] <= schedule->total);
     }
-    MUST(fs_topo_lane(tc->topo, rank) != FS_NO_LANE ||
-         schedule->n_transfers == 0);
+    ck_assert(fs_topo_lane(tc->topo, rank) != FS_NO_LANE ||
+              schedule->n_transfers == 0);
     fs_schedule_destroy(schedule);
     fs_plan_destroy(plan);
     free(send);
