@@ -311,6 +311,9 @@ typedef struct fs_member {
     uint32_t n_ranks;
     uint32_t rank;
     uint32_t server_label; /**< equal on ranks of one server, and only there */
+    /** The MPI says so. If by that no two ranks share a server, the hosts decide:
+     *  MPICH 5.0 over UCX alone never has two. */
+    bool server_from_mpi;
     /** An earlier error of the wrapper on this rank alone (out of memory): then
      *  all ranks fail. */
     fs_status_t status;

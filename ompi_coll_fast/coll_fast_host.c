@@ -193,7 +193,8 @@ static int watch(ompi_communicator_t *comm, MPI_Comm_delete_attr_function *then,
     int keyval, rc;
 
     /* Its type differs from one version to the next. */
-    no_copy.attr_communicator_copy_fn = (void *) MPI_COMM_NULL_COPY_FN;
+    no_copy.attr_communicator_copy_fn =
+        (__typeof__(no_copy.attr_communicator_copy_fn)) (void (*)(void)) MPI_COMM_NULL_COPY_FN;
     rc = ompi_attr_create_keyval(COMM_ATTR, no_copy, at_end, &keyval, NULL, 0, NULL);
     if (OMPI_SUCCESS == rc) {
         rc = ompi_attr_set_c(COMM_ATTR, comm, &comm->c_keyhash, keyval, attribute, false);

@@ -29,9 +29,10 @@ enum { PATIENCE_S = 10 };
 /* The record of a rank with a parameter value that is not allowed. */
 static const char refusal[] = "refused";
 
+/* By the end of MPI_Init, which waits for them at the latest there (pmix_base_async_modex). */
 static bool fence_brings_records(void)
 {
-    return opal_pmix_collect_all_data && !opal_pmix_base_async_modex;
+    return opal_pmix_collect_all_data;
 }
 
 void mca_coll_fast_publish_settings(void)
@@ -228,7 +229,7 @@ bool mca_coll_fast_is_first_to_refuse(void)
     opal_process_name_t name = OPAL_PROC_MY_NAME;
     bool first = true;
 
-    if (!fence_brings_records()) {
+    if (!fence_brings_records() || opal_pmix_base_async_modex) { /* MPI_Init goes on */
         return true;
     }
     for (name.vpid = 0; first && name.vpid < OPAL_PROC_MY_NAME.vpid; ++name.vpid) {

@@ -43,7 +43,7 @@ static unsigned size_class(uint64_t size)
 #define ALLTOALLV(...) MPI_Ialltoallv(__VA_ARGS__, b->peers_comm, request)
 #define ALLTOALLW(...) MPI_Ialltoallw(__VA_ARGS__, b->peers_comm, request)
 #elif defined(OSU_PERSISTENT)
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
 #define INIT(_name, ...) \
     MPI_##_name##_init(__VA_ARGS__, b->peers_comm, MPI_INFO_NULL, request)
 #else /* Open MPI 4.1 */

@@ -8,6 +8,7 @@
  */
 #include "comm/fs_comm_create.h"
 
+#include "comm/fs_host_id.h"
 #include "sched/allreduce/fs_straggler.h"
 #include "sched/model/fs_topo.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 0x66730006 }; /* version of fs_creation_record_t */
+enum { MAGIC = 0x66730007 }; /* version of fs_creation_record_t */
 
 /* Some of what follows may be missing. */
 static fs_status_t creation_init(fs_creation_t *c)
@@ -145,17 +146,40 @@ static fs_status_t name_difference(fs_creation_t *c, uint32_t rank)
     return FS_ERR_MISMATCH;
 }
 
+/* Mostly a rank's host is that of the rank before, or of one of the first. False: some
+ * host is unknown, and nothing has changed. */
+static bool label_by_host(fs_creation_t *c)
+{
+    const fs_creation_record_t *of = c->records;
+
+    for (uint32_t r = 0; r < c->member->n_ranks; ++r) {
+        if (of[r].host == 0) {
+            return false;
+        }
+    }
+    for (uint32_t r = 0; r < c->member->n_ranks; ++r) {
+        uint32_t first = 0;
+
+        if (r > 0 && of[r].host == of[r - 1].host) {
+            first = c->labels[r - 1];
+        }
+        while (of[first].host != of[r].host) {
+            ++first;
+        }
+        c->labels[r] = first;
+    }
+    return true;
+}
+
 /* Exchange the set-up records; servers follow from them. */
 static fs_status_t exchange_records(fs_creation_t *c)
 {
     fs_comm_t           *comm = c->comm;
     uint32_t             n    = c->member->n_ranks;
-    fs_creation_record_t mine = {MAGIC,
-                                 c->member->server_label,
-                                 fs_params_digest(&comm->params),
-                                 {0, 0},
-                                 c->member->has_accel};
-    fs_status_t          status;
+    fs_creation_record_t mine = {
+        MAGIC,  c->member->server_label, fs_params_digest(&comm->params),
+        {0, 0}, c->member->has_accel,    fs_host_id()};
+    fs_status_t status;
 
     fs_shm_draw_id(mine.shm_id);
     status = fs_creation_gather(c, &mine, sizeof(mine), c->records);
@@ -175,8 +199,14 @@ static fs_status_t exchange_records(fs_creation_t *c)
         comm->has_accel |= c->records[r].has_accel != 0;
     }
     comm->id = c->records[0].shm_id[0];
-    return fs_creation_agree(
-        c, fs_topo_create(n, c->labels, comm->params.lanes, &comm->topo));
+    status   = fs_topo_create(n, c->labels, comm->params.lanes, &comm->topo);
+    if (status == FS_OK && c->member->server_from_mpi &&
+        comm->topo->n_servers == n && label_by_host(c)) {
+        fs_topo_destroy(comm->topo);
+        comm->topo = NULL;
+        status = fs_topo_create(n, c->labels, comm->params.lanes, &comm->topo);
+    }
+    return fs_creation_agree(c, status);
 }
 
 /* ---- trace ---- */

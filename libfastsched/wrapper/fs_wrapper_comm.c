@@ -152,9 +152,10 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
                                 .n_ranks = member->n_ranks,
                                 .rank    = member->rank};
     fs_wrapper_find_accel(wrapper);
-    mine.has_accel      = fs_wrapper_has_accel(wrapper);
-    completed.mem_kinds = wrapper->mem_kinds;
-    completed.name      = fs_remember_mpi_name(wrapper);
+    mine.has_accel       = fs_wrapper_has_accel(wrapper);
+    mine.server_from_mpi = wrapper->world_server == NULL;
+    completed.mem_kinds  = wrapper->mem_kinds;
+    completed.name       = fs_remember_mpi_name(wrapper);
     if (mine.status == FS_OK) {
         mine.status =
             fs_buffers_init(&comm->buffers, member->n_ranks, member->rank);

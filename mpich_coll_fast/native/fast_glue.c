@@ -28,12 +28,19 @@ typedef MPIR_Errflag_t fast_errflag_t;
 #define FAST_OF_HOOK
 #define FAST_ALL_VCIS
 #define FAST_NEW_VERTEX(vertex)
+#define FAST_BYTE MPI_BYTE
+#define FAST_INT MPI_INT
+#define FAST_2INT MPI_2INT
 #else
 typedef int fast_errflag_t;
 #define FAST_NO_ERROR 0
 #define FAST_OF_HOOK int vci,
 #define FAST_ALL_VCIS -1,
 #define FAST_NEW_VERTEX(vertex) , (vertex)
+/* Operations know no others below the functions of MPI. */
+#define FAST_BYTE MPIR_BYTE_INTERNAL
+#define FAST_INT MPIR_INT_INTERNAL
+#define FAST_2INT MPIR_2INT_INTERNAL
 #endif
 
 /* An offset of a context, later an attribute; in all of them that of messages. */
@@ -86,7 +93,7 @@ static int fast_allgather(void *comm, const void *in, ptrdiff_t len, void *out)
 {
     fast_errflag_t errflag = FAST_NO_ERROR;
 
-    return fast_class(MPIR_Allgather(in, len, MPI_BYTE, out, len, MPI_BYTE,
+    return fast_class(MPIR_Allgather(in, len, FAST_BYTE, out, len, FAST_BYTE,
                                      ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
 }
 
@@ -102,7 +109,7 @@ static int fast_least(void *comm, int mine, int *least)
 {
     fast_errflag_t errflag = FAST_NO_ERROR;
 
-    return fast_class(MPIR_Allreduce(&mine, least, 1, MPI_INT, MPI_MIN,
+    return fast_class(MPIR_Allreduce(&mine, least, 1, FAST_INT, MPI_MIN,
                                      ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
 }
 
@@ -135,13 +142,13 @@ static int fast_watch(unsigned (*poll) (void))
 
 static int fast_isend(void *comm, const void *buf, ptrdiff_t len, int dest, int tag, void **request)
 {
-    return fast_class(MPID_Isend(buf, len, MPI_BYTE, dest, tag, ((fast_comm_t *) comm)->own,
+    return fast_class(MPID_Isend(buf, len, FAST_BYTE, dest, tag, ((fast_comm_t *) comm)->own,
                                  FAST_PT2PT, (MPIR_Request **) request));
 }
 
 static int fast_irecv(void *comm, void *buf, ptrdiff_t len, int source, int tag, void **request)
 {
-    return fast_class(MPID_Irecv(buf, len, MPI_BYTE, source < 0 ? MPI_ANY_SOURCE : source, tag,
+    return fast_class(MPID_Irecv(buf, len, FAST_BYTE, source < 0 ? MPI_ANY_SOURCE : source, tag,
                                  ((fast_comm_t *) comm)->own, FAST_PT2PT,
                                  (MPIR_Request **) request));
 }
@@ -223,6 +230,7 @@ static void fast_release_comm(void *comm)
 static void fast_abort(int exit_status)
 {
     MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, exit_status, "stopped by libmpich_coll_fast");
+    MPL_exit(exit_status);      /* 5.0 only asks for the end */
 }
 
 static const mpich_fast_services_t fast_services = {
@@ -318,7 +326,7 @@ static int fast_agree(MPIR_Comm * comm_ptr, fast_verdict_t verdict, bool * all_g
         int verdict, rank;
     } mine = { verdict, comm_ptr->rank }, worst = mine;
     fast_errflag_t errflag = FAST_NO_ERROR;
-    int mpi_errno = MPIR_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm_ptr,
+    int mpi_errno = MPIR_Allreduce(&mine, &worst, 1, FAST_2INT, MPI_MAXLOC, comm_ptr,
                                    FAST_ERRFLAG_OF(errflag));
 
     *all_go = !mpi_errno && worst.verdict == FAST_GOES;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Persistent collectives, by the name that the MPI has for them; not set where it has
- * none. */
+ * none. Open MPI 5.0, which says that it is MPI 3, has those of MPI 4. */
 #ifndef MPI_INIT_H
 #define MPI_INIT_H
 
@@ -10,7 +10,7 @@
 #include <mpi-ext.h>
 #endif
 
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
 #define ALLTOALLV_INIT MPI_Alltoallv_init
 #define ALLTOALLW_INIT MPI_Alltoallw_init
 #define ALLTOALL_INIT  MPI_Alltoall_init

@@ -49,9 +49,10 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
 
 # shellcheck disable=SC2086 # options have no blanks
 {
-    case_of 'off' job 8 8x1 -- --expect native
+    case_of 'off' job 8 8x1 -- --expect native $blocking outstanding persistent
     case_of 'exact, ring' job 8 8x1 $exact $fixed none -- --expect ring
-    case_of 'exact, rank 3 late' job 8 8x1 $exact $fixed 3 -- --expect stragglar
+    case_of 'exact, rank 3 late' job 8 8x1 $exact $fixed 3 -- --expect stragglar \
+        $blocking outstanding persistent
     case_of 'all, ring' job 8 8x1 $all $fixed none -- --expect ring --all $blocking
     case_of 'all, rank 0 late' job 8 8x1 $all $fixed 0 -- --expect stragglar --all
     for np in 4 5 7; do
@@ -83,8 +84,7 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
     once 'no plan is kept' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_plan_cache 0 -- --expect stragglar --all $blocking persistent
     case_of 'messages of the MPI' job 8 8x1 $all $fixed 2 \
-        --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
-        --no-persistent
+        --mca coll_fast_transport mpi -- --expect stragglar --all $blocking
     case_of 'a thread of ours, which calls no MPI' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_progress_thread on -- --expect stragglar --all --no-nonblocking \
         --no-persistent outstanding among-others freed persistent
@@ -101,18 +101,15 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
     case_of 'the fastest serves' job 8 8x1 $all -- --all
     case_of 'the fastest serves, a late rank' job 8 8x1 $all -- --all --late 1 many
     case_of 'two tiers, ring' job 8 4x2 $all $fixed none -- --all --expect ring $blocking
-    for rank in 0 5; do
-        case_of "two tiers, rank $rank late" job 8 4x2 $all $fixed $rank -- \
-            --all --expect stragglar
-    done
+    case_of 'two tiers, rank 0 late' job 8 4x2 $all $fixed 0 -- --all --expect stragglar
+    case_of 'two tiers, rank 5 late' job 8 4x2 $all $fixed 5 -- --all --expect stragglar $blocking
     case_of 'two tiers, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 -- --all \
         --expect stragglar --late 3 sizes bits mixed comms outstanding persistent
     once 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
         --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
         --mca coll_fast_window 1 -- --expect stragglar --all sizes bits large mixed
     case_of 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
-        --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
-        --no-persistent
+        --mca coll_fast_transport mpi -- --expect stragglar --all $blocking
     case_of 'two tiers, a late rank is found' job 8 4x2 $exact \
         --mca coll_fast_tuner 0 -- --late 6 --expect stragglar many
     case_of 'servers of different size' job 8 3+2+2+1 $all -- --all --expect native $blocking

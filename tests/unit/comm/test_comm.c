@@ -35,6 +35,7 @@ typedef struct rank {
     bool         prepare_fails;
     bool         packs; /* blocks are not contiguous */
     fs_consent_t consent;
+    bool         server_from_mpi;
     int          n_calls;
     void (*before)(struct rank *me, int k); /* call k; may be NULL */
     bool           on_device;               /* blocks are */
@@ -270,10 +271,11 @@ static void *live(void *arg)
                           .warn      = warn,
                           .name      = "An MPI 1.2",
                           .tuning    = tuning};
-    fs_member_t member = {.n_ranks      = N_RANKS,
-                          .rank         = me->rank,
-                          .server_label = me->server_label,
-                          .has_accel    = accelerated && me->rank == 2};
+    fs_member_t member = {.n_ranks         = N_RANKS,
+                          .rank            = me->rank,
+                          .server_label    = me->server_label,
+                          .server_from_mpi = me->server_from_mpi,
+                          .has_accel       = accelerated && me->rank == 2};
 
     me->created = fs_comm_create(&native, &me->params, &member, &me->comm,
                                  me->why, sizeof(me->why));
@@ -508,6 +510,22 @@ START_TEST(one_server_goes_to_the_host)
     live_all();
     all_came_out(FS_OK, FS_OK, false);
     all_said("one server");
+}
+END_TEST
+
+/* By the MPI each rank is on a server of its own, but they can share memory. What the user
+ * says is believed, and an MPI that knows two ranks of one server. */
+START_TEST(ranks_share_a_host)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].server_label    = r == 1 && _i == 1 ? 0 : r;
+        ranks[r].server_from_mpi = _i < 2;
+    }
+    live_all();
+    all_came_out(FS_OK, FS_OK, _i > 0);
+    if (_i == 0) {
+        all_said("one server");
+    }
 }
 END_TEST
 
@@ -1455,6 +1473,7 @@ int main(void)
     tcase_add_loop_test(tcase, each_does_as_told, 0, N_TOLD);
     tcase_add_test(tcase, small_calls_go_to_the_host);
     tcase_add_test(tcase, one_server_goes_to_the_host);
+    tcase_add_loop_test(tcase, ranks_share_a_host, 0, 3);
     tcase_add_test(tcase, switched_off);
     tcase_add_test(tcase, one_rank_cannot_prepare);
     tcase_add_test(tcase, one_rank_has_no_network);

@@ -8,6 +8,7 @@
 #include "wrapper/fs_setup_gather.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_RANKS = 9, N_TAGS = 8, TAG = 5 };
@@ -50,6 +51,8 @@ static void set_up(uint32_t n)
         ranks[r].wrapper = (fs_wrapper_t){
             .say = say, .say_last = say, .lock = PTHREAD_MUTEX_INITIALIZER};
         fs_params_init(&ranks[r].wrapper.params);
+        /* Servers come from a parameter, not from the host that all ranks share. */
+        ranks[r].wrapper.world_server = calloc(n, sizeof(uint32_t));
     }
 }
 
