@@ -21,6 +21,15 @@ static inline uint64_t fs_digest_add(uint64_t digest, uint64_t word)
     return fs_mix64(digest ^ (word + 0x9e3779b97f4a7c15ull));
 }
 
+static inline uint64_t fs_digest_add_bytes(uint64_t digest, const char *bytes,
+                                           size_t len)
+{
+    for (size_t k = 0; k < len; ++k) {
+        digest = fs_digest_add(digest, (unsigned char)bytes[k]);
+    }
+    return digest;
+}
+
 /* One count of one pair. Summed over any set of pairs, in any order, it
  * identifies that set of counts: what the senders say is compared with what the
  * receivers expect in one number each. */

@@ -176,10 +176,13 @@ static fs_status_t exchange_records(fs_creation_t *c)
 {
     fs_comm_t           *comm = c->comm;
     uint32_t             n    = c->member->n_ranks;
-    fs_creation_record_t mine = {
-        MAGIC,  c->member->server_label, fs_params_digest(&comm->params),
-        {0, 0}, c->member->has_accel,    fs_host_id()};
-    fs_status_t status;
+    fs_creation_record_t mine = {MAGIC,
+                                 c->member->server_label,
+                                 fs_params_digest(&comm->params),
+                                 {0, 0},
+                                 c->member->has_accel,
+                                 c->member->server_from_mpi ? fs_host_id() : 0};
+    fs_status_t          status;
 
     fs_shm_draw_id(mine.shm_id);
     status = fs_creation_gather(c, &mine, sizeof(mine), c->records);
@@ -200,8 +203,7 @@ static fs_status_t exchange_records(fs_creation_t *c)
     }
     comm->id = c->records[0].shm_id[0];
     status   = fs_topo_create(n, c->labels, comm->params.lanes, &comm->topo);
-    if (status == FS_OK && c->member->server_from_mpi &&
-        comm->topo->n_servers == n && label_by_host(c)) {
+    if (status == FS_OK && comm->topo->n_servers == n && label_by_host(c)) {
         fs_topo_destroy(comm->topo);
         comm->topo = NULL;
         status = fs_topo_create(n, c->labels, comm->params.lanes, &comm->topo);

@@ -14,7 +14,7 @@ typedef struct fs_creation_record {
     uint64_t params;
     uint64_t shm_id[2]; /* of the segment it would make as a leader */
     uint64_t has_accel;
-    uint64_t host; /* fs_host_id() */
+    uint64_t host; /* fs_host_id() where server_from_mpi; otherwise 0 */
 } fs_creation_record_t;
 
 typedef struct fs_creation_verdict {

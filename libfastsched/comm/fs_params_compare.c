@@ -32,11 +32,9 @@ uint64_t fs_params_digest(const fs_params_t *params)
     size_t                k;
 
     for (k = 0; (row = fs_params_row(k)) != NULL; ++k) {
-        const unsigned char *field = (const unsigned char *)params +
-                                     row->offset;
-
-        for (size_t b = 0; row->all_equal && b < size_of(row); ++b) {
-            digest = fs_digest_add(digest, field[b]);
+        if (row->all_equal) {
+            digest = fs_digest_add_bytes(
+                digest, (const char *)params + row->offset, size_of(row));
         }
     }
     return fs_digest_add(digest, k);
@@ -58,18 +56,14 @@ static void write_bytes(uint64_t value, char text[FS_PARAM_TEXT_MAX])
 static void write_text(const char *value, char text[FS_PARAM_TEXT_MAX])
 {
     enum { SHOWN = 32 };
-    uint64_t digest = 0;
-    size_t   len    = strlen(value);
+    size_t len = strlen(value);
 
     if (len < FS_PARAM_TEXT_MAX) {
         memcpy(text, value, len + 1);
         return;
     }
-    for (size_t b = 0; b < len; ++b) {
-        digest = fs_digest_add(digest, (unsigned char)value[b]);
-    }
     snprintf(text, FS_PARAM_TEXT_MAX, "%.*s...%016llx", SHOWN, value,
-             (unsigned long long)digest);
+             (unsigned long long)fs_digest_add_bytes(0, value, len));
 }
 
 /* NULL: there is none. */

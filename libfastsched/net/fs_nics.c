@@ -37,12 +37,10 @@ struct fs_nics {
 /* Equal names, equal numbers; ports of a device ("mlx5_0:1") share its. */
 static uint32_t id_of(const char *name, size_t len)
 {
-    uint64_t digest = 1;
+    const char *port = memchr(name, ':', len);
 
-    for (size_t k = 0; k < len && name[k] != ':'; ++k) {
-        digest = fs_digest_add(digest, (unsigned char)name[k]);
-    }
-    return (uint32_t)digest;
+    return (uint32_t)fs_digest_add_bytes(
+        1, name, port == NULL ? len : (size_t)(port - name));
 }
 
 static bool has_id(const fs_nic_list_t *list, uint32_t id)

@@ -12,6 +12,7 @@
 #include "base/fs_grow.h"
 #include "base/fs_clock.h"
 #include "base/fs_quote.h"
+#include "trace/fs_boot.h"
 #include "trace/fs_trace_file.h"
 #include "sched/plan/fs_plan.h"
 #include "sched/model/fs_topo.h"
@@ -61,16 +62,10 @@ struct fs_trace {
  * the kernel gives each start a name. */
 static void name_clock(char *name, size_t len)
 {
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-
-    if (file == NULL || fgets(name, (int)len, file) == NULL) {
+    if (!fs_boot_name(name, len)) {
         gethostname(name, len);
         name[len - 1] = '\0';
     }
-    if (file != NULL) {
-        fclose(file);
-    }
-    name[strcspn(name, "\n")] = '\0';
 }
 
 /* Equal in all communicators of a process: spawned processes have ranks in an

@@ -37,14 +37,15 @@ static fs_status_t create(const fs_wrapper_comm_t *comm,
         return FS_ERR_NOMEM;
     }
     return fs_record_create(
-        &(fs_record_origin_t){.dir        = params->record,
-                              .comm_name  = member->comm_name,
-                              .comm_id    = id,
-                              .n_ranks    = member->n_ranks,
-                              .rank       = member->rank,
-                              .world_rank = member->world_rank,
-                              .server     = member->server_label,
-                              .limit      = params->record_limit},
+        &(fs_record_origin_t){
+            .dir        = params->record,
+            .comm_name  = member->comm_name,
+            .comm_id    = id,
+            .n_ranks    = member->n_ranks,
+            .rank       = member->rank,
+            .world_rank = member->world_rank,
+            .server     = fs_topo_server(fs_comm_topo(comm->ours), comm->rank),
+            .limit      = params->record_limit},
         &r->file, why, why_len);
 }
 

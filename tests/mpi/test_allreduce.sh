@@ -84,7 +84,8 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
     once 'no plan is kept' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_plan_cache 0 -- --expect stragglar --all $blocking persistent
     case_of 'messages of the MPI' job 8 8x1 $all $fixed 2 \
-        --mca coll_fast_transport mpi -- --expect stragglar --all $blocking
+        --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
+        --no-persistent
     case_of 'a thread of ours, which calls no MPI' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_progress_thread on -- --expect stragglar --all --no-nonblocking \
         --no-persistent outstanding among-others freed persistent
@@ -109,7 +110,8 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
         --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
         --mca coll_fast_window 1 -- --expect stragglar --all sizes bits large mixed
     case_of 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
-        --mca coll_fast_transport mpi -- --expect stragglar --all $blocking
+        --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
+        --no-persistent
     case_of 'two tiers, a late rank is found' job 8 4x2 $exact \
         --mca coll_fast_tuner 0 -- --late 6 --expect stragglar many
     case_of 'servers of different size' job 8 3+2+2+1 $all -- --all --expect native $blocking

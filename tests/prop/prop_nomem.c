@@ -48,7 +48,7 @@ void *__wrap_realloc(void *p, size_t n)
     return fails() ? NULL : __real_realloc(p, n);
 }
 
-/* ---- calls: ck_assert() would allocate, ck_assert() does not ---- */
+/* ---- calls: assertions that hold do not allocate (fs_test_util.h) ---- */
 
 typedef struct stage {
     fs_test_case_t  tc;
