@@ -208,6 +208,11 @@ void mca_coll_fast_register_written(size_t k);
  * says so. The first time nothing can be wrong. Before each call. */
 void mca_coll_fast_read_written(void);
 
+/* coll_fast_event.c: MPI_T's event, where Open MPI has any */
+void mca_coll_fast_register_event(void);
+/* Of the wrapper. */
+void mca_coll_fast_call_is_over(const fs_wrapper_comm_t *comm, const fs_served_t *served);
+
 /* coll_fast_host.c: the first call of a communicator sets it up, collectively; a nonblocking one
  * only begins with that, where ranks are on several servers */
 int mca_coll_fast_set_up(mca_coll_fast_module_t *module);

@@ -45,6 +45,7 @@ mca_coll_fast_component_t mca_coll_fast_component = {
             .say_last = mca_coll_fast_say,
             .create_net = fs_ucx_create,
             .net_is_up = mca_coll_fast_net_is_up,
+            .call_is_over = mca_coll_fast_call_is_over,
             .is_driven = true,
             .lock = PTHREAD_MUTEX_INITIALIZER,
         },
@@ -117,6 +118,7 @@ static int fast_register(void)
     mca_coll_fast_component.n_written = 0;
     register_library_params();
     mca_coll_fast_register_pvars();
+    mca_coll_fast_register_event();
     return OMPI_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_T's variables: parameters that may be written between calls, counters of the process and of
- * each communicator. Open MPI 4.1 and 5.0 have no events.
+ * each communicator.
  */
 #include "coll_fast.h"
 

@@ -307,7 +307,7 @@ int fs_wrapper_end(fs_operation_t *op, void **ctx_p)
         fs_report_failure(op->comm, op->calls, fs_strerror(end));
         rc = op->calls->raise(op->ctx, end);
     } else {
-        fs_wrapper_count_outcome(op->comm->wrapper, &request->outcome);
+        fs_wrapper_count_outcome(op->comm, &request->outcome, false);
     }
     if (op->persistent.comm != NULL) {
         fs_net_lock(op->comm->wrapper->net);

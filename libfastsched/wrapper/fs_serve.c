@@ -114,14 +114,17 @@ static int try(const serve_t *s)
     if (status != FS_OK) {
         return failed(s, status);
     }
-    fs_wrapper_count_outcome(comm->wrapper, &comm->ours->outcome);
     if (!ran) {
         rc = leave(s);
     }
-    if (rc == 0 && comm->ours->params.verbose > 0 && comm->rank == 0) {
+    if (rc != 0) {
+        return rc;
+    }
+    fs_wrapper_count_outcome(comm, &comm->ours->outcome, true);
+    if (comm->ours->params.verbose > 0 && comm->rank == 0) {
         fs_report_call(comm);
     }
-    return rc;
+    return 0;
 }
 
 /* ---- a call ---- */

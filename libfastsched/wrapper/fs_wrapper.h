@@ -16,6 +16,16 @@
 
 typedef struct fs_wrapper_comm fs_wrapper_comm_t;
 
+/** How a call of a communicator of ours was served, on this rank. */
+typedef struct fs_served {
+    fs_alg_t alg;
+    bool     blocking; /**< the thread that has called is still in it; else any
+                               that drives the network ends it */
+    uint64_t inter_bytes; /**< between servers, all ranks */
+    uint64_t entered_ns;  /**< CLOCK_MONOTONIC */
+    uint64_t waited_ns;   /**< until all ranks had entered; 0 also if unknown */
+} fs_served_t;
+
 /** One per process. The wrapper sets what comes first, and lock; the rest is zero
  *  then, and it may read it. */
 typedef struct fs_wrapper {
@@ -28,6 +38,9 @@ typedef struct fs_wrapper {
                               fs_net_t **net_p, char *why, size_t why_len);
     /** The network is open: the MPI's progress may drive it from now on. Or NULL. */
     void (*net_is_up)(fs_net_t *net);
+    /** A call has ended well. Or NULL. */
+    void (*call_is_over)(const fs_wrapper_comm_t *comm,
+                         const fs_served_t       *served);
     bool is_driven; /**< it does, on all ranks; else nonblocking calls need the
                             thread of parameter progress_thread */
     bool packs_in_calls;  /**< what drives it must not call the MPI: nonblocking

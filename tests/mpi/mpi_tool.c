@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a tool does through MPI_T in Open MPI: counters of communicators are compared
- * with known calls and bytes, parameters are written between calls. Every call's
- * bytes are checked.
+ * with known calls and bytes, parameters are written between calls, and calls raise
+ * events where it has any. Every call's bytes are checked.
  *
  *   mpi_tool CASE        on 4 ranks, 2 on each of two servers, algorithm staged
  */
@@ -382,6 +382,130 @@ static void write_at_random(void)
     MPI_Comm_free(&comms[1]);
 }
 
+/* ---- events ---- */
+
+#ifdef OPAL_MCA_BASE_CB_REQUIRE_NONE /* Open MPI 6 */
+/* As man coll_fast has them. */
+typedef struct event {
+    unsigned long long comm, inter_bytes;
+    double             seconds, waited;
+    unsigned           algorithm;
+} event_t;
+
+static unsigned  n_events;
+static event_t   event; /* the last */
+static MPI_Count event_at;
+
+static void note_event(MPI_T_event_instance     instance,
+                       MPI_T_event_registration handle, MPI_T_cb_safety safety,
+                       void *user_data)
+{
+    void *const fields[] = {&event.comm, &event.inter_bytes, &event.seconds,
+                            &event.waited, &event.algorithm};
+
+    (void)handle;
+    (void)safety;
+    ++*(unsigned *)user_data;
+    for (int k = 0; k < 5; ++k) {
+        if (MPI_T_event_read(instance, k, fields[k]) != MPI_SUCCESS) {
+            fail("element %d of an event cannot be read", k);
+        }
+    }
+    if (MPI_T_event_get_timestamp(instance, &event_at) != MPI_SUCCESS) {
+        fail("an event has no time");
+    }
+}
+
+static MPI_T_event_registration listen_to_events(void)
+{
+    MPI_T_event_registration handle;
+    int                      index;
+
+    /* What it does is safe in all of them. */
+    if (MPI_T_event_get_index("ompi.coll_fast_call", &index) != MPI_SUCCESS ||
+        MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &handle) !=
+            MPI_SUCCESS ||
+        MPI_T_event_register_callback(handle, MPI_T_CB_REQUIRE_MPI_RESTRICTED,
+                                      MPI_INFO_NULL, &n_events,
+                                      note_event) != MPI_SUCCESS) {
+        fail("nobody can listen to ompi.coll_fast_call");
+    }
+    return handle;
+}
+
+/* One call raises one event, of what it has been. */
+static void check_event(MPI_Comm comm, int bytes, int nonblocking,
+                        unsigned algorithm)
+{
+    unsigned  before    = n_events;
+    MPI_Count before_at = event_at;
+    double    began     = MPI_Wtime(), seconds;
+
+    call_as(comm, bytes, nonblocking);
+    seconds = MPI_Wtime() - began;
+    if (n_events != before + 1 || event.comm != (uintptr_t)comm ||
+        event.inter_bytes != (unsigned long long)ACROSS * (unsigned)bytes ||
+        event.algorithm != algorithm || event_at <= before_at) {
+        fail("%u events, %llu bytes, algorithm %u, after a call of %d bytes as "
+             "%u",
+             n_events - before, event.inter_bytes, event.algorithm, bytes,
+             algorithm);
+    }
+    if (event.seconds <= 0 || event.seconds > seconds || event.waited < 0 ||
+        event.waited > event.seconds) {
+        fail("%.9f s, of which waited %.9f s, in a call of %.9f s",
+             event.seconds, event.waited, seconds);
+    }
+}
+
+static unsigned last_algorithm(void)
+{
+    MPI_T_pvar_handle handle;
+    unsigned          value;
+    int               index, count;
+
+    if (MPI_T_pvar_get_index("coll_fast_last_algorithm", MPI_T_PVAR_CLASS_LEVEL,
+                             &index) != MPI_SUCCESS ||
+        MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) !=
+            MPI_SUCCESS ||
+        MPI_T_pvar_read(session, handle, &value) != MPI_SUCCESS) {
+        fail("there is no last_algorithm");
+    }
+    MPI_T_pvar_handle_free(session, &handle);
+    return value;
+}
+
+static void hear_events(void)
+{
+    MPI_Comm                 a = duplicate(), b = duplicate();
+    MPI_T_event_registration handle;
+    unsigned                 staged, heard;
+
+    call(a, 1000); /* nobody listens */
+    staged = last_algorithm();
+    handle = listen_to_events();
+    check_event(a, 1000, 0, staged);
+    check_event(b, 500, 0, staged);
+    check_event(a, 2000, 1, staged);
+    write_it("algorithm", "off");
+    call(a, 1000);
+    check_event(a, 1000, 0, 0);
+    heard = n_events;
+    MPI_T_event_handle_free(handle, NULL, NULL);
+    call(a, 1000);
+    if (n_events != heard) {
+        fail("an event after its handle was freed");
+    }
+    MPI_Comm_free(&a);
+    MPI_Comm_free(&b);
+}
+#else
+static void hear_events(void)
+{
+    printf("mpi_tool: rank %d: this Open MPI has no events\n", rank);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -390,7 +514,7 @@ int main(int argc, char **argv)
     } cases[] = {{"count", count_calls},       {"write", write_algorithm},
                  {"unlike", write_unlike},     {"off-first", write_off_first},
                  {"nonsense", write_nonsense}, {"verbose", write_verbose},
-                 {"random", write_at_random}};
+                 {"random", write_at_random},  {"events", hear_events}};
     int size, provided;
 
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);

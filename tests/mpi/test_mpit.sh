@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_T in Open MPI: counters of communicators, parameters that are written between
-# calls. One line per case.
+# MPI_T in Open MPI: counters of communicators, parameters that are written between calls, events where it
+# has any. One line per case.
 #
 #   test_mpit.sh [BUILD-DIRECTORY]
 set -u
@@ -26,7 +26,7 @@ quiet_job() {
 
 unlike() {
     job unlike && said 1 'ranks have been given different values of algorithm; all keep theirs' &&
-        said 2 'not used on MPI COMMUNICATOR' && said 2 'algorithm is "pipe2d" on rank 0 and "staged" on rank 1'
+        said 2 'not used on MPI COMM' && said 2 'algorithm is "pipe2d" on rank 0 and "staged" on rank 1'
 }
 
 nonsense() {
@@ -46,6 +46,7 @@ case_of 'ranks are given different values' unlike
 case_of 'off before the first call, a nonblocking one' quiet_job off-first
 case_of 'a value that is not allowed' nonsense
 case_of 'verbose and tuner are written' verbose
+case_of 'calls raise events, if it has any' job events
 
 case_of 'algorithm and tuner are written at random' job random
 case_of 'the same, calls begin early' job random --mca coll_fast_early on
