@@ -97,6 +97,9 @@ typedef struct mpich_fast_engine {
     /* n elements are len bytes. */
     int (*pack)(const void *from, int n, MPI_Datatype type, void *packed, int len);
     int (*unpack)(const void *packed, int len, void *to, int n, MPI_Datatype type);
+    /* Add n elements, by an operation of the MPI. */
+    int (*reduce)(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op);
+    bool (*commutes)(MPI_Op op);
     /* A handle of one's own, for when the user's is gone. */
     int (*hold)(MPI_Datatype type, MPI_Datatype *own_p);
     void (*release)(MPI_Datatype *own);
@@ -139,6 +142,8 @@ fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64
 
 bool mpich_fast_describe_reduction(void *ctx, fs_buffers_t *buffers);
 fs_status_t mpich_fast_reduce(void *ctx, const void *src, void *dst, uint64_t len_bytes);
+/* With parameter allreduce, not off: the same on all ranks. name: its type, as programs have it. */
+bool mpich_fast_takes_reduction(const mpich_fast_args_t *args, MPI_Datatype name, bool blocking);
 
 /* ---- mpich_fast_comm.c: one communicator ---- */
 

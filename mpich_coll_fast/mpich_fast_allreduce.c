@@ -10,10 +10,7 @@
 
 static uint64_t element_bytes(const mpich_fast_args_t *a)
 {
-    MPI_Count size = 0;
-
-    mpi.Type_size_x((MPI_Datatype) a->recvtype, &size);
-    return (uint64_t) size;
+    return (uint64_t) mpich_fast_engine->size((MPI_Datatype) a->recvtype);
 }
 
 bool mpich_fast_describe_reduction(void *ctx, fs_buffers_t *b)
@@ -34,44 +31,42 @@ fs_status_t mpich_fast_reduce(void *ctx, const void *src, void *dst, uint64_t le
     const mpich_fast_args_t *a = ((const mpich_fast_call_t *) ctx)->args;
     int n = (int) (len / element_bytes(a));
 
-    return MPI_SUCCESS == mpi.Reduce_local(src, dst, n, (MPI_Datatype) a->recvtype, (MPI_Op) a->op)
+    return MPI_SUCCESS
+                   == mpich_fast_engine->reduce(src, dst, n, (MPI_Datatype) a->recvtype,
+                                                (MPI_Op) a->op)
                ? FS_OK
                : FS_ERR_NATIVE;
 }
 
 /* One of the program may be freed while a nonblocking call needs it. */
-static bool is_commutative_of_program(const mpich_fast_args_t *a)
+static bool is_commutative_of_program(MPI_Op op, bool blocking)
 {
-    int commutes = 0;
-
-    if (NULL == a->request && mpich_fast_is_of_program((MPI_Op) a->op)) {
-        mpi.Op_commutative((MPI_Op) a->op, &commutes);
-    }
-    return commutes != 0;
+    return blocking && mpich_fast_is_of_program(op) && mpich_fast_engine->commutes(op);
 }
 
-/* The same on all ranks. */
-static bool is_ours(const mpich_fast_args_t *a)
+bool mpich_fast_takes_reduction(const mpich_fast_args_t *a, MPI_Datatype name, bool blocking)
 {
     const fs_params_t *params = &mpich_fast_wrapper.params;
-    MPI_Datatype type = (MPI_Datatype) a->recvtype;
+    MPI_Op op = (MPI_Op) a->op;
 
     /* MPICH says what is wrong with such calls. */
-    if (a->count <= 0 || MPI_DATATYPE_NULL == type || NULL == a->recvbuf
+    if (a->count <= 0 || MPI_DATATYPE_NULL == name || NULL == a->recvbuf
         || MPI_IN_PLACE == a->recvbuf || NULL == a->sendbuf) {
         return false;
     }
-    return 0 != fs_kind_of_type(type)
+    return 0 != fs_kind_of_type(name)
            && (uint64_t) a->count * element_bytes(a) >= params->allreduce_min
-           && fs_is_reducible(params->allreduce, (MPI_Op) a->op, type,
-                              is_commutative_of_program(a));
+           && fs_is_reducible(params->allreduce, op, name, is_commutative_of_program(op, blocking));
 }
 
 int mpich_fast_serve_allreduce(const mpich_fast_args_t *args)
 {
+    bool blocking = NULL == args->request;
+
     if (!mpich_fast_start(false) || FS_ALLREDUCE_OFF == mpich_fast_wrapper.params.allreduce
-        || MPI_COMM_NULL == (MPI_Comm) args->comm || !is_ours(args)) {
+        || MPI_COMM_NULL == (MPI_Comm) args->comm
+        || !mpich_fast_takes_reduction(args, (MPI_Datatype) args->recvtype, blocking)) {
         return args->by_mpi(args);
     }
-    return NULL == args->request ? mpich_fast_serve(args) : mpich_fast_serve_nonblocking(args);
+    return blocking ? mpich_fast_serve(args) : mpich_fast_serve_nonblocking(args);
 }

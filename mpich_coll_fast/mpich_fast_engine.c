@@ -160,6 +160,19 @@ static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype typ
     return mpi_errno;
 }
 
+static int reduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op)
+{
+    return mpi.Reduce_local(from, to, n, type, op);
+}
+
+static bool commutes(MPI_Op op)
+{
+    int answer = 0;
+
+    mpi.Op_commutative(op, &answer);
+    return answer != 0;
+}
+
 static int hold(MPI_Datatype type, MPI_Datatype *own_p)
 {
     return mpi.Type_dup(type, own_p);
@@ -176,6 +189,8 @@ static const mpich_fast_engine_t outside = {
     .is_dense = is_dense,
     .pack = pack,
     .unpack = unpack,
+    .reduce = reduce,
+    .commutes = commutes,
     .hold = hold,
     .release = release,
 };

@@ -6,6 +6,9 @@
  */
 #include "mpich_fast_native_host.h"
 
+#include "base/fs_digest.h"
+
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +68,10 @@ static int by_mpi(const mpich_fast_args_t *a)
                                      .recvtype = (int) a->recvtype,
                                      .sendtypes = a->sendtypes,
                                      .recvtypes = a->recvtypes,
-                                     .even = a->even};
+                                     .even = a->even,
+                                     .reduces = a->reduces,
+                                     .count = (ptrdiff_t) a->count,
+                                     .op = (int) a->op};
 
     return mpich_fast_services->run((void *) a->comm, &args);
 }
@@ -85,7 +91,25 @@ static mpich_fast_args_t args_of(const mpich_fast_native_args_t *a, void *call)
                                .comm = (mpich_fast_word_t) call,
                                .large = true,
                                .even = a->even,
+                               .reduces = a->reduces,
+                               .count = a->count,
+                               .op = a->op,
                                .by_mpi = by_mpi};
+}
+
+static int reductions(void)
+{
+    const fs_params_t *params = &mpich_fast_wrapper.params;
+    uint64_t digest = fs_digest_add(params->allreduce, params->allreduce_min);
+
+    return FS_ALLREDUCE_OFF == params->allreduce ? 0 : (int) (1 + digest % (INT_MAX - 1));
+}
+
+static bool takes(const mpich_fast_native_args_t *a, bool blocking)
+{
+    mpich_fast_args_t args = args_of(a, NULL);
+
+    return mpich_fast_takes_reduction(&args, mpich_fast_services->name_of(a->recvtype), blocking);
 }
 
 static int serve(void *state, const mpich_fast_native_args_t *a, void *call)
@@ -205,6 +229,8 @@ static void net_is_up(fs_net_t *net)
 }
 
 static const mpich_fast_native_t table = {
+    .reductions = reductions,
+    .takes = takes,
     .comm_create = comm_create,
     .comm_free = comm_free,
     .serve = serve,
@@ -236,6 +262,8 @@ const mpich_fast_native_t *mpich_fast_native_open(int version,
     }
     mpich_fast_services = services;
     mpich_fast_engine = &mpich_fast_native_engine;
+    mpich_fast_serves_alltoall = true;
+    mpich_fast_chosen_for_allreduce = true; /* where it is not, no allreduce comes */
     mpich_fast_wrapper.net_is_up = net_is_up;
     mpich_fast_wrapper.is_driven = true;
     refusal->stop =

@@ -132,6 +132,16 @@ static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype typ
     return mpich_fast_services->unpack(packed, len, to, n, type);
 }
 
+static int reduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op)
+{
+    return mpich_fast_services->reduce(from, to, n, type, op);
+}
+
+static bool commutes(MPI_Op op)
+{
+    return mpich_fast_services->commutes(op);
+}
+
 /* The same handle, in use once more. */
 static int hold(MPI_Datatype type, MPI_Datatype *own_p)
 {
@@ -151,6 +161,8 @@ const mpich_fast_engine_t mpich_fast_native_engine = {
     .is_dense = is_dense,
     .pack = pack,
     .unpack = unpack,
+    .reduce = reduce,
+    .commutes = commutes,
     .hold = hold,
     .release = release,
 };

@@ -155,15 +155,18 @@ static const fs_wrapper_calls_t calls_of[2][3] = {
      CALLS("MPI_Alltoall_init", fs_alltoall)},
 };
 
-static const fs_wrapper_calls_t iallreduce = {.name = "MPI_Iallreduce",
-                                              .collective = &fs_allreduce,
-                                              .describe = mpich_fast_describe_reduction,
-                                              .reduce = mpich_fast_reduce,
-                                              .raise = raise_error};
+#define REDUCING(_name)                                                                        \
+    {                                                                                          \
+        .name = _name, .collective = &fs_allreduce, .describe = mpich_fast_describe_reduction, \
+        .reduce = mpich_fast_reduce, .raise = raise_error                                      \
+    }
+
+static const fs_wrapper_calls_t reducing[2] = {REDUCING("MPI_Iallreduce"),
+                                               REDUCING("MPI_Allreduce_init")};
 
 static const fs_wrapper_calls_t *calls_for(const mpich_fast_args_t *args, bool is_persistent)
 {
-    return args->reduces ? &iallreduce
+    return args->reduces ? &reducing[is_persistent]
                          : &calls_of[is_persistent][args->even                ? 2
                                                     : NULL != args->recvtypes ? 1
                                                                               : 0];

@@ -40,10 +40,11 @@ void fs_net_remove(fs_net_t *net, fs_task_t *task)
     *at = task->next;
 }
 
-/* Is there a request that no waiting thread progresses? */
+/* A thread that waits in a call of ours turns it itself, and the MPI between its turns.
+ * Is there a request that none waits for, or did something come lately? */
 static bool is_needed(const fs_net_t *net)
 {
-    return net->tasks != NULL && net->n_waiting == 0;
+    return net->n_waiting == 0 && (net->tasks != NULL || net->idle < PATIENCE);
 }
 
 unsigned fs_net_progress(fs_net_t *net)
@@ -53,7 +54,7 @@ unsigned fs_net_progress(fs_net_t *net)
     if (pthread_mutex_trylock(&net->lock) != 0) {
         return 0;
     }
-    if (is_needed(net) || net->idle < PATIENCE || net->idle % RARELY == 0) {
+    if (is_needed(net) || net->idle % RARELY == 0) {
         events = fs_net_turn(net);
     } else {
         ++net->idle;

@@ -86,6 +86,8 @@ static int fast_run(void *arg, const mpich_fast_native_args_t * args)
 typedef struct {
     MPIR_Comm *user;
     MPIR_Comm *own;             /* the same ranks, for the library's messages; or NULL */
+    bool reduces;               /* some allreduces are the library's, the same on all ranks */
+    bool is_set_up;             /* at the first call for the library */
     void *state;                /* the library's; NULL: calls are MPICH's */
 } fast_comm_t;
 
@@ -105,12 +107,20 @@ static int fast_open(void *comm)
     return fast_class(MPIR_Comm_split_impl(fast->user, 0, fast->user->rank, &fast->own));
 }
 
-static int fast_least(void *comm, int mine, int *least)
+/* MPIR_Allreduce may be ours. */
+static int fast_allreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op,
+                          MPIR_Comm * comm_ptr)
 {
     fast_errflag_t errflag = FAST_NO_ERROR;
 
-    return fast_class(MPIR_Allreduce(&mine, least, 1, FAST_INT, MPI_MIN,
-                                     ((fast_comm_t *) comm)->user, FAST_ERRFLAG_OF(errflag)));
+    return MPIR_Allreduce_intra_recursive_doubling(in, out, n, type, op, comm_ptr,
+                                                   FAST_ERRFLAG_OF(errflag));
+}
+
+static int fast_least(void *comm, int mine, int *least)
+{
+    return fast_class(fast_allreduce(&mine, least, 1, FAST_INT, MPI_MIN,
+                                     ((fast_comm_t *) comm)->user));
 }
 
 static void fast_progress(void)
@@ -207,6 +217,59 @@ static int fast_unpack(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n,
     return mpi_errno || done == len ? fast_class(mpi_errno) : MPI_ERR_OTHER;
 }
 
+#if MPICH_NUMVERSION < 50000000
+static int fast_name_of(int type)
+{
+    return type;
+}
+#else
+static int fast_name_of(int type)
+{
+    switch (type) {
+        case MPIR_INT8:
+            return MPI_INT8_T;
+        case MPIR_INT16:
+            return MPI_INT16_T;
+        case MPIR_INT32:
+            return MPI_INT32_T;
+        case MPIR_INT64:
+            return MPI_INT64_T;
+        case MPIR_UINT8:
+            return MPI_UINT8_T;
+        case MPIR_UINT16:
+            return MPI_UINT16_T;
+        case MPIR_UINT32:
+            return MPI_UINT32_T;
+        case MPIR_UINT64:
+            return MPI_UINT64_T;
+        case MPIR_FLOAT32:
+            return MPI_FLOAT;
+        case MPIR_FLOAT64:
+            return MPI_DOUBLE;
+        case MPIR_ALT_FLOAT128:
+            return MPI_LONG_DOUBLE;
+        case MPIR_COMPLEX32:
+            return MPI_C_FLOAT_COMPLEX;
+        case MPIR_COMPLEX64:
+            return MPI_C_DOUBLE_COMPLEX;
+        case MPIR_2INT32:
+            return MPI_2INT;
+        default:
+            return type;
+    }
+}
+#endif
+
+static int fast_reduce(const void *from, void *to, ptrdiff_t n, int type, int op)
+{
+    return fast_class(MPIR_Reduce_local(from, to, n, type, op));
+}
+
+static bool fast_commutes(int op)
+{
+    return MPIR_Op_is_commutative(op);
+}
+
 static void fast_hold(int type)
 {
     MPIR_Datatype_add_ref_if_not_builtin(type);
@@ -246,6 +309,9 @@ static const mpich_fast_services_t fast_services = {
     .describe = fast_describe,
     .pack = fast_pack,
     .unpack = fast_unpack,
+    .name_of = fast_name_of,
+    .reduce = fast_reduce,
+    .commutes = fast_commutes,
     .hold = fast_hold,
     .release = fast_release,
     .hold_comm = fast_hold_comm,
@@ -325,9 +391,7 @@ static int fast_agree(MPIR_Comm * comm_ptr, fast_verdict_t verdict, bool * all_g
     struct {
         int verdict, rank;
     } mine = { verdict, comm_ptr->rank }, worst = mine;
-    fast_errflag_t errflag = FAST_NO_ERROR;
-    int mpi_errno = MPIR_Allreduce(&mine, &worst, 1, FAST_2INT, MPI_MAXLOC, comm_ptr,
-                                   FAST_ERRFLAG_OF(errflag));
+    int mpi_errno = fast_allreduce(&mine, &worst, 1, FAST_2INT, MPI_MAXLOC, comm_ptr);
 
     *all_go = !mpi_errno && worst.verdict == FAST_GOES;
     if (!*all_go && worst.rank == comm_ptr->rank)
@@ -355,18 +419,30 @@ int MPII_Coll_fast_comm_cleanup(MPIR_Comm * comm_ptr)
     return mpi_errno;
 }
 
-/* Where a rank has no memory, calls on the communicator are MPICH's on all. */
-static int fast_comm_create(MPIR_Comm * comm_ptr)
+/* Have all ranks the same ones? */
+static int fast_compare_reductions(MPIR_Comm * comm_ptr, bool * reduces)
+{
+    static bool said;
+    int mine = fast_library->reductions();
+    int both[2] = { mine, -mine }, most[2] = { 0, 0 };
+    int mpi_errno = fast_allreduce(both, most, 2, FAST_INT, MPI_MAX, comm_ptr);
+
+    *reduces = !mpi_errno && mine != 0 && most[0] == -most[1];
+    if (most[0] != -most[1] && comm_ptr->rank == 0 && !said) {
+        fprintf(stderr, "coll fast: FASTSCHED_ALLREDUCE or FASTSCHED_ALLREDUCE_MIN differs between "
+                "ranks: MPI_Allreduce goes to the MPI\n");
+        said = true;
+    }
+    return mpi_errno;
+}
+
+/* At the first call, whosoever it will be. Where a rank has no memory, calls on the communicator are
+ * MPICH's on all. */
+static int fast_join(MPIR_Comm * comm_ptr)
 {
     fast_comm_t *fast = MPL_calloc(1, sizeof(*fast), MPL_MEM_OTHER);
     bool all_go, here = fast_get_library() && fast;
-    mpich_fast_native_comm_t member = {.name = comm_ptr->name[0] ? comm_ptr->name :
-            "a communicator",
-        .rank = comm_ptr->rank,
-        .size = comm_ptr->local_size,
-        .world_rank = MPIR_Process.rank
-    };
-    int mpi_errno = MPI_SUCCESS, error_class;
+    int mpi_errno = MPI_SUCCESS;
 
     comm_ptr->coll_fast = &fast_unused;
     mpi_errno = fast_agree(comm_ptr, fast_refusal.stop ? FAST_STOPS : here ? FAST_GOES :
@@ -375,11 +451,28 @@ static int fast_comm_create(MPIR_Comm * comm_ptr)
         MPL_free(fast);
         goto fn_exit;
     }
-    comm_ptr->coll_fast = fast;
     fast->user = comm_ptr;
+    comm_ptr->coll_fast = fast;
+    mpi_errno = fast_compare_reductions(comm_ptr, &fast->reduces);
+
+  fn_exit:
+    return mpi_errno;
+}
+
+static int fast_set_up(MPIR_Comm * comm_ptr)
+{
+    fast_comm_t *fast = comm_ptr->coll_fast;
+    mpich_fast_native_comm_t member = {.comm = fast,
+        .name = comm_ptr->name[0] ? comm_ptr->name : "a communicator",
+        .rank = comm_ptr->rank,
+        .size = comm_ptr->local_size,
+        .world_rank = MPIR_Process.rank
+    };
+    int mpi_errno, error_class;
+
+    fast->is_set_up = true;     /* it calls MPICH */
     mpi_errno = MPID_Get_node_id(comm_ptr, comm_ptr->rank, &member.node);
     MPIR_ERR_CHECK(mpi_errno);
-    member.comm = fast;
     error_class = fast_library->comm_create(&member, &fast->state);
     if (error_class == MPI_ERR_NO_MEM) {
         mpi_errno = MPII_Coll_fast_comm_cleanup(comm_ptr);
@@ -395,26 +488,38 @@ static int fast_comm_create(MPIR_Comm * comm_ptr)
 
 /* ---- a call ---- */
 
-static bool fast_can_serve(MPIR_Comm * comm_ptr)
+/* MPICH reduces before MPI_Init is over, too. */
+static bool fast_can_serve(MPIR_Comm * comm_ptr, const mpich_fast_native_args_t * args)
 {
 #ifdef ENABLE_THREADCOMM
     if (comm_ptr->threadcomm)
         return false;
 #endif
+    if (args->reduces &&
+        MPL_atomic_load_int(&MPIR_Process.mpich_state) != MPICH_MPI_STATE__INITIALIZED)
+        return false;
     return comm_ptr->local_size > 1;
 }
 
-/* The library's state; NULL: calls are MPICH's. */
-static int fast_get_state(MPIR_Comm * comm_ptr, bool may_create, void **state)
+/* The library's state; NULL: the call is MPICH's. */
+static int fast_get_state(MPIR_Comm * comm_ptr, const mpich_fast_native_args_t * args,
+                          bool blocking, bool may_create, void **state)
 {
+    fast_comm_t *fast;
     int mpi_errno = MPI_SUCCESS;
 
     *state = NULL;
-    if (!fast_can_serve(comm_ptr))
+    if (!fast_can_serve(comm_ptr, args))
         return MPI_SUCCESS;
     if (!comm_ptr->coll_fast && may_create)
-        mpi_errno = fast_comm_create(comm_ptr);
-    if (!mpi_errno && comm_ptr->coll_fast)
+        mpi_errno = fast_join(comm_ptr);
+    fast = comm_ptr->coll_fast;
+    if (mpi_errno || !fast || fast == &fast_unused ||
+        (args->reduces && !(fast->reduces && fast_library->takes(args, blocking))))
+        return mpi_errno;
+    if (!fast->is_set_up && may_create)
+        mpi_errno = fast_set_up(comm_ptr);
+    if (!mpi_errno)
         *state = ((fast_comm_t *) comm_ptr->coll_fast)->state;
     return mpi_errno;
 }
@@ -424,7 +529,7 @@ int MPII_Coll_fast_serve(const mpich_fast_native_args_t * args, fast_call_t * ca
     int mpi_errno, error_class;
     void *state;
 
-    mpi_errno = fast_get_state(call->comm_ptr, true, &state);
+    mpi_errno = fast_get_state(call->comm_ptr, args, true, true, &state);
     MPIR_ERR_CHECK(mpi_errno);
     if (!state)
         return fast_decline(call, args);
@@ -488,7 +593,7 @@ int MPII_Coll_fast_sched(const mpich_fast_native_args_t * args, MPIR_Comm * comm
     int mpi_errno, error_class, type, vertex, told = 0;
     void *state, *operation = NULL;
 
-    mpi_errno = fast_get_state(comm_ptr, is_persistent, &state);
+    mpi_errno = fast_get_state(comm_ptr, args, false, is_persistent, &state);
     MPIR_ERR_CHECK(mpi_errno);
     if (state) {
         error_class = is_persistent ? fast_library->init(state, args, &operation) :

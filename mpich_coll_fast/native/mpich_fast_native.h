@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /* Grows when anything below changes. */
-#define MPICH_FAST_NATIVE_VERSION 6
+#define MPICH_FAST_NATIVE_VERSION 7
 
 typedef struct mpich_fast_native_type {
     ptrdiff_t size, extent, true_lb;
@@ -35,6 +35,10 @@ typedef struct mpich_fast_native_args {
     const int *sendtypes; /* MPI_Alltoallw: of each block, and displacements are bytes; else NULL */
     const int *recvtypes;
     bool even; /* MPI_Alltoall: all blocks alike, one behind the other */
+    bool reduces; /* MPI_Allreduce: so many elements of recvtype, by op; the other counts and types
+                     are not set */
+    ptrdiff_t count;
+    int op;
 } mpich_fast_native_args_t;
 
 /* What MPICH does for the library. */
@@ -60,6 +64,12 @@ typedef struct mpich_fast_services {
     int (*pack)(const void *from, ptrdiff_t n, int type, void *packed, ptrdiff_t len);
     int (*unpack)(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n, int type);
 
+    /* A type of one element as programs name it: below its functions MPICH may have others. */
+    int (*name_of)(int type);
+    /* Add n elements, by an operation of MPI. */
+    int (*reduce)(const void *from, void *to, ptrdiff_t n, int type, int op);
+    bool (*commutes)(int op);
+
     /* Its handle stays valid until it is released. */
     void (*hold)(int type);
     void (*release)(int type);
@@ -84,6 +94,12 @@ typedef struct mpich_fast_native_comm {
 
 /* What the library does for MPICH. */
 typedef struct mpich_fast_native {
+    /* What says, to a rank alone, which allreduces it serves: alike on ranks where it is alike; 0:
+     * none. */
+    int (*reductions)(void);
+    /* Is this allreduce one of them? Only these may be served, started and made. */
+    bool (*takes)(const mpich_fast_native_args_t *args, bool blocking);
+
     /* Collective; alike on every rank. After an error there is no state, and calls are to be left to
      * MPICH's own algorithms. */
     int (*comm_create)(const mpich_fast_native_comm_t *comm, void **state_p);

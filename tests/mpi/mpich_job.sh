@@ -41,10 +41,10 @@ variable() { parameter "$1"; }
 
 # Inside an MPICH each function has a variable of its own.
 others() {
-    for name in ALLTOALL ALLTOALLW; do
+    for name in ALLTOALL ALLTOALLW ALLREDUCE; do
         echo "-genv MPICH_${name}_INTRA_ALGORITHM $1"
     done
-    for name in IALLTOALL IALLTOALLV IALLTOALLW; do
+    for name in IALLTOALL IALLTOALLV IALLTOALLW IALLREDUCE; do
         echo "-genv MPICH_${name}_INTRA_ALGORITHM tsp_$1"
     done
 }

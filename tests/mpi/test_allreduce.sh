@@ -14,9 +14,12 @@ need_mpi mpi/mpi_allreduce
 
 limit=120
 
-# What is left to the MPI, whatever the parameters.
-only=
-if [ "$mpi" = mpich ]; then
+# What is left to the MPI, whatever the parameters. Inside an MPICH the choice of its variable is
+# "exact", elsewhere nothing is ours by default.
+only='' off=''
+if [ -n "${native-}" ]; then
+    off='--mca coll_fast_allreduce off'
+elif [ "$mpi" = mpich ]; then
     only=--no-persistent
     # shellcheck disable=SC2154 # mpich_job.sh sets it
     "$mpiexec" --version | grep -q 'Version: *4\.[0-2]\.' && only="$only --no-nonblocking"
@@ -49,7 +52,7 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
 
 # shellcheck disable=SC2086 # options have no blanks
 {
-    case_of 'off' job 8 8x1 -- --expect native $blocking outstanding persistent
+    case_of 'off' job 8 8x1 $off -- --expect native $blocking outstanding persistent
     case_of 'exact, ring' job 8 8x1 $exact $fixed none -- --expect ring
     case_of 'exact, rank 3 late' job 8 8x1 $exact $fixed 3 -- --expect stragglar \
         $blocking outstanding persistent
@@ -132,7 +135,7 @@ chosen() {
     done
     shift
     # shellcheck disable=SC2086 # settings have no blanks
-    env LD_PRELOAD="$library" FASTSCHED_SERVERS=8x1 FASTSCHED_TUNER=0 FASTSCHED_STRAGGLER=none \
+    env $preload FASTSCHED_SERVERS=8x1 FASTSCHED_TUNER=0 FASTSCHED_STRAGGLER=none \
         $settings FASTSCHED_ALLREDUCE_MIN=1 timeout --kill-after=5 "$limit" "$mpiexec" -n 8 "$@" \
         </dev/null >"$scratch/out" 2>&1
     status=$?
@@ -148,8 +151,8 @@ differ() {
         own="$own -env ${setting%%=*} ${setting#*=}"
     done
     # shellcheck disable=SC2086
-    mpi_run -genv LD_PRELOAD "$library" -genv FASTSCHED_SERVERS 4x1 -genv FASTSCHED_ALLREDUCE_MIN 1 \
-        -genv MPICH_ALLTOALLV_INTRA_ALGORITHM fast -n 2 "$program" --expect native sizes bits : \
+    mpi_run ${preload:+-genv LD_PRELOAD "$library"} -genv FASTSCHED_SERVERS 4x1 -genv FASTSCHED_ALLREDUCE_MIN 1 \
+        $everywhere -n 2 "$program" --expect native sizes bits : \
         $own -n 2 "$program" --expect native sizes bits >"$scratch/out" 2>&1
     status=$?
     [ "$(grep -c 'goes to the MPI' "$scratch/out")" = 1 ] || status=1
@@ -157,28 +160,49 @@ differ() {
     ends_well
 }
 
+preloaded() {
+    # shellcheck disable=SC2086
+    case_of 'the same, no MPI_Alltoallv' chosen $fast FASTSCHED_MIN_BYTES=0 -- \
+        $alltoallv absent ragged
+    # shellcheck disable=SC2086
+    case_of 'both' chosen $fast MPICH_ALLTOALLV_INTRA_ALGORITHM=fast FASTSCHED_MIN_BYTES=0 \
+        FASTSCHED_ALGORITHM=staged -- $alltoallv staged ragged
+    everywhere='-genv MPICH_ALLTOALLV_INTRA_ALGORITHM fast'
+    case_of 'two ranks want more' \
+        differ 'FASTSCHED_ALLREDUCE is exact on rank 2 and off on rank 0' FASTSCHED_ALLREDUCE=exact
+    case_of 'two ranks want less' \
+        differ 'fast for MPI_Alltoallv is not chosen on rank 2 and chosen on rank 0' \
+        MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM=auto FASTSCHED_ALLREDUCE=off $fast
+}
+
+inside() {
+    everywhere='-genv MPICH_ALLREDUCE_INTRA_ALGORITHM fast'
+    for setting in ALLREDUCE=off ALLREDUCE=all ALLREDUCE_MIN=100; do
+        case_of "two ranks have $setting" \
+            differ 'FASTSCHED_ALLREDUCE or FASTSCHED_ALLREDUCE_MIN differs' "FASTSCHED_$setting"
+    done
+    # shellcheck disable=SC2086
+    for fast in MPICH_IALLREDUCE_INTRA_ALGORITHM=tsp_fast "$fast MPICH_IALLREDUCE_INTRA_ALGORITHM=tsp_fast"; do
+        case_of "$fast" chosen $fast -- "$program" --expect any outstanding persistent
+    done
+}
+
 if [ "$mpi" = mpich ]; then
     # shellcheck disable=SC2154 # mpich_job.sh sets it
     alltoallv="${program%/*}/mpi_alltoallv --servers 8x1 --expect"
     here="$program --no-persistent --no-nonblocking --expect"
     fast=MPICH_ALLREDUCE_INTRA_ALGORITHM=fast
+    preload=LD_PRELOAD=$library
+    [ -z "$native" ] || preload=
     # shellcheck disable=SC2086
     {
         case_of "$fast" chosen $fast -- $here ring sizes types bits mixed
-        case_of 'the same, no MPI_Alltoallv' chosen $fast FASTSCHED_MIN_BYTES=0 -- \
-            $alltoallv absent ragged
         case_of 'the same, all' chosen $fast FASTSCHED_ALLREDUCE=all -- $here ring --all types bits
         case_of 'the same, off' chosen $fast FASTSCHED_ALLREDUCE=off -- $here native types bits
         case_of 'MPIR_CVAR_... is another one' chosen $fast \
             MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM=recursive_doubling -- $here native types
-        case_of 'both' chosen $fast MPICH_ALLTOALLV_INTRA_ALGORITHM=fast FASTSCHED_MIN_BYTES=0 \
-            FASTSCHED_ALGORITHM=staged -- $alltoallv staged ragged
-        case_of 'two ranks want more' \
-            differ 'FASTSCHED_ALLREDUCE is exact on rank 2 and off on rank 0' FASTSCHED_ALLREDUCE=exact
-        case_of 'two ranks want less' \
-            differ 'fast for MPI_Alltoallv is not chosen on rank 2 and chosen on rank 0' \
-            MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM=auto FASTSCHED_ALLREDUCE=off $fast
     }
+    if [ -n "$native" ]; then inside; else preloaded; fi
 fi
 
 echo "$n_cases cases, $failed failed"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # An MPICH that knows "fast" itself: how it is chosen, and what is said when the
 # library and it do not get together. One line per case. make check-native runs
-# this, and with the same MPICH run_mpich.sh and test_bad_input_mpich.sh.
+# this, and with the same MPICH test_bad_input_mpich.sh, test_allreduce_mpich.sh and run_mpich.sh.
 #
 #   FS_NATIVE=PREFIX test_native.sh [BUILD-DIRECTORY]
 set -u
@@ -41,16 +41,16 @@ reads() {
     job 2 "${3-NOTHING=1}" -- "$cvar" "MPIR_CVAR_$1" "$2" && ends_well
 }
 
-for name in ALLTOALL_INTRA_ALGORITHM ALLTOALLV_INTRA_ALGORITHM ALLTOALLW_INTRA_ALGORITHM; do
+for name in ALLTOALL_INTRA_ALGORITHM ALLTOALLV_INTRA_ALGORITHM ALLTOALLW_INTRA_ALGORITHM ALLREDUCE_INTRA_ALGORITHM; do
     for prefix in MPICH MPIR_PARAM MPIR_CVAR; do
         variable=${prefix}_$name
         case_of "$variable=fast, read by MPI_T" \
             reads $name fast "$variable=fast"
-        case_of "$variable=scattered" reads $name scattered "$variable=scattered"
+        case_of "$variable=nb" reads $name nb "$variable=nb"
     done
     case_of "$name not set" reads $name auto
 done
-for name in IALLTOALL IALLTOALLV IALLTOALLW; do
+for name in IALLTOALL IALLTOALLV IALLTOALLW IALLREDUCE; do
     case_of "MPICH_${name}_INTRA_ALGORITHM=tsp_fast, read by MPI_T" \
         reads ${name}_INTRA_ALGORITHM tsp_fast "MPICH_${name}_INTRA_ALGORITHM=tsp_fast"
 done
