@@ -839,11 +839,6 @@ void fs_request_post(fs_request_t *request, fs_step_t step)
  * networks takes longer than what they have to do. */
 enum { LOOKS_INSIDE = 8 };
 
-/* In so many idle turns a rank that waits gives the MPI one, if our messages are not
- * the MPI's: ranks that are not here yet may wait for it. A look at the MPI's
- * networks takes as long as one at ours. */
-enum { LOOKS_AT_MPI = 4 };
-
 static bool waits_inside(const fs_request_t *first)
 {
     return first != NULL && !first->is_early &&
@@ -853,12 +848,10 @@ static bool waits_inside(const fs_request_t *first)
 }
 
 /* What a rank that waits does between two turns. */
-static void give_way(fs_comm_t *comm, bool inside, unsigned turns)
+static void give_way(fs_comm_t *comm, bool inside)
 {
-    bool rarely = comm->own_net == NULL && turns % LOOKS_AT_MPI != 0;
-
     pthread_mutex_unlock(&comm->net->lock);
-    if (inside || rarely) {
+    if (inside) {
         sched_yield();
     } else {
         comm->native.progress(comm->native.ctx);
@@ -891,7 +884,7 @@ static void wait_for(fs_comm_t *comm, const fs_request_t *request)
         }
         if (!is_over(comm, request) &&
             (inside || fs_net_is_quiet(events, turns))) {
-            give_way(comm, inside, turns);
+            give_way(comm, inside);
         }
     }
     --net->n_waiting;

@@ -40,11 +40,10 @@ void fs_net_remove(fs_net_t *net, fs_task_t *task)
     *at = task->next;
 }
 
-/* A thread that waits in a call of ours turns it itself, and the MPI between its turns.
- * Is there a request that none waits for, or did something come lately? */
+/* Is there a request that no waiting thread progresses? */
 static bool is_needed(const fs_net_t *net)
 {
-    return net->n_waiting == 0 && (net->tasks != NULL || net->idle < PATIENCE);
+    return net->tasks != NULL && net->n_waiting == 0;
 }
 
 unsigned fs_net_progress(fs_net_t *net)
@@ -54,7 +53,7 @@ unsigned fs_net_progress(fs_net_t *net)
     if (pthread_mutex_trylock(&net->lock) != 0) {
         return 0;
     }
-    if (is_needed(net) || net->idle % RARELY == 0) {
+    if (is_needed(net) || net->idle < PATIENCE || net->idle % RARELY == 0) {
         events = fs_net_turn(net);
     } else {
         ++net->idle;
