@@ -217,48 +217,15 @@ static int fast_unpack(const void *packed, ptrdiff_t len, void *to, ptrdiff_t n,
     return mpi_errno || done == len ? fast_class(mpi_errno) : MPI_ERR_OTHER;
 }
 
-#if MPICH_NUMVERSION < 50000000
+/* In a type of 5.0 stands which one it is of those that programs name. */
 static int fast_name_of(int type)
 {
+#if MPICH_NUMVERSION >= 50000000
+    if (HANDLE_IS_BUILTIN(type) && (type & 0xff))
+        return MPIR_DATATYPE_GET_ORIG_BUILTIN(type);
+#endif
     return type;
 }
-#else
-static int fast_name_of(int type)
-{
-    switch (type) {
-        case MPIR_INT8:
-            return MPI_INT8_T;
-        case MPIR_INT16:
-            return MPI_INT16_T;
-        case MPIR_INT32:
-            return MPI_INT32_T;
-        case MPIR_INT64:
-            return MPI_INT64_T;
-        case MPIR_UINT8:
-            return MPI_UINT8_T;
-        case MPIR_UINT16:
-            return MPI_UINT16_T;
-        case MPIR_UINT32:
-            return MPI_UINT32_T;
-        case MPIR_UINT64:
-            return MPI_UINT64_T;
-        case MPIR_FLOAT32:
-            return MPI_FLOAT;
-        case MPIR_FLOAT64:
-            return MPI_DOUBLE;
-        case MPIR_ALT_FLOAT128:
-            return MPI_LONG_DOUBLE;
-        case MPIR_COMPLEX32:
-            return MPI_C_FLOAT_COMPLEX;
-        case MPIR_COMPLEX64:
-            return MPI_C_DOUBLE_COMPLEX;
-        case MPIR_2INT32:
-            return MPI_2INT;
-        default:
-            return type;
-    }
-}
-#endif
 
 static int fast_reduce(const void *from, void *to, ptrdiff_t n, int type, int op)
 {
