@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * MPI_T's event: the end of a call. Open MPI 4.1 and 5.0 have no events, and a call costs nothing more
- * there.
- */
+/* MPI_T's event: the end of a call. Open MPI 4.1 and 5.0 have no events. */
 #include "coll_fast.h"
 
 #include <stddef.h>
@@ -24,10 +21,9 @@ static void describe(char *text, size_t size)
 {
     size_t len =
         (size_t) snprintf(text, size,
-                          "A call has ended on this rank: handle of its communicator in C, "
-                          "bytes between servers of all ranks, seconds from entry to exit, of "
-                          "these seconds until all "
-                          "ranks had entered (0 also if not known), algorithm:");
+                          "A call has ended on this rank: handle of its communicator in C; bytes "
+                          "between servers, of all ranks; seconds from entry to exit; of these, "
+                          "until all ranks had entered (0 also if not known); algorithm:");
 
     for (unsigned alg = 0; alg < FS_N_ALGS && len < size; ++alg) {
         len += (size_t) snprintf(text + len, size - len, "%s %u %s", 0 == alg ? "" : ",", alg,

@@ -45,11 +45,15 @@ static fs_choice_t by(fs_alg_t alg, const char *reason)
     return (fs_choice_t){alg, false, reason};
 }
 
-/* Without a trial: in finer pieces than StragglAR's? */
+/* Without a trial: in finer pieces than StragglAR's? Of several ranks of a server each
+ * exchanges a part. */
 static bool should_stream(const fs_comm_t *comm, uint64_t bytes)
 {
+    const fs_topo_t *topo = comm->topo;
+
     return comm->late.setup.streams &&
-           fs_straggler_streams(comm->topo->n_servers, bytes,
+           fs_straggler_streams(topo->n_servers,
+                                bytes / fs_topo_n_local(topo, 0),
                                 comm->params.stage_cost);
 }
 

@@ -271,8 +271,7 @@ static void init_late(fs_comm_t *comm)
         .n_servers = n,
         .compares  = comm->params.tuner,
         .looks     = comm->params.straggler == FS_STRAGGLER_AUTO,
-        /* with several ranks per server it has not been found to gain */
-        .streams = n == comm->topo->n_ranks && n <= FS_STRAGGLER_FEW_RANKS,
+        .streams   = n <= FS_STRAGGLER_FEW_RANKS,
     };
 
     fs_late_init(&comm->late, &setup);

@@ -255,7 +255,7 @@ START_TEST(streams_get_the_sum)
         uint64_t        seed   = 64 * (uint64_t)n + straggler;
         fs_test_group_t g;
 
-        fs_test_group_init_stream(&g, n, straggler, pieces);
+        fs_test_group_init_stream(&g, n, straggler, pieces, 1);
         g.params.window = 1 + straggler % 5;
         for (int in_place = 0; in_place <= 1; ++in_place) {
             run_sum(&g, 20 * n + 3, in_place != 0, seed + (uint64_t)in_place);
@@ -282,6 +282,11 @@ START_TEST(servers_get_the_sum)
             run_sum(&g, 20 * g.n + 3, false, seed);
             run_sum(&g, 20 * g.n + 3, true, seed + 1);
             run_sum(&g, g.n - 1, true, seed + 2);
+            fs_test_group_fini(&g);
+
+            fs_test_group_init_stream(&g, n, straggler, FS_STRAGGLER_PIECES,
+                                      n_local);
+            run_sum(&g, 40 * g.n + 3, straggler % 2 == 0, seed + 3);
             fs_test_group_fini(&g);
         }
     }
@@ -338,7 +343,7 @@ START_TEST(same_bits_everywhere)
 
             fs_test_group_init(&g, FS_STRAGGLER_STRAGGLAR, n, straggler, 1);
             check_bits(&g, in_place != 0);
-            fs_test_group_init_stream(&g, n, straggler, FS_STRAGGLER_PIECES);
+            fs_test_group_init_stream(&g, n, straggler, FS_STRAGGLER_PIECES, 1);
             check_bits(&g, in_place != 0);
         }
     }

@@ -45,7 +45,7 @@ START_TEST(every_stream_is_proved)
     for (uint32_t straggler = 0; straggler < n; ++straggler) {
         fs_test_group_t g;
 
-        fs_test_group_init_stream(&g, n, straggler, FS_STRAGGLER_PIECES);
+        fs_test_group_init_stream(&g, n, straggler, FS_STRAGGLER_PIECES, 1);
         prove_sizes(&g, false);
         prove_sizes(&g, true);
         fs_test_group_plan(&g, 100 * n, 8, straggler % 2 == 0);
@@ -93,6 +93,25 @@ START_TEST(two_tiers_are_proved)
                 fs_test_group_prove(&g);
                 fs_test_group_fini(&g);
             }
+        }
+    }
+}
+END_TEST
+
+START_TEST(streams_of_two_tiers_are_proved)
+{
+    uint32_t n = (uint32_t)_i;
+
+    for (uint32_t n_local = 2; n_local <= 4; ++n_local) {
+        for (uint32_t straggler = 0; straggler < n; ++straggler) {
+            fs_test_group_t g;
+
+            fs_test_group_init_stream(&g, n, straggler, FS_STRAGGLER_PIECES,
+                                      n_local);
+            prove_sizes(&g, straggler % 2 == 0);
+            fs_test_group_plan(&g, 100 * g.n, 8, straggler % 2 != 0);
+            fs_test_group_prove(&g);
+            fs_test_group_fini(&g);
         }
     }
 }
@@ -364,6 +383,7 @@ int main(void)
     tcase_add_loop_test(tcase, every_stream_is_proved, 4, 17);
     tcase_add_loop_test(tcase, every_kind_is_proved, 2, 14);
     tcase_add_loop_test(tcase, two_tiers_are_proved, 2, 10);
+    tcase_add_loop_test(tcase, streams_of_two_tiers_are_proved, 3, 10);
     tcase_add_test(tcase, two_tiers_are_even);
     tcase_add_test(tcase, long_elements);
     tcase_add_test(tcase, one_rank_alone);

@@ -35,12 +35,13 @@ void fs_test_group_init_tiers(fs_test_group_t *g, fs_straggler_kind_t kind,
               FS_OK);
 }
 
-void fs_test_group_init_stream(fs_test_group_t *g, uint32_t n,
-                               uint32_t straggler, uint32_t n_pieces)
+void fs_test_group_init_stream(fs_test_group_t *g, uint32_t n_servers,
+                               uint32_t straggler, uint32_t n_pieces,
+                               uint32_t n_local)
 {
-    fs_test_group_init(g, FS_STRAGGLER_RING, n, 0, 1);
+    fs_test_group_init_tiers(g, FS_STRAGGLER_RING, n_servers, 0, n_local);
     fs_straggler_destroy(g->schedule);
-    ck_assert(fs_straggler_create_stream(n, &straggler, 1, n_pieces,
+    ck_assert(fs_straggler_create_stream(n_servers, &straggler, 1, n_pieces,
                                          &g->schedule) == FS_OK);
 }
 

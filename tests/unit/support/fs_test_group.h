@@ -32,9 +32,10 @@ void fs_test_group_init(fs_test_group_t *g, fs_straggler_kind_t kind,
 void fs_test_group_init_tiers(fs_test_group_t *g, fs_straggler_kind_t kind,
                               uint32_t n_servers, uint32_t straggler,
                               uint32_t n_local);
-/* Likewise, a rank a server, with a schedule of so many pieces: STREAM. */
-void fs_test_group_init_stream(fs_test_group_t *g, uint32_t n,
-                               uint32_t straggler, uint32_t n_pieces);
+/* Likewise, with one of so many pieces: STREAM. */
+void fs_test_group_init_stream(fs_test_group_t *g, uint32_t n_servers,
+                               uint32_t straggler, uint32_t n_pieces,
+                               uint32_t n_local);
 void fs_test_group_fini(fs_test_group_t *g);
 
 /* Other servers; the group's. */
