@@ -35,13 +35,7 @@ int MPIR_Allreduce_intra_fast(const void *sendbuf, void *recvbuf, MPI_Aint count
         .errflag = errflag,
         .decline = fast_decline_allreduce
     };
-    mpich_fast_native_args_t args = {.sendbuf = sendbuf,
-        .recvbuf = recvbuf,
-        .recvtype = datatype,
-        .reduces = true,
-        .count = count,
-        .op = op
-    };
+    mpich_fast_native_args_t args = fast_reduction(sendbuf, recvbuf, count, datatype, op);
 
     return MPII_Coll_fast_serve(&args, &call);
 }

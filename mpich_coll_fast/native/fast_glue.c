@@ -409,21 +409,17 @@ static int fast_join(MPIR_Comm * comm_ptr)
 {
     fast_comm_t *fast = MPL_calloc(1, sizeof(*fast), MPL_MEM_OTHER);
     bool all_go, here = fast_get_library() && fast;
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno = fast_agree(comm_ptr, fast_refusal.stop ? FAST_STOPS : here ? FAST_GOES :
+                               FAST_REFUSED, &all_go);
 
-    comm_ptr->coll_fast = &fast_unused;
-    mpi_errno = fast_agree(comm_ptr, fast_refusal.stop ? FAST_STOPS : here ? FAST_GOES :
-                           FAST_REFUSED, &all_go);
     if (!all_go) {
         MPL_free(fast);
-        goto fn_exit;
+        comm_ptr->coll_fast = &fast_unused;
+        return mpi_errno;
     }
     fast->user = comm_ptr;
     comm_ptr->coll_fast = fast;
-    mpi_errno = fast_compare_reductions(comm_ptr, &fast->reduces);
-
-  fn_exit:
-    return mpi_errno;
+    return fast_compare_reductions(comm_ptr, &fast->reduces);
 }
 
 static int fast_set_up(MPIR_Comm * comm_ptr)

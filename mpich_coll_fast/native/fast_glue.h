@@ -29,6 +29,21 @@ typedef struct {
     int mpi_errno;              /* of decline(), if the library has called it */
 } fast_call_t;
 
+/* An allreduce, as the library has it. */
+static inline mpich_fast_native_args_t fast_reduction(const void *sendbuf, void *recvbuf,
+                                                      MPI_Aint count, MPI_Datatype datatype,
+                                                      MPI_Op op)
+{
+    return (mpich_fast_native_args_t) {
+        .sendbuf = sendbuf,
+        .recvbuf = recvbuf,
+        .recvtype = datatype,
+        .reduces = true,
+        .count = count,
+        .op = op
+    };
+}
+
 /* By the library, which opens at the first call of the process; or by decline(). */
 int MPII_Coll_fast_serve(const mpich_fast_native_args_t * args, fast_call_t * call);
 

@@ -14,13 +14,7 @@ int MPIR_TSP_Iallreduce_sched_intra_fast(const void *sendbuf, void *recvbuf, MPI
                                          MPIR_TSP_sched_t sched)
 {
     enum { SHORT_BYTES = 2048 };        /* as in maint/tuning/coll/mpir/generic.json */
-    mpich_fast_native_args_t args = {.sendbuf = sendbuf,
-        .recvbuf = recvbuf,
-        .recvtype = datatype,
-        .reduces = true,
-        .count = count,
-        .op = op
-    };
+    mpich_fast_native_args_t args = fast_reduction(sendbuf, recvbuf, count, datatype, op);
     bool declined = false;
     int mpi_errno = MPII_Coll_fast_sched(&args, comm, sched, &declined);
     MPI_Aint size;

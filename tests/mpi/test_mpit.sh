@@ -26,7 +26,7 @@ quiet_job() {
 
 unlike() {
     job unlike && said 1 'ranks have been given different values of algorithm; all keep theirs' &&
-        said 2 'not used on MPI COMM' && said 2 'algorithm is "pipe2d" on rank 0 and "staged" on rank 1'
+        said 2 'not used on MPI COMM' && said 2 ' DUP FROM 0: algorithm is "pipe2d" on rank 0 and "staged" on rank 1'
 }
 
 nonsense() {

@@ -42,11 +42,13 @@ reads() {
 }
 
 for name in ALLTOALL_INTRA_ALGORITHM ALLTOALLV_INTRA_ALGORITHM ALLTOALLW_INTRA_ALGORITHM ALLREDUCE_INTRA_ALGORITHM; do
+    other=scattered
+    [ $name != ALLREDUCE_INTRA_ALGORITHM ] || other=smp
     for prefix in MPICH MPIR_PARAM MPIR_CVAR; do
         variable=${prefix}_$name
         case_of "$variable=fast, read by MPI_T" \
             reads $name fast "$variable=fast"
-        case_of "$variable=nb" reads $name nb "$variable=nb"
+        case_of "$variable=$other" reads $name $other "$variable=$other"
     done
     case_of "$name not set" reads $name auto
 done
