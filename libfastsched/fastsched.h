@@ -417,6 +417,8 @@ typedef struct fs_reduction {
     uint32_t elem_bytes; /**< above 0; no element is ever cut */
     bool     in_place;   /**< a rank's own vector is in its receive buffer, and
                               nobody reads the send buffer */
+    uint32_t device_how; /**< fs_device_how() of fastsched_accel.h; 0: no device
+                              does it. Plans are the same. */
 } fs_reduction_t;
 
 /** The program of one rank. Read-only; everything lives in one block. */

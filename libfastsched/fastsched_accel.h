@@ -39,6 +39,36 @@ typedef struct fs_mem {
                        process cannot open it; announced to UCX as managed */
 } fs_mem_t;
 
+/** What a device does with two vectors by itself, of elements of these types. Sums of
+ *  integers wrap. */
+typedef enum fs_device_op {
+    FS_DEVICE_SUM = 1,
+    FS_DEVICE_MIN,
+    FS_DEVICE_MAX
+} fs_device_op_t;
+
+typedef enum fs_device_type {
+    FS_DEVICE_I8,
+    FS_DEVICE_I16,
+    FS_DEVICE_I32,
+    FS_DEVICE_I64,
+    FS_DEVICE_U8,
+    FS_DEVICE_U16,
+    FS_DEVICE_U32,
+    FS_DEVICE_U64,
+    FS_DEVICE_F16,
+    FS_DEVICE_BF16,
+    FS_DEVICE_F32,
+    FS_DEVICE_F64,
+    FS_N_DEVICE_TYPES
+} fs_device_type_t;
+
+/** Both in one number, above 0. */
+static inline uint32_t fs_device_how(fs_device_op_t op, fs_device_type_t type)
+{
+    return (uint32_t)type * 4 + (uint32_t)op;
+}
+
 /** The accelerators of this process. */
 typedef struct fs_accel fs_accel_t;
 

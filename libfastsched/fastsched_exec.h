@@ -317,8 +317,8 @@ typedef struct fs_member {
     /** An earlier error of the wrapper on this rank alone (out of memory): then
      *  all ranks fail. */
     fs_status_t status;
-    /** Its buffers may be on an accelerator: then reductions are the MPI's, on all
-     *  ranks. */
+    /** Its buffers may be on an accelerator: then reductions that no device does are
+     *  the MPI's, on all ranks. */
     bool has_accel;
     /* The following appears in traces. */
     uint32_t    world_rank; /**< in this process's MPI_COMM_WORLD */

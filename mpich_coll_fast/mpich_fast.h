@@ -91,6 +91,8 @@ typedef struct mpich_fast_layout {
 /* What returns int returns an MPI error code. */
 typedef struct mpich_fast_engine {
     MPI_Count (*size)(MPI_Datatype type);
+    /* A type of one element as programs name it. */
+    MPI_Datatype (*name)(MPI_Datatype type);
     void (*describe)(MPI_Datatype type, mpich_fast_layout_t *layout);
     /* Does one element look packed as in memory? */
     bool (*is_dense)(MPI_Datatype type);
@@ -142,8 +144,8 @@ fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64
 
 bool mpich_fast_describe_reduction(void *ctx, fs_buffers_t *buffers);
 fs_status_t mpich_fast_reduce(void *ctx, const void *src, void *dst, uint64_t len_bytes);
-/* With parameter allreduce, not off: the same on all ranks. name: its type, as programs have it. */
-bool mpich_fast_takes_reduction(const mpich_fast_args_t *args, MPI_Datatype name, bool blocking);
+/* With parameter allreduce, not off: the same on all ranks. */
+bool mpich_fast_takes_reduction(const mpich_fast_args_t *args, bool blocking);
 
 /* ---- mpich_fast_comm.c: one communicator ---- */
 

@@ -8,6 +8,11 @@
 
 #include "wrapper/fs_reducible.h"
 
+static MPI_Datatype type_of(const mpich_fast_args_t *a)
+{
+    return mpich_fast_engine->name((MPI_Datatype) a->recvtype);
+}
+
 static uint64_t element_bytes(const mpich_fast_args_t *a)
 {
     return (uint64_t) mpich_fast_engine->size((MPI_Datatype) a->recvtype);
@@ -16,12 +21,14 @@ static uint64_t element_bytes(const mpich_fast_args_t *a)
 bool mpich_fast_describe_reduction(void *ctx, fs_buffers_t *b)
 {
     const mpich_fast_args_t *a = ((const mpich_fast_call_t *) ctx)->args;
+    uint32_t size = (uint32_t) element_bytes(a);
 
     if (a->sendbuf == a->recvbuf) {
         return false; /* the MPI refuses that */
     }
     fs_buffers_reduce(b, MPI_IN_PLACE == a->sendbuf ? NULL : a->sendbuf, a->recvbuf,
-                      (uint64_t) a->count, (uint32_t) element_bytes(a));
+                      (uint64_t) a->count, size,
+                      fs_device_how_of((MPI_Op) a->op, type_of(a), size));
     return true;
 }
 
@@ -44,19 +51,20 @@ static bool is_commutative_of_program(MPI_Op op, bool blocking)
     return blocking && mpich_fast_is_of_program(op) && mpich_fast_engine->commutes(op);
 }
 
-bool mpich_fast_takes_reduction(const mpich_fast_args_t *a, MPI_Datatype name, bool blocking)
+bool mpich_fast_takes_reduction(const mpich_fast_args_t *a, bool blocking)
 {
     const fs_params_t *params = &mpich_fast_wrapper.params;
+    MPI_Datatype type = type_of(a);
     MPI_Op op = (MPI_Op) a->op;
 
     /* MPICH says what is wrong with such calls. */
-    if (a->count <= 0 || MPI_DATATYPE_NULL == name || NULL == a->recvbuf
+    if (a->count <= 0 || MPI_DATATYPE_NULL == type || NULL == a->recvbuf
         || MPI_IN_PLACE == a->recvbuf || NULL == a->sendbuf) {
         return false;
     }
-    return 0 != fs_kind_of_type(name)
+    return 0 != fs_kind_of_type(type)
            && (uint64_t) a->count * element_bytes(a) >= params->allreduce_min
-           && fs_is_reducible(params->allreduce, op, name, is_commutative_of_program(op, blocking));
+           && fs_is_reducible(params->allreduce, op, type, is_commutative_of_program(op, blocking));
 }
 
 int mpich_fast_serve_allreduce(const mpich_fast_args_t *args)
@@ -64,8 +72,7 @@ int mpich_fast_serve_allreduce(const mpich_fast_args_t *args)
     bool blocking = NULL == args->request;
 
     if (!mpich_fast_start(false) || FS_ALLREDUCE_OFF == mpich_fast_wrapper.params.allreduce
-        || MPI_COMM_NULL == (MPI_Comm) args->comm
-        || !mpich_fast_takes_reduction(args, (MPI_Datatype) args->recvtype, blocking)) {
+        || MPI_COMM_NULL == (MPI_Comm) args->comm || !mpich_fast_takes_reduction(args, blocking)) {
         return args->by_mpi(args);
     }
     return blocking ? mpich_fast_serve(args) : mpich_fast_serve_nonblocking(args);

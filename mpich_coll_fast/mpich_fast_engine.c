@@ -160,6 +160,11 @@ static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype typ
     return mpi_errno;
 }
 
+static MPI_Datatype name(MPI_Datatype type)
+{
+    return type;
+}
+
 static int reduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op)
 {
     return mpi.Reduce_local(from, to, n, type, op);
@@ -185,6 +190,7 @@ static void release(MPI_Datatype *own)
 
 static const mpich_fast_engine_t outside = {
     .size = get_size,
+    .name = name,
     .describe = describe,
     .is_dense = is_dense,
     .pack = pack,

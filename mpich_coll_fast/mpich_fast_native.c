@@ -109,7 +109,7 @@ static bool takes(const mpich_fast_native_args_t *a, bool blocking)
 {
     mpich_fast_args_t args = args_of(a, NULL);
 
-    return mpich_fast_takes_reduction(&args, mpich_fast_services->name_of(a->recvtype), blocking);
+    return mpich_fast_takes_reduction(&args, blocking);
 }
 
 static int serve(void *state, const mpich_fast_native_args_t *a, void *call)

@@ -132,6 +132,11 @@ static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype typ
     return mpich_fast_services->unpack(packed, len, to, n, type);
 }
 
+static MPI_Datatype name(MPI_Datatype type)
+{
+    return mpich_fast_services->name_of(type);
+}
+
 static int reduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op)
 {
     return mpich_fast_services->reduce(from, to, n, type, op);
@@ -157,6 +162,7 @@ static void release(MPI_Datatype *own)
 
 const mpich_fast_engine_t mpich_fast_native_engine = {
     .size = type_size,
+    .name = name,
     .describe = describe,
     .is_dense = is_dense,
     .pack = pack,

@@ -6,6 +6,12 @@
  */
 #include "coll_fast.h"
 
+#if defined(__has_include)
+#    if __has_include("mpi-ext.h")
+#        include "mpi-ext.h" /* floating point of 16 bits */
+#    endif
+#endif
+
 #include "coll/fs_collectives.h"
 #include "wrapper/fs_reducible.h"
 
@@ -30,7 +36,7 @@ static bool describe(void *ctx, fs_buffers_t *b)
     }
     ompi_datatype_type_size(c->recv.dtype, &size);
     fs_buffers_reduce(b, MPI_IN_PLACE == c->sbuf ? NULL : c->sbuf, c->recv.buf, c->recv.count,
-                      (uint32_t) size);
+                      (uint32_t) size, fs_device_how_of(c->op, c->recv.dtype, size));
     return true;
 }
 

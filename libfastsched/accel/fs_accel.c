@@ -125,6 +125,13 @@ void fs_accel_free_pinned(fs_accel_t *accel, fs_mem_t mem, void *address)
     b->free(b, mem.device, address, true);
 }
 
+bool fs_accel_has_kernel(const fs_accel_t *accel, fs_mem_t mem)
+{
+    fs_backend_t *b = find_backend(accel, mem);
+
+    return b != NULL && b->kernel_blocks(b, mem.device) > 0;
+}
+
 /* ---- copies ---- */
 
 static fs_copier_t *take_idle(fs_accel_t *accel, fs_mem_t mem)

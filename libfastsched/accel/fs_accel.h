@@ -5,11 +5,14 @@
 
 #include "fastsched_accel.h"
 
-/* Bytes from one place to another. */
+/* Bytes from one place to another; or elements that are reduced there. */
 typedef struct fs_segment {
     void       *dst;
     const void *src;
     uint64_t    len_bytes;
+    uint32_t
+        how; /* 0: dst = src; fs_device_how(): dst = src op dst, by the kernel,
+                     both aligned as elements are */
 } fs_segment_t;
 
 /* Look for drivers that the process has loaded. NULL: there is none, or no
@@ -43,9 +46,12 @@ void *fs_accel_alloc_pinned(fs_accel_t *accel, fs_mem_t mem,
                             uint64_t len_bytes);
 void  fs_accel_free_pinned(fs_accel_t *accel, fs_mem_t mem, void *address);
 
-/* ---- copies ---- */
+/* Has the device of mem a kernel? The first time it may have to be compiled. */
+bool fs_accel_has_kernel(const fs_accel_t *accel, fs_mem_t mem);
 
-/* Copies on one device, on a stream of our own, one batch at a time. */
+/* ---- copies and reductions ---- */
+
+/* Work on one device, on a stream of our own, one batch at a time. */
 typedef struct fs_copier fs_copier_t;
 
 /* A copier for the device of mem, to be put back. NULL: the device has none to
@@ -62,8 +68,9 @@ fs_status_t fs_copier_reserve(fs_copier_t *copier, size_t n_segments,
  * there is no more. */
 void *fs_copier_room(fs_copier_t *copier, uint64_t len_bytes);
 
-/* Begin to copy a batch of segments that do not overlap; they are borrowed until
- * the return. on_device: all of them lie there or in pinned memory, at both ends.
+/* Begin with a batch of segments that do not overlap; they are borrowed until the
+ * return. on_device: all of them lie there or in pinned memory, at both ends; else,
+ * or without fs_copier_reserve(), none may be reduced.
  * FS_OK, FS_ERR_ACCEL; then nothing is in flight. */
 fs_status_t fs_copier_start(fs_copier_t *copier, const fs_segment_t *segments,
                             size_t n_segments, bool on_device);

@@ -32,13 +32,13 @@ static void load_kernel(const fs_cu_calls_t *cu, fs_cuda_device_t *device,
 {
     int n = 0;
 
-    if (cu->ModuleLoadData(&device->module, fs_copy_ptx) != 0) {
+    if (cu->ModuleLoadData(&device->module, fs_kernel_ptx) != 0) {
         device->module = NULL;
     } else if (cu->ModuleGetFunction(&device->kernel, device->module,
-                                     "fs_copy_pieces") == 0 &&
+                                     "fs_do_pieces") == 0 &&
                cu->DeviceGetAttribute(&n, FS_CU_MULTIPROCESSOR_COUNT, handle) ==
                    0) {
-        device->max_blocks = (unsigned)n * FS_COPY_BLOCKS_PER_MULTI;
+        device->max_blocks = (unsigned)n * FS_KERNEL_BLOCKS_PER_MULTI;
     }
 }
 

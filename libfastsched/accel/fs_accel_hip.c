@@ -124,17 +124,21 @@ static void seek_kernel(hip_t *hip, fs_hip_device_t *device, int ordinal)
     if (device->module != NULL &&
         fs_hip_good(&hip->hip, hip->hip.DeviceGetAttribute(
                                    &n, FS_HIP_MULTIPROCESSOR_COUNT, ordinal))) {
-        device->max_blocks = (unsigned)n * FS_COPY_BLOCKS_PER_MULTI;
+        device->max_blocks = (unsigned)n * FS_KERNEL_BLOCKS_PER_MULTI;
     }
 }
 
 static unsigned hip_kernel_blocks(fs_backend_t *backend, int ordinal)
 {
-    hip_t           *hip    = (hip_t *)backend;
-    fs_hip_device_t *device = &hip->devices[ordinal]; /* it has a queue */
+    hip_t           *hip = (hip_t *)backend;
+    fs_hip_device_t *device;
     unsigned         max_blocks;
     int              before;
 
+    if (ordinal < 0 || ordinal >= MAX_DEVICES) {
+        return 0;
+    }
+    device = &hip->devices[ordinal];
     pthread_mutex_lock(&hip->lock);
     if (!device->sought && fs_hip_enter(&hip->hip, ordinal, &before)) {
         seek_kernel(hip, device, ordinal);

@@ -16,7 +16,7 @@ struct fs_queue {
     void (*leave)(fs_queue_t *queue);
     /* False: the driver refuses. */
     bool (*copy)(fs_queue_t *queue, const fs_segment_t *segment);
-    /* The kernel of fs_copy.cu; the pieces lie on the device. */
+    /* The kernel of fs_kernel.cu; the pieces lie on the device. */
     bool (*launch)(fs_queue_t *queue, void *pieces, unsigned n_pieces,
                    unsigned n_blocks);
     bool (*mark)(fs_queue_t *queue);
@@ -28,14 +28,14 @@ struct fs_queue {
 };
 
 enum {
-    FS_COPY_THREADS = 256, /* of a block of the kernel */
+    FS_KERNEL_THREADS = 256, /* of a block of the kernel */
     /* Enough to fill one. */
-    FS_COPY_BLOCKS_PER_MULTI = 8
+    FS_KERNEL_BLOCKS_PER_MULTI = 8
 };
 
-/* fs_copy.cu as PTX, and as it is: made by libfastsched/accel/make_kernel. */
-extern const char fs_copy_ptx[];
-extern const char fs_copy_source[];
+/* fs_kernel.cu as PTX, and as it is: made by libfastsched/accel/make_kernel. */
+extern const char fs_kernel_ptx[];
+extern const char fs_kernel_source[];
 
 /* ---- a kind of devices ---- */
 

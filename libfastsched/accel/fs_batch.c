@@ -95,7 +95,7 @@ fs_status_t fs_batch_add(fs_batch_t *batch, void *dst, const void *src,
         batch->len_bytes + len_bytes > FS_BATCH_BYTES) {
         status = fs_batch_end(batch);
     }
-    batch->segments[batch->n++] = (fs_segment_t){dst, src, len_bytes};
+    batch->segments[batch->n++] = (fs_segment_t){dst, src, len_bytes, 0};
     batch->len_bytes += len_bytes;
     return status;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies on one device. A batch that stays on the device is cut into pieces and
- * goes as one kernel, see fs_copy.cu: copies one by one cost a few microseconds
- * each. Other batches, those for which there is no room, and all where there is no
- * kernel for the device, are copies in a row.
+ * Copies and reductions on one device. A batch that stays on the device is cut into
+ * pieces and goes as one kernel, see fs_kernel.cu: copies one by one cost a few
+ * microseconds each. Other batches, those for which there is no room, and all where
+ * there is no kernel for the device, are copies in a row.
  */
 #include "accel/fs_copier.h"
 
 #include <stdlib.h>
 
-_Static_assert(sizeof(fs_segment_t) == 24, "piece_t of fs_copy.cu");
+_Static_assert(sizeof(fs_segment_t) == 32, "piece_t of fs_kernel.cu");
 
 /* ---- life ---- */
 
@@ -128,7 +128,8 @@ static void cut(const fs_segment_t *segments, size_t n_segments,
 
             *piece++ = (fs_segment_t){
                 (char *)s->dst + at, (const char *)s->src + at,
-                left < FS_COPY_PIECE_BYTES ? left : FS_COPY_PIECE_BYTES};
+                left < FS_COPY_PIECE_BYTES ? left : FS_COPY_PIECE_BYTES,
+                s->how};
         }
     }
 }
@@ -141,7 +142,8 @@ static bool launch(fs_copier_t *c, const fs_segment_t *segments,
 {
     fs_queue_t  *q      = c->queue;
     unsigned     blocks = n < c->max_blocks ? n : c->max_blocks;
-    fs_segment_t there  = {c->device_pieces, c->pieces, n * sizeof(*c->pieces)};
+    fs_segment_t there  = {c->device_pieces, c->pieces, n * sizeof(*c->pieces),
+                           0};
 
     cut(segments, n_segments, c->pieces);
     return q->copy(q, &there) && q->launch(q, c->device_pieces, n, blocks);
@@ -153,7 +155,8 @@ static bool copy_in_a_row(fs_queue_t *q, const fs_segment_t *segments,
     bool good = true;
 
     for (size_t k = 0; k < n_segments && good; ++k) {
-        good = segments[k].len_bytes == 0 || q->copy(q, &segments[k]);
+        good = segments[k].len_bytes == 0 ||
+               (segments[k].how == 0 && q->copy(q, &segments[k]));
     }
     return good;
 }
@@ -168,8 +171,8 @@ fs_status_t fs_copier_start(fs_copier_t *c, const fs_segment_t *segments,
     if (!q->enter(q)) {
         return FS_ERR_ACCEL;
     }
-    kernel = on_device && n_segments > 1 && n > 0 && n <= c->max_pieces &&
-             n <= UINT32_MAX;
+    kernel = on_device && n > 0 && (n_segments > 1 || segments[0].how != 0) &&
+             n <= c->max_pieces && n <= UINT32_MAX;
     good = kernel ? launch(c, segments, n_segments, (unsigned)n)
                   : copy_in_a_row(q, segments, n_segments);
     good = good && q->mark(q);

@@ -42,7 +42,7 @@ static bool launch(fs_queue_t *super, void *pieces, unsigned n_pieces,
     void          *params[] = {&pieces, &n_pieces};
 
     return q->cu->LaunchKernel(q->device->kernel, n_blocks, 1, 1,
-                               FS_COPY_THREADS, 1, 1, 0, q->stream, params,
+                               FS_KERNEL_THREADS, 1, 1, 0, q->stream, params,
                                NULL) == 0;
 }
 

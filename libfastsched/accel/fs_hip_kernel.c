@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel of fs_copy.cu for a device of HIP. Code of AMD's GPUs is for one
+ * The kernel of fs_kernel.cu for a device of HIP. Code of AMD's GPUs is for one
  * model only, so it is compiled there and then, by hiprtc: up to ROCm 6 that is
  * part of the runtime, from 7 on a library beside it, which stays loaded, as a
  * compiler is not made to be unloaded.
@@ -84,7 +84,7 @@ static char *compile(const rtc_t *rtc, const char *model)
     size_t      len       = 0;
 
     snprintf(option, sizeof(option), "--offload-arch=%s", model);
-    if (rtc->CreateProgram(&program, fs_copy_source, "fs_copy.cu", 0, NULL,
+    if (rtc->CreateProgram(&program, fs_kernel_source, "fs_kernel.cu", 0, NULL,
                            NULL) != 0) {
         return NULL;
     }
@@ -121,7 +121,7 @@ void fs_hip_load_kernel(const fs_hip_calls_t *hip, void *runtime, int ordinal,
     if (device->module == NULL ||
         !fs_hip_good(hip,
                      hip->ModuleGetFunction(&device->kernel, device->module,
-                                            "fs_copy_pieces"))) {
+                                            "fs_do_pieces"))) {
         fs_hip_unload_kernel(hip, device);
     }
 }

@@ -45,7 +45,7 @@ static bool launch(fs_queue_t *super, void *pieces, unsigned n_pieces,
 
     return fs_hip_good(q->hip,
                        q->hip->ModuleLaunchKernel(q->device->kernel, n_blocks,
-                                                  1, 1, FS_COPY_THREADS, 1, 1,
+                                                  1, 1, FS_KERNEL_THREADS, 1, 1,
                                                   0, q->stream, params, NULL));
 }
 

@@ -25,15 +25,18 @@ enum { FEWEST_SERVERS = 4, MOST_SERVERS = 256 };
 
 /* ---- what serves a call ---- */
 
-/* NULL: we can. */
-static const char *why_native(const fs_comm_t *comm)
+/* NULL: we can. Which ranks' vectors are on a device, no rank knows of the others: where
+ * some may be, all ranks must be able to serve them. */
+static const char *why_native(const fs_comm_t      *comm,
+                              const fs_reduction_t *reduction)
 {
     const fs_topo_t *topo = comm->topo;
 
     bool even = fs_topo_is_even(topo) && fs_topo_all_have_lanes(topo);
 
     return comm->params.algorithm == FS_ALGORITHM_OFF ? "algorithm is off"
-           : comm->has_accel                  ? "a rank has an accelerator"
+           : comm->has_accel && reduction->device_how == 0
+               ? "a rank has an accelerator, which does not reduce that"
            : topo->n_servers < FEWEST_SERVERS ? "few servers"
            : topo->n_servers > MOST_SERVERS   ? "many servers"
            : !even                            ? "not every rank has a lane"
@@ -57,10 +60,17 @@ static bool should_stream(const fs_comm_t *comm, uint64_t bytes)
                                 comm->params.stage_cost);
 }
 
-static void choose(const fs_comm_t *comm, uint64_t bytes, fs_outcome_t *outcome)
+static uint64_t bytes_of(const fs_reduction_t *reduction)
 {
+    return reduction->n_elems * reduction->elem_bytes;
+}
+
+static void choose(const fs_comm_t *comm, const fs_reduction_t *reduction,
+                   fs_outcome_t *outcome)
+{
+    uint64_t         bytes     = bytes_of(reduction);
     uint32_t         straggler = comm->params.straggler;
-    const char      *why       = why_native(comm);
+    const char      *why       = why_native(comm, reduction);
     fs_late_choice_t choice;
 
     if (why != NULL) {
@@ -80,18 +90,13 @@ static void choose(const fs_comm_t *comm, uint64_t bytes, fs_outcome_t *outcome)
     }
 }
 
-static uint64_t bytes_of(const fs_reduction_t *reduction)
-{
-    return reduction->n_elems * reduction->elem_bytes;
-}
-
 /* By what the blocking calls before it have found, which all have ended on all ranks
  * when it is made. A thread of ours must not add up by a function of the MPI. */
 static bool takes(const fs_comm_t *comm, const fs_reduction_t *reduction)
 {
     fs_outcome_t outcome = {.reduced_bytes = 0};
 
-    choose(comm, bytes_of(reduction), &outcome);
+    choose(comm, reduction, &outcome);
     return outcome.choice.alg != FS_ALG_NATIVE &&
            strcmp(comm->params.progress_thread, "off") == 0;
 }
@@ -128,16 +133,16 @@ static uint64_t bytes_between(const fs_comm_t *comm, uint64_t bytes)
 
 static void decide(fs_request_t *request)
 {
-    uint64_t bytes = bytes_of(&request->call->reduction);
+    const fs_reduction_t *reduction = &request->call->reduction;
 
-    choose(request->comm, bytes, &request->outcome);
+    choose(request->comm, reduction, &request->outcome);
     if (request->outcome.choice.alg != FS_ALG_NATIVE) {
         request->flags = FS_FLAG_CONFIRMS;
         if (fs_request_is_nonblocking(request)) {
             request->flags |= FS_FLAG_NONBLOCKING;
         }
         request->outcome.traffic.inter_bytes =
-            bytes_between(request->comm, bytes);
+            bytes_between(request->comm, bytes_of(reduction));
         find_plan(request);
     }
 }

@@ -64,13 +64,6 @@ static const uint64_t limits[] = {
     [FS_CANDIDATE_PIPE2D] = TINY,
 };
 
-static const uint64_t consent_flags[] = {
-    [FS_CONSENT_YES]    = 0,
-    [FS_CONSENT_NATIVE] = FS_FLAG_DECLINE,
-    [FS_CONSENT_OURS]   = FS_FLAG_NO_NATIVE,
-    [FS_CONSENT_NO]     = FS_FLAG_REFUSES,
-};
-
 /* A forced algorithm has no bundles, and bypasses the tuner. */
 static bool is_auto(const fs_comm_t *comm)
 {
@@ -126,7 +119,7 @@ static fs_vote_t make_vote(const fs_request_t *request)
     vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
                       ? FS_FLAG_PREPARES
                       : 0;
-    vote.flags |= consent_flags[call->device.consent];
+    vote.flags |= fs_request_consent(request);
     vote.flags |= comm->net->local_arrives ? 0 : FS_FLAG_CONFIRMS;
     vote.flags |= comm->unseen.unlike ? FS_FLAG_UNLIKE : 0;
     vote.flags |= fs_request_is_nonblocking(request)

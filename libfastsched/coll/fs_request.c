@@ -149,12 +149,29 @@ static fs_step_t go_on_early(fs_request_t *request, fs_step_t step)
 
 /* ---- plan ---- */
 
+/* For a vote. */
+uint64_t fs_request_consent(const fs_request_t *request)
+{
+    static const uint64_t flags[] = {
+        [FS_CONSENT_YES]    = 0,
+        [FS_CONSENT_NATIVE] = FS_FLAG_DECLINE,
+        [FS_CONSENT_OURS]   = FS_FLAG_NO_NATIVE,
+        [FS_CONSENT_NO]     = FS_FLAG_REFUSES | FS_FLAG_DECLINE,
+    };
+
+    return flags[request->call->device.consent];
+}
+
 /* Copies of the buffers, where they cannot be used as they are. */
 fs_status_t fs_request_prepare(fs_request_t *request)
 {
     const fs_call_t *call   = request->call;
     fs_status_t      status = FS_OK;
 
+    if (call->device.consent == FS_CONSENT_NATIVE ||
+        call->device.consent == FS_CONSENT_NO) {
+        return FS_ERR_UNSUPPORTED; /* where no vote has told of it */
+    }
     if (call->prepare != NULL && !request->is_prepared) {
         status               = call->prepare(call->owner);
         request->is_prepared = status == FS_OK;
@@ -217,13 +234,14 @@ static fs_status_t get_ready(fs_request_t *request)
 static fs_step_t ask(fs_request_t *request)
 {
     fs_comm_t  *comm   = request->comm;
-    fs_vote_t   mine   = {.flags = FS_FLAG_DECLINE};
+    fs_vote_t   mine   = {.flags = fs_request_consent(request)};
     fs_status_t status = get_ready(request);
 
     if (status == FS_OK) {
-        mine = (fs_vote_t){.max_inter = fs_plan_cache_size(request->plan->plan),
-                           .sum       = {request->plan->plan->digest, 0}};
+        mine.max_inter = fs_plan_cache_size(request->plan->plan);
+        mine.sum[0]    = request->plan->plan->digest;
     } else {
+        mine.flags |= FS_FLAG_DECLINE;
         fs_request_fini(request);
     }
     enter(request, FS_TRACE_AGREE);
@@ -261,9 +279,7 @@ static fs_step_t run(fs_request_t *request)
 /* All ranks know how this call goes. It may not be left to the MPI. */
 static fs_step_t begin_with_plan(fs_request_t *request)
 {
-    fs_status_t status = request->call->device.consent == FS_CONSENT_YES
-                             ? fs_request_prepare(request)
-                             : FS_ERR_UNSUPPORTED;
+    fs_status_t status = fs_request_prepare(request);
 
     request->outcome.decided_ns = request->outcome.entered_ns;
     trace_decision(request);
@@ -361,9 +377,22 @@ static fs_step_t finish(fs_request_t *request)
     return FS_STEP_REPORT;
 }
 
+/* What is not reserved yet has not been voted on: nobody knows of it. */
 static fs_step_t take_plan(fs_request_t *request)
 {
-    return request->plans_only ? end(request, FS_OK) : run(request);
+    fs_status_t status = FS_OK;
+
+    if (request->plans_only) {
+        return end(request, FS_OK);
+    }
+    if (request->outcome.recalled) {
+        status = fs_request_prepare(request);
+    }
+    if (status == FS_OK && !fs_exec_fits(request->comm->exec, request->call)) {
+        status = fs_exec_reserve(request->comm->exec, request->plan->plan,
+                                 request->call);
+    }
+    return status == FS_OK ? run(request) : lose(request, status);
 }
 
 /* All blocks are in bundles: there is nothing to run. */
@@ -550,6 +579,7 @@ static fs_step_t compare_plans(fs_request_t *request)
     if (request->collective->vote == NULL) {
         request->outcome.gathered_ns = fs_now_ns(); /* all have entered */
     }
+    request->flags |= all->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_NATIVE);
     digest = request->plan != NULL ? request->plan->plan->digest : 0;
     if (all->flags & FS_FLAG_DECLINE ||
         all->sum[0] != digest * comm->topo->n_ranks) {

@@ -169,6 +169,9 @@ void fs_request_wait_all(fs_comm_t *comm);
 /* The plan of an earlier call with its key, if there is one. */
 void fs_request_recall(fs_request_t *request);
 
+/* What this rank says of its buffers: flags of a vote. */
+uint64_t fs_request_consent(const fs_request_t *request);
+
 /* fs_call_t.prepare, once. */
 fs_status_t fs_request_prepare(fs_request_t *request);
 

@@ -167,7 +167,7 @@ static bool post(fs_exec_t *exec, uint32_t id)
         status = FS_OK; /* it has ended */
         break;
     case FS_OP_REDUCE:
-        local_begun(exec, id, fs_staging_reduce(staging, op));
+        local_begun(exec, id, fs_staging_reduce(staging, op, id));
         break;
     case FS_OP_SEND:
         xfer->mem = fs_staging_kind(staging, &op->src);

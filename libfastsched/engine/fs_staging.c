@@ -96,7 +96,8 @@ static fs_needs_t needs_of(const fs_staging_t *staging, const fs_plan_t *plan)
     fs_needs_t needs = {.staging_bytes = plan->staging_bytes};
 
     for (uint32_t k = 0; k < plan->n_ops; ++k) {
-        if (plan->ops[k].kind == FS_OP_COPY) {
+        if (plan->ops[k].kind == FS_OP_COPY ||
+            plan->ops[k].kind == FS_OP_REDUCE) {
             ++needs.n_copies;
             needs.copied_bytes += plan->ops[k].len_bytes;
         }
@@ -144,9 +145,10 @@ static bool has_copier(const fs_staging_t *staging, fs_mem_t device)
            fs_mem_equal(fs_copier_mem(staging->copier), device);
 }
 
-/* Without room for a kernel copies go one by one. */
+/* Without room for a kernel copies go one by one; reductions cannot. */
 static fs_status_t reserve_copies(fs_staging_t *staging, fs_accel_t *accel,
-                                  const site_t *site, const fs_needs_t *needs)
+                                  const site_t *site, const fs_needs_t *needs,
+                                  bool reduces)
 {
     fs_status_t status = reserve_batch(staging, needs->n_copies);
 
@@ -158,8 +160,10 @@ static fs_status_t reserve_copies(fs_staging_t *staging, fs_accel_t *accel,
     }
     staging->for_kernel = status == FS_OK && site->is_one;
     if (staging->for_kernel) {
-        (void)fs_copier_reserve(staging->copier, needs->n_copies,
-                                needs->copied_bytes);
+        fs_status_t room = fs_copier_reserve(staging->copier, needs->n_copies,
+                                             needs->copied_bytes);
+
+        status = reduces ? room : FS_OK;
     }
     return status;
 }
@@ -172,7 +176,8 @@ fs_status_t fs_staging_reserve(fs_staging_t *staging, const fs_plan_t *plan,
     fs_status_t status = FS_OK;
 
     if (site.pool != FS_POOL_HOST) {
-        status = reserve_copies(staging, call->device.accel, &site, &needs);
+        status = reserve_copies(staging, call->device.accel, &site, &needs,
+                                call->reduction.elem_bytes > 0);
     }
     if (status == FS_OK) {
         status =
@@ -262,7 +267,22 @@ fs_mem_kind_t fs_staging_kind(const fs_staging_t *staging,
     return mem.pooled ? FS_MEM_CUDA_MANAGED : mem.kind;
 }
 
-/* ---- copies ---- */
+/* ---- copies and reductions ---- */
+
+/* Into the next batch. */
+static fs_status_t gather(fs_staging_t *staging, uint32_t id,
+                          fs_segment_t segment)
+{
+    staging->segments[staging->n_gathered] = segment;
+    staging->ids[staging->n_gathered++]    = id;
+    return FS_INPROGRESS;
+}
+
+static bool is_on_device(const fs_staging_t *staging, const fs_op_t *op)
+{
+    return fs_mem_is_device(mem_of(staging, &op->src)) ||
+           fs_mem_is_device(mem_of(staging, &op->dst));
+}
 
 fs_status_t fs_staging_copy(fs_staging_t *staging, const fs_op_t *op,
                             uint32_t id)
@@ -271,12 +291,8 @@ fs_status_t fs_staging_copy(fs_staging_t *staging, const fs_op_t *op,
     char            *src  = fs_staging_address(staging, &op->src);
     char            *dst  = fs_staging_address(staging, &op->dst);
 
-    if (fs_mem_is_device(mem_of(staging, &op->src)) ||
-        fs_mem_is_device(mem_of(staging, &op->dst))) {
-        staging->segments[staging->n_gathered] =
-            (fs_segment_t){dst, src, op->len_bytes};
-        staging->ids[staging->n_gathered++] = id;
-        return FS_INPROGRESS;
+    if (is_on_device(staging, op)) {
+        return gather(staging, id, (fs_segment_t){dst, src, op->len_bytes, 0});
     }
     if (src == NULL) {
         return call->pack(call->ctx, op->src.block, op->src.offset,
@@ -290,18 +306,24 @@ fs_status_t fs_staging_copy(fs_staging_t *staging, const fs_op_t *op,
     return FS_OK;
 }
 
-fs_status_t fs_staging_reduce(const fs_staging_t *staging, const fs_op_t *op)
+fs_status_t fs_staging_reduce(fs_staging_t *staging, const fs_op_t *op,
+                              uint32_t id)
 {
     const fs_call_t *call = staging->call;
     const char      *src  = fs_staging_address(staging, &op->src);
     char            *dst  = fs_staging_address(staging, &op->dst);
+    uint32_t         how  = call->reduction.device_how;
 
-    if (src == NULL || dst == NULL ||
-        fs_mem_is_device(mem_of(staging, &op->src)) ||
-        fs_mem_is_device(mem_of(staging, &op->dst))) {
+    if (src == NULL || dst == NULL) {
         return FS_ERR_UNSUPPORTED;
     }
-    return call->reduce(call->ctx, src, dst, op->len_bytes);
+    if (!is_on_device(staging, op)) {
+        return call->reduce(call->ctx, src, dst, op->len_bytes);
+    }
+    return staging->on_one_device && how != 0
+               ? gather(staging, id,
+                        (fs_segment_t){dst, src, op->len_bytes, how})
+               : FS_ERR_UNSUPPORTED;
 }
 
 /* All that has been gathered is the next batch. */

@@ -4,9 +4,9 @@
  * them.
  *
  * Staging is on the device if a buffer of the call is there, or on the host,
- * pinned, if the network cannot take it there. Copies on the host are done at
- * once; those that touch a device are gathered into batches: what becomes ready
- * while one is running is the next one.
+ * pinned, if the network cannot take it there. What is copied and reduced on the
+ * host is done at once; what touches a device is gathered into batches: what becomes
+ * ready while one is running is the next one.
  */
 #ifndef FS_STAGING_H
 #define FS_STAGING_H
@@ -28,7 +28,7 @@ typedef struct fs_pool {
     uint64_t len_bytes;
 } fs_pool_t;
 
-/* Of a plan. */
+/* Of a plan. What is reduced counts among the copies. */
 typedef struct fs_needs {
     uint64_t staging_bytes;
     uint64_t copied_bytes;
@@ -82,9 +82,11 @@ fs_mem_kind_t fs_staging_kind(const fs_staging_t *staging,
 fs_status_t fs_staging_copy(fs_staging_t *staging, const fs_op_t *op,
                             uint32_t id);
 
-/* Do a reduction, at once: FS_OK, or the status of the call's reduce();
- * FS_ERR_UNSUPPORTED if a place is on a device or not contiguous. */
-fs_status_t fs_staging_reduce(const fs_staging_t *staging, const fs_op_t *op);
+/* Likewise, a reduction: FS_OK, or the status of the call's reduce(); FS_INPROGRESS
+ * on a device, if all is on one that has a kernel for it; else, or if a place is not
+ * contiguous, FS_ERR_UNSUPPORTED. */
+fs_status_t fs_staging_reduce(fs_staging_t *staging, const fs_op_t *op,
+                              uint32_t id);
 
 /* Once for each copy of a batch. */
 typedef void fs_copy_ended_t(void *arg, uint32_t id, fs_status_t status);

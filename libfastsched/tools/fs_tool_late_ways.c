@@ -94,7 +94,7 @@ static void add_programs(fs_sim_t *sim, const fs_topo_t *topo,
     const fs_plan_params_t params    = {.chunk         = UINT64_C(1) << 22,
                                         .window        = WINDOW,
                                         .staging_limit = UINT64_C(1) << 40};
-    const fs_reduction_t   reduction = {bytes / ELEM_BYTES, ELEM_BYTES, false};
+    const fs_reduction_t   reduction = {bytes / ELEM_BYTES, ELEM_BYTES, false, 0};
 
     for (uint32_t r = 0; r < fs_topo_n_ranks(topo); ++r) {
         fs_plan_t *plan;

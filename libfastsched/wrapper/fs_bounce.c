@@ -40,7 +40,7 @@ static fs_status_t make_bounce(fs_bounce_t *bounce, fs_mem_t mem, uint32_t n,
         if (bytes[r] > 0) {
             bounce->segments[r] =
                 (fs_segment_t){bounce->memory + ((uintptr_t)block[r] - low),
-                               block[r], bytes[r]};
+                               block[r], bytes[r], 0};
         }
     }
     return FS_OK;
@@ -63,7 +63,7 @@ static fs_status_t copy_out(const fs_bounce_t *bounce, fs_accel_t *accel,
     for (uint32_t r = 0; r < n; ++r) {
         fs_segment_t *s = &bounce->segments[r];
 
-        *s = (fs_segment_t){(void *)(uintptr_t)s->src, s->dst, s->len_bytes};
+        *s = (fs_segment_t){(void *)(uintptr_t)s->src, s->dst, s->len_bytes, 0};
     }
     return fs_accel_copy(accel, bounce->mem, bounce->segments, n, false);
 }

@@ -58,7 +58,7 @@ static fs_status_t copy_on_device(fs_buffers_t *b)
     }
     for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
         segments[r] =
-            (fs_segment_t){copy, b->send_block[r], b->counts.send_bytes[r]};
+            (fs_segment_t){copy, b->send_block[r], b->counts.send_bytes[r], 0};
         copy += b->counts.send_bytes[r];
     }
     status = fs_accel_copy(b->accel, b->copy_mem, segments, b->counts.n_ranks,
@@ -216,13 +216,23 @@ static fs_status_t prepare(void *buffers)
     return status;
 }
 
+void fs_buffers_clear(fs_buffers_t *b, const fs_topo_t *topo)
+{
+    b->reduction = (fs_reduction_t){.elem_bytes = 0};
+    fs_counts_begin(&b->counts, topo);
+}
+
+/* ---- an allreduce ---- */
+
 void fs_buffers_reduce(fs_buffers_t *b, const void *send, void *recv,
-                       uint64_t n_elems, uint32_t elem_bytes)
+                       uint64_t n_elems, uint32_t elem_bytes,
+                       uint32_t device_how)
 {
     uint64_t len = n_elems * elem_bytes;
 
-    b->in_place        = send == NULL;
-    b->reduction       = (fs_reduction_t){n_elems, elem_bytes, b->in_place};
+    b->in_place = send == NULL;
+    b->reduction =
+        (fs_reduction_t){n_elems, elem_bytes, b->in_place, device_how};
     b->send_block[0]   = b->in_place ? recv : send;
     b->recv_block[0]   = recv;
     b->send_contiguous = b->recv_contiguous = true;
@@ -232,18 +242,98 @@ void fs_buffers_reduce(fs_buffers_t *b, const void *send, void *recv,
     }
 }
 
-/* Nothing is copied: what a rank adds to its own vector in place is the result. */
-static void begin_reduction(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
-                            void *ctx)
+/* From a device or back. */
+static fs_status_t move_vector(const fs_buffers_t *b, fs_mem_t mem, void *dst,
+                               const void *src)
 {
+    fs_segment_t vector = {dst, src,
+                           b->reduction.n_elems * b->reduction.elem_bytes, 0};
+
+    return fs_accel_copy(b->call.device.accel, mem, &vector, 1, false);
+}
+
+/* Those on a device are in memory of the host until the end of the call. */
+static fs_status_t stage_vectors(void *buffers)
+{
+    fs_buffers_t *b      = buffers;
+    uint64_t      len    = b->reduction.n_elems * b->reduction.elem_bytes;
+    bool          copies = !b->in_place && fs_mem_is_device(b->send_mem);
+    fs_status_t   status = FS_OK;
+
+    if (fs_mem_is_device(b->recv_mem)) {
+        b->landing         = malloc(len);
+        b->call.recv_block = &b->landing;
+        status             = b->landing == NULL ? FS_ERR_NOMEM : FS_OK;
+    }
+    if (status == FS_OK && b->in_place && b->landing != NULL) {
+        status = move_vector(b, b->recv_mem, b->landing, b->recv_block[0]);
+    }
+    if (status == FS_OK && copies) {
+        b->call.send_block = (const void *const *)&b->copy;
+        status             = alloc_copy(b, (fs_mem_t){.kind = FS_MEM_HOST}, len)
+                                 ? move_vector(b, b->send_mem, b->copy, b->send_block[0])
+                                 : FS_ERR_NOMEM;
+    }
+    return status;
+}
+
+static void leave_device(fs_mem_t *mem)
+{
+    if (fs_mem_is_device(*mem)) {
+        *mem = (fs_mem_t){.kind = FS_MEM_HOST};
+    }
+}
+
+static fs_status_t unstage_vector(const fs_buffers_t *b)
+{
+    return b->call.reduction.elem_bytes > 0 && b->landing != NULL
+               ? move_vector(b, b->recv_mem, b->recv_block[0], b->landing)
+               : FS_OK;
+}
+
+/* MPIs differ on which integers have a sign: for Open MPI 4.1 unsigned long has one and
+ * MPI_Offset has none, for MPICH 4.0 all have. As this one does it: which is less, 1 or
+ * all ones? */
+static uint32_t with_sign_of_mpi(uint32_t how, const fs_wrapper_calls_t *calls,
+                                 void *ctx)
+{
+    uint32_t op = how % 4, type = how / 4, step = type % 4;
+    uint64_t ones = UINT64_MAX, one = 1;
+
+    if (op == FS_DEVICE_SUM || type > FS_DEVICE_U64 ||
+        calls->reduce(ctx, &ones, &one, UINT64_C(1) << step) != FS_OK) {
+        return how;
+    }
+    return fs_device_how(
+        (fs_device_op_t)op,
+        ((one != 1) == (op == FS_DEVICE_MIN) ? FS_DEVICE_I8 : FS_DEVICE_U8) +
+            step);
+}
+
+/* Else nothing is copied: what a rank adds to its own vector in place is the result. */
+static void begin_reduction(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
+                            void *ctx, fs_call_device_t device)
+{
+    if (device.staged) {
+        leave_device(&device.send_mem);
+        leave_device(&device.recv_mem);
+    }
+    if (fs_mem_is_device(device.recv_mem)) {
+        b->reduction.device_how =
+            with_sign_of_mpi(b->reduction.device_how, calls, ctx);
+    }
     b->call = (fs_call_t){.reduction  = b->reduction,
                           .counts     = &b->counts,
                           .send_block = b->in_place ? NULL : b->send_block,
                           .recv_block = b->recv_block,
+                          .device     = device,
                           .ctx        = ctx,
                           .reduce     = calls->reduce,
+                          .prepare    = device.staged ? stage_vectors : NULL,
                           .owner      = b};
 }
+
+/* ---- a call ---- */
 
 void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
                       void *ctx, fs_call_device_t device)
@@ -251,7 +341,7 @@ void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
     bool prepares = b->in_place || b->send_whole || b->recv_whole;
 
     if (calls->reduce != NULL) {
-        begin_reduction(b, calls, ctx);
+        begin_reduction(b, calls, ctx, device);
         return;
     }
     b->call = (fs_call_t){
@@ -296,6 +386,9 @@ fs_status_t fs_buffers_end(fs_buffers_t *b, bool ran, bool all_done)
         b->landing = NULL;
     }
     status = ran && all_done ? unpack_rest(b) : FS_OK;
+    if (status == FS_OK && ran && all_done) {
+        status = unstage_vector(b);
+    }
     free_whole(b);
     if (!fs_mem_is_device(b->copy_mem)) {
         free_copy(b);

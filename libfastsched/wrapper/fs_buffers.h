@@ -15,6 +15,9 @@ fs_status_t fs_buffers_init(fs_buffers_t *buffers, uint32_t n_ranks,
 /* Zeroed buffers are fine. */
 void fs_buffers_fini(fs_buffers_t *buffers);
 
+/* A call is to be described, with fs_counts_begin(). */
+void fs_buffers_clear(fs_buffers_t *buffers, const fs_topo_t *topo);
+
 /* Make buffers->call of what the wrapper has described. */
 void fs_buffers_begin(fs_buffers_t *buffers, const fs_wrapper_calls_t *calls,
                       void *ctx, fs_call_device_t device);
@@ -43,10 +46,10 @@ typedef enum fs_side { FS_SIDE_SEND, FS_SIDE_RECV } fs_side_t;
 /* Where are they? True: on a device or managed, one at least. */
 bool fs_buffers_find(fs_buffers_t *buffers, const fs_wrapper_t *wrapper);
 
-/* What fs_comm_alltoallv() has to know, also on an error: the other ranks wait
- * for this one's vote, which declines. why is one line for the user. FS_OK;
- * FS_ERR_UNSUPPORTED (gaps in a datatype on a device, or parameter
- * accel_fallback forbids the way round) */
+/* What the call has to know, also on an error: the other ranks wait for this one's
+ * vote, which declines. why is one line for the user. An allreduce is staged where
+ * the device does not reduce. FS_OK; FS_ERR_UNSUPPORTED (gaps in a datatype on a
+ * device, or parameter accel_fallback forbids the way round) */
 fs_status_t fs_buffers_for_call(const fs_buffers_t *buffers,
                                 fs_wrapper_t *wrapper, const fs_comm_t *comm,
                                 fs_call_device_t *device, char *why,

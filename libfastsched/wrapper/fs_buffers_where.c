@@ -156,13 +156,30 @@ static fs_status_t go_round(fs_call_device_t *device, const fs_buffers_t *b,
     return status;
 }
 
+/* Can both vectors of an allreduce be reduced where they are? The kernel does so on one
+ * device, and an element that is not aligned would end it. */
+static bool reduces_there(const fs_buffers_t *b, const fs_wrapper_t *wrapper)
+{
+    const fs_reduction_t *r = &b->reduction;
+    uintptr_t apart = (uintptr_t)b->send_block[0] | (uintptr_t)b->recv_block[0];
+
+    return r->device_how != 0 && apart % r->elem_bytes == 0 &&
+           fs_mem_equal(b->send_mem, b->recv_mem) && !b->recv_mem.foreign &&
+           fs_accel_has_kernel(wrapper->accel, b->recv_mem);
+}
+
+/* The network only moves bytes: nothing may have to be packed. */
+static bool is_as_it_is(const fs_buffers_t *b, const fs_wrapper_t *wrapper)
+{
+    return b->send_contiguous && b->recv_contiguous &&
+           (b->reduction.elem_bytes == 0 || reduces_there(b, wrapper));
+}
+
 fs_status_t fs_buffers_for_call(const fs_buffers_t *b, fs_wrapper_t *wrapper,
                                 const fs_comm_t *comm, fs_call_device_t *device,
                                 char *why, size_t why_len)
 {
-    /* The network only moves bytes: nothing may have to be packed. */
-    unsigned direct =
-        b->send_contiguous && b->recv_contiguous ? fs_comm_mem_kinds(comm) : 0;
+    unsigned    direct = is_as_it_is(b, wrapper) ? fs_comm_mem_kinds(comm) : 0;
     fs_status_t status = FS_OK;
 
     *device =

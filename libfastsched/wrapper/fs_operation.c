@@ -97,24 +97,15 @@ static bool packs_whole(const fs_wrapper_t *wrapper)
     return wrapper->packs_in_calls || wrapper->net->helper != NULL;
 }
 
-/* There is no kernel that reduces on a device. */
-static bool takes_reduction(fs_operation_t *op, const fs_comm_t *comm)
-{
-    const fs_collective_t *collective = op->calls->collective;
-    fs_buffers_t          *b          = &op->buffers;
-    fs_wrapper_t          *wrapper    = op->comm->wrapper;
-
-    return collective->takes == NULL ||
-           (collective->takes(comm, &b->reduction) &&
-            !(fs_wrapper_has_accel(wrapper) && fs_buffers_find(b, wrapper)));
-}
-
 /* False: the MPI has to serve it, or to say what is wrong with its arguments. */
 static bool describe(fs_operation_t *op, const fs_comm_t *comm)
 {
-    fs_counts_begin(&op->buffers.counts, fs_comm_topo(comm));
+    const fs_collective_t *collective = op->calls->collective;
+
+    fs_buffers_clear(&op->buffers, fs_comm_topo(comm));
     return op->calls->describe(op->ctx, &op->buffers) &&
-           takes_reduction(op, comm);
+           (collective->takes == NULL ||
+            collective->takes(comm, &op->buffers.reduction));
 }
 
 /* Sides that the MPI alone can pack where they are are packed by it, and memory of
@@ -139,7 +130,7 @@ static fs_call_device_t find_device(fs_operation_t *op)
                                 sizeof(why)) != FS_OK) {
             fs_report_failure(op->comm, op->calls, why);
         }
-        if (device.consent == FS_CONSENT_NATIVE) {
+        if (device.consent == FS_CONSENT_NATIVE && op->calls->reduce == NULL) {
             let_pack(b, &device);
         }
     }

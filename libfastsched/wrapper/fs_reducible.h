@@ -13,16 +13,20 @@
 
 /* What the elements of a type are. */
 enum {
-    FS_KIND_INTEGER      = 1,
-    FS_KIND_LOGICAL      = 2,
-    FS_KIND_BYTE         = 4,
-    FS_KIND_INTEGER_PAIR = 8,
-    FS_KIND_REAL         = 16,
-    FS_KIND_COMPLEX      = 32,
-    FS_KIND_REAL_PAIR    = 64,
+    FS_KIND_SIGNED       = 1,
+    FS_KIND_UNSIGNED     = 2,
+    FS_KIND_LOGICAL      = 4,
+    FS_KIND_BYTE         = 8,
+    FS_KIND_INTEGER_PAIR = 16,
+    FS_KIND_IEEE         = 32, /* and long double */
+    FS_KIND_BFLOAT       = 64,
+    FS_KIND_COMPLEX      = 128,
+    FS_KIND_REAL_PAIR    = 256,
+    FS_KIND_INTEGER      = FS_KIND_SIGNED | FS_KIND_UNSIGNED,
+    FS_KIND_REAL         = FS_KIND_IEEE | FS_KIND_BFLOAT,
     FS_KINDS_EXACT       = FS_KIND_INTEGER | FS_KIND_LOGICAL | FS_KIND_BYTE |
                      FS_KIND_INTEGER_PAIR,
-    FS_KINDS_ALL = 127
+    FS_KINDS_ALL = 511
 };
 
 /* 0: none of these. */
@@ -32,48 +36,54 @@ static inline unsigned fs_kind_of_type(MPI_Datatype type)
         MPI_Datatype type;
         unsigned     kind;
     } rows[] = {
-        {MPI_DOUBLE, FS_KIND_REAL},
-        {MPI_FLOAT, FS_KIND_REAL},
-        {MPI_INT, FS_KIND_INTEGER},
-        {MPI_LONG, FS_KIND_INTEGER},
-        {MPI_UNSIGNED, FS_KIND_INTEGER},
-        {MPI_UNSIGNED_LONG, FS_KIND_INTEGER},
-        {MPI_LONG_LONG_INT, FS_KIND_INTEGER},
-        {MPI_UNSIGNED_LONG_LONG, FS_KIND_INTEGER},
-        {MPI_INT64_T, FS_KIND_INTEGER},
-        {MPI_UINT64_T, FS_KIND_INTEGER},
-        {MPI_INT32_T, FS_KIND_INTEGER},
-        {MPI_UINT32_T, FS_KIND_INTEGER},
-        {MPI_INT16_T, FS_KIND_INTEGER},
-        {MPI_UINT16_T, FS_KIND_INTEGER},
-        {MPI_INT8_T, FS_KIND_INTEGER},
-        {MPI_UINT8_T, FS_KIND_INTEGER},
-        {MPI_SHORT, FS_KIND_INTEGER},
-        {MPI_UNSIGNED_SHORT, FS_KIND_INTEGER},
-        {MPI_SIGNED_CHAR, FS_KIND_INTEGER},
-        {MPI_UNSIGNED_CHAR, FS_KIND_INTEGER},
-        {MPI_AINT, FS_KIND_INTEGER},
-        {MPI_OFFSET, FS_KIND_INTEGER},
-        {MPI_INTEGER, FS_KIND_INTEGER},
+        {MPI_DOUBLE, FS_KIND_IEEE},
+        {MPI_FLOAT, FS_KIND_IEEE},
+        {MPI_INT, FS_KIND_SIGNED},
+        {MPI_LONG, FS_KIND_SIGNED},
+        {MPI_UNSIGNED, FS_KIND_UNSIGNED},
+        {MPI_UNSIGNED_LONG, FS_KIND_UNSIGNED},
+        {MPI_LONG_LONG_INT, FS_KIND_SIGNED},
+        {MPI_UNSIGNED_LONG_LONG, FS_KIND_UNSIGNED},
+        {MPI_INT64_T, FS_KIND_SIGNED},
+        {MPI_UINT64_T, FS_KIND_UNSIGNED},
+        {MPI_INT32_T, FS_KIND_SIGNED},
+        {MPI_UINT32_T, FS_KIND_UNSIGNED},
+        {MPI_INT16_T, FS_KIND_SIGNED},
+        {MPI_UINT16_T, FS_KIND_UNSIGNED},
+        {MPI_INT8_T, FS_KIND_SIGNED},
+        {MPI_UINT8_T, FS_KIND_UNSIGNED},
+        {MPI_SHORT, FS_KIND_SIGNED},
+        {MPI_UNSIGNED_SHORT, FS_KIND_UNSIGNED},
+        {MPI_SIGNED_CHAR, FS_KIND_SIGNED},
+        {MPI_UNSIGNED_CHAR, FS_KIND_UNSIGNED},
+        {MPI_AINT, FS_KIND_SIGNED},
+        {MPI_OFFSET, FS_KIND_SIGNED},
+        {MPI_INTEGER, FS_KIND_SIGNED},
 #ifdef MPI_INTEGER4
-        {MPI_INTEGER4, FS_KIND_INTEGER},
+        {MPI_INTEGER4, FS_KIND_SIGNED},
 #endif
 #ifdef MPI_INTEGER8
-        {MPI_INTEGER8, FS_KIND_INTEGER},
+        {MPI_INTEGER8, FS_KIND_SIGNED},
 #endif
         {MPI_LOGICAL, FS_KIND_LOGICAL},
         {MPI_C_BOOL, FS_KIND_LOGICAL},
         {MPI_BYTE, FS_KIND_BYTE},
         {MPI_2INT, FS_KIND_INTEGER_PAIR},
         {MPI_2INTEGER, FS_KIND_INTEGER_PAIR},
-        {MPI_LONG_DOUBLE, FS_KIND_REAL},
-        {MPI_REAL, FS_KIND_REAL},
-        {MPI_DOUBLE_PRECISION, FS_KIND_REAL},
+        {MPI_LONG_DOUBLE, FS_KIND_IEEE},
+        {MPI_REAL, FS_KIND_IEEE},
+        {MPI_DOUBLE_PRECISION, FS_KIND_IEEE},
 #ifdef MPI_REAL4
-        {MPI_REAL4, FS_KIND_REAL},
+        {MPI_REAL4, FS_KIND_IEEE},
 #endif
 #ifdef MPI_REAL8
-        {MPI_REAL8, FS_KIND_REAL},
+        {MPI_REAL8, FS_KIND_IEEE},
+#endif
+#ifdef MPIX_C_FLOAT16
+        {MPIX_C_FLOAT16, FS_KIND_IEEE},
+#endif
+#ifdef MPIX_BFLOAT16
+        {MPIX_BFLOAT16, FS_KIND_BFLOAT},
 #endif
 #ifdef MPI_C_FLOAT_COMPLEX
         {MPI_C_FLOAT_COMPLEX, FS_KIND_COMPLEX},
@@ -124,6 +134,36 @@ static inline bool fs_is_reducible(uint32_t mode, MPI_Op op, MPI_Datatype type,
         kinds = commutes ? 0 : kinds & FS_KINDS_EXACT;
     }
     return (kinds & fs_kind_of_type(type)) != 0;
+}
+
+/* What 1, 2, 4 or 8 bytes add to the first type of a list. */
+static inline int fs_step_of_size(size_t size)
+{
+    return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+}
+
+/* How a device does it: fs_device_how(); 0: it does not. size: of the type, in bytes. */
+static inline uint32_t fs_device_how_of(MPI_Op op, MPI_Datatype type,
+                                        size_t size)
+{
+    unsigned       kind  = fs_kind_of_type(type);
+    int            step  = fs_step_of_size(size);
+    fs_device_op_t does  = op == MPI_SUM   ? FS_DEVICE_SUM
+                           : op == MPI_MIN ? FS_DEVICE_MIN
+                                           : FS_DEVICE_MAX;
+    int            what  = kind == FS_KIND_SIGNED     ? FS_DEVICE_I8 + step
+                           : kind == FS_KIND_UNSIGNED ? FS_DEVICE_U8 + step
+                           : kind == FS_KIND_BFLOAT   ? FS_DEVICE_BF16
+                           : kind != FS_KIND_IEEE     ? FS_N_DEVICE_TYPES
+                           : size == 2                ? FS_DEVICE_F16
+                           : size == 4                ? FS_DEVICE_F32
+                           : size == 8                ? FS_DEVICE_F64
+                                                      : FS_N_DEVICE_TYPES;
+    bool           known = op == MPI_SUM || op == MPI_MIN || op == MPI_MAX;
+
+    return known && what < FS_N_DEVICE_TYPES
+               ? fs_device_how(does, (fs_device_type_t)what)
+               : 0;
 }
 
 #endif

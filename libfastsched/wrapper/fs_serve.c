@@ -158,14 +158,11 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
         complain(&s, fs_strerror(FS_ERR_NOMEM));
         return calls->raise(ctx, FS_ERR_NOMEM);
     }
-    fs_counts_begin(&comm->buffers.counts,
-                    comm->ours != NULL ? comm->ours->topo : NULL);
+    fs_buffers_clear(&comm->buffers,
+                     comm->ours != NULL ? comm->ours->topo : NULL);
     if (!calls->describe(ctx, &comm->buffers)) {
         return calls->native(ctx, 0, 0);
     }
     s.on_device = has_accel && fs_buffers_find(&comm->buffers, wrapper);
-    /* There is no kernel that reduces on a device. */
-    return comm->ours == NULL || (s.on_device && calls->reduce != NULL)
-               ? run_native(&s)
-               : try(&s);
+    return comm->ours == NULL ? run_native(&s) : try(&s);
 }

@@ -181,7 +181,8 @@ typedef struct fs_buffers {
     uint64_t    copy_len;
     fs_mem_t    copy_mem;
     fs_accel_t *accel;   /**< of copy_mem */
-    char       *landing; /**< of receive blocks that are unpacked as a whole */
+    void       *landing; /**< of receive blocks that are unpacked as a whole, or of
+                              a vector that a device does not reduce */
     bool       *packed;  /**< [n_ranks] blocks that are in the copy */
     uint64_t *missing; /**< [n_ranks] bytes of blocks of the landing; 0: it has
                               been unpacked */
@@ -189,9 +190,10 @@ typedef struct fs_buffers {
 } fs_buffers_t;
 
 /** For fs_wrapper_calls_t.describe() of an allreduce, between contiguous vectors;
- *  send is NULL if it is in place. */
+ *  send is NULL if it is in place; device_how as in fs_reduction_t. */
 void fs_buffers_reduce(fs_buffers_t *buffers, const void *send, void *recv,
-                       uint64_t n_elems, uint32_t elem_bytes);
+                       uint64_t n_elems, uint32_t elem_bytes,
+                       uint32_t device_how);
 
 /* ---- a communicator ---- */
 

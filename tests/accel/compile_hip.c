@@ -66,7 +66,7 @@ int main(int argc, char **argv)
         hip.log == NULL || hip.destroy == NULL) {
         return SKIPPED; /* a runtime whose compiler is apart */
     }
-    if (hip.create(&program, fs_copy_source, "fs_copy.cu", 0, NULL, NULL) !=
+    if (hip.create(&program, fs_kernel_source, "fs_kernel.cu", 0, NULL, NULL) !=
         0) {
         return EXIT_FAILURE;
     }

@@ -336,7 +336,7 @@ typedef struct uint4 {
 
 #define __device__
 #define KERNEL static void
-#include "../../libfastsched/accel/fs_copy.cu"
+#include "../../libfastsched/accel/fs_kernel.cu"
 
 /* Of each device. */
 static char modules[N_DEVICES], functions[N_DEVICES];
@@ -357,7 +357,7 @@ int cuModuleLoadData(void **module_p, const void *image)
 int cuModuleGetFunction(void **function_p, void *of, const char *name)
 {
     *function_p = &functions[(char *)of - modules];
-    return strcmp(name, "fs_copy_pieces") == 0 ? SUCCESS : NOT_FOUND;
+    return strcmp(name, "fs_do_pieces") == 0 ? SUCCESS : NOT_FOUND;
 }
 
 int cuModuleUnload(void *what)
@@ -490,7 +490,7 @@ static void run_kernel(const work_t *work)
     blockDim.x = work->threads;
     for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x) {
         for (threadIdx.x = 0; threadIdx.x < blockDim.x; ++threadIdx.x) {
-            fs_copy_pieces(pieces, (unsigned)work->len);
+            fs_do_pieces(pieces, (unsigned)work->len);
         }
     }
     ++n_kernels;

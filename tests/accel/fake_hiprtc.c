@@ -14,7 +14,7 @@ int hiprtcCreateProgram(void **program_p, const char *source, const char *name,
                         int n_headers, const char **headers, const char **names)
 {
     *program_p = &program;
-    return strstr(source, "KERNEL fs_copy_pieces(const piece_t") != NULL &&
+    return strstr(source, "KERNEL fs_do_pieces(const piece_t") != NULL &&
                    name != NULL && n_headers == 0 && headers == NULL &&
                    names == NULL
                ? RTC_SUCCESS

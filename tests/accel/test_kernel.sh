@@ -6,8 +6,8 @@ set -u
 src=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${FS_BUILDDIR:-$(cd .. && pwd)}
 accel=$src/libfastsched/accel
-grep -q -F "cksum $(cksum <"$accel/fs_copy.cu")." "$accel/fs_copy_kernel.c" ||
-    { echo 'fs_copy.cu has changed: run libfastsched/accel/make_kernel' && exit 1; }
+grep -q -F "cksum $(cksum <"$accel/fs_kernel.cu")." "$accel/fs_kernel_text.c" ||
+    { echo 'fs_kernel.cu has changed: run libfastsched/accel/make_kernel' && exit 1; }
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT INT TERM
 failed=0
@@ -30,8 +30,8 @@ try() {
     done=1
 }
 
-sed -n '/fs_copy_ptx/,/^    ;/s/^ *"\(.*\)\\n"$/\1/p' "$accel/fs_copy_kernel.c" >"$scratch/ptx"
-[ -s "$scratch/ptx" ] || { echo 'no PTX in fs_copy_kernel.c' && exit 1; }
+sed -n '/fs_kernel_ptx/,/^    ;/s/^ *"\(.*\)\\n"$/\1/p' "$accel/fs_kernel_text.c" >"$scratch/ptx"
+[ -s "$scratch/ptx" ] || { echo 'no PTX in fs_kernel_text.c' && exit 1; }
 if command -v ptxas >/dev/null; then
     for arch in sm_75 sm_80 sm_90 sm_100; do
         try $arch ptxas -arch=$arch -o /dev/null "$scratch/ptx"

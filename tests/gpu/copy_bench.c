@@ -111,7 +111,7 @@ static void make_segments(bench_t *b, size_t n, size_t len)
         size_t to = k * 7919 % n; /* a prime, and n is a power of ten */
 
         b->segments[k] = (fs_segment_t){b->dst + to * (len + GAP),
-                                        b->src + k * (len + GAP), len};
+                                        b->src + k * (len + GAP), len, 0};
     }
 }
 

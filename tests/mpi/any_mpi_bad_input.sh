@@ -264,16 +264,27 @@ on_device() {
         shift
     done
     # shellcheck disable=SC2086
-    job -np 4 $always -x LD_LIBRARY_PATH="$build/tests/accel:${LD_LIBRARY_PATH-}" \
+    job -np 4 --mca coll fast -x LD_LIBRARY_PATH="$build/tests/accel:${LD_LIBRARY_PATH-}" \
         $options "${program%/*}/mpi_device_error" "$2" && ends_well &&
         said 4 "mpi_device_error: rank"
 }
 
-case_of 'a datatype without gaps on a device' well_on_device -- --plain
-case_of 'one rank has a datatype with gaps on a device: an error on every rank' \
-    refused_on_device 1 \
-    'the send buffer is cuda memory, and its datatype is not contiguous' \
-    -- --gaps
-case_of 'accel_fallback=0: likewise' refused_on_device 4 \
-    'does not use here; set accel_fallback=1' \
-    --mca coll_fast_accel_fallback 0 -- --plain
+staged=${always#--mca coll fast}
+reduce='--mca coll_fast_servers 4x1 --mca coll_fast_allreduce exact --mca coll_fast_allreduce_min 1
+    --mca coll_fast_tuner 0 --mca coll_fast_straggler 2'
+# shellcheck disable=SC2086
+{
+    case_of 'a datatype without gaps on a device' well_on_device $staged -- --plain
+    case_of 'one rank has a datatype with gaps on a device: an error on every rank' \
+        refused_on_device 1 \
+        'the send buffer is cuda memory, and its datatype is not contiguous' \
+        $staged -- --gaps
+    case_of 'accel_fallback=0: likewise' refused_on_device 4 \
+        'does not use here; set accel_fallback=1' \
+        $staged --mca coll_fast_accel_fallback 0 -- --plain
+    case_of 'MPI_Allreduce, one rank has its vectors on a device' \
+        well_on_device $reduce -- --allreduce
+    case_of 'accel_fallback=0: an error on every rank' refused_on_device 1 \
+        'does not use here; set accel_fallback=1' \
+        $reduce --mca coll_fast_accel_fallback 0 -- --allreduce
+}

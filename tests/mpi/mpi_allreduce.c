@@ -4,11 +4,12 @@
  * the order of operands does not matter, with the bits of rank 0 where it does.
  *
  *   mpi_allreduce [--expect ring|stragglar|native|any] [--all] [--late RANK]
- *       [--no-nonblocking] [--no-persistent] [--threads] [CASE...]
+ *       [--no-nonblocking] [--no-persistent] [--threads] [--device] [CASE...]
  *
  * --expect: what serves each call that may be ours. --all: floating point is, too, with
  * parameter allreduce. --late: this rank sleeps before its calls. --no-...: such calls
- * are left to the MPI. --threads: the cases under MPI_THREAD_MULTIPLE.
+ * are left to the MPI. --threads: the cases under MPI_THREAD_MULTIPLE. --device: vectors
+ * are in the memory of a driver of tests/accel, those of most ranks and calls.
  */
 #include "mpi_allreduce.h"
 
@@ -188,18 +189,32 @@ static void write_vector(const plan_t *p, uint32_t rank, char *to)
 
 /* ---- buffers with guards ---- */
 
-static char *make_buffer(size_t len)
+/* device: -1: on the host. *device_p is where it is on a device, or 0. */
+static char *make_buffer_on(int device, size_t len, uint64_t *device_p)
 {
-    char *buffer = malloc(len + 2 * GUARD);
+    unsigned char *buffer;
 
+    *device_p = 0;
+    if (device >= 0) {
+        device_alloc(len + 2 * GUARD, device, device_p, &buffer);
+    } else {
+        buffer = malloc(len + 2 * GUARD);
+    }
     if (buffer == NULL) {
         fail("no memory for %zu bytes", len);
     }
     memset(buffer, GUARD_BYTE, len + 2 * GUARD);
-    return buffer + GUARD;
+    return (char *)buffer + GUARD;
 }
 
-static void free_buffer(char *buffer, size_t len)
+static char *make_buffer(size_t len)
+{
+    uint64_t device;
+
+    return make_buffer_on(-1, len, &device);
+}
+
+static void free_buffer_on(uint64_t device, char *buffer, size_t len)
 {
     for (int k = 0; k < GUARD; ++k) {
         if ((unsigned char)buffer[-1 - k] != GUARD_BYTE ||
@@ -207,7 +222,22 @@ static void free_buffer(char *buffer, size_t len)
             fail("a byte beside a buffer of %zu has been written", len);
         }
     }
-    free(buffer - GUARD);
+    if (device != 0) {
+        device_free(device);
+    } else {
+        free(buffer - GUARD);
+    }
+}
+
+static void free_buffer(char *buffer, size_t len)
+{
+    free_buffer_on(0, buffer, len);
+}
+
+/* What the MPI is given. */
+static void *address_of(uint64_t device, char *buffer)
+{
+    return device != 0 ? (void *)(uintptr_t)(device + GUARD) : buffer;
 }
 
 /* ---- a call ---- */
@@ -273,17 +303,30 @@ void vectors_fill(vectors_t *v)
     }
     compute(p, v->want);
     drop_zero_signs(p, v->want);
-    v->source = p->in_place ? MPI_IN_PLACE : v->send;
+    v->source = p->in_place ? MPI_IN_PLACE
+                            : address_of(v->send_device, v->send);
+    v->target = address_of(v->recv_device, v->recv);
+}
+
+/* Both on one device, one of them, on two, or none. */
+static void find_devices(int *send, int *recv)
+{
+    static uint32_t n;
+    uint32_t        which = draw((uint32_t)test.rank, ++n, 3) % 6;
+
+    *send = !test.device || which >= 4 ? -1 : which == 3;
+    *recv = !test.device || which == 5 ? -1 : 0;
 }
 
 void vectors_make(vectors_t *v, const plan_t *p)
 {
     size_t len = (size_t)p->count * p->type->size;
+    int    send, recv;
 
-    *v = (vectors_t){.plan = *p,
-                     .send = make_buffer(len),
-                     .recv = make_buffer(len),
-                     .want = make_buffer(len)};
+    find_devices(&send, &recv);
+    *v      = (vectors_t){.plan = *p, .want = make_buffer(len)};
+    v->send = make_buffer_on(send, len, &v->send_device);
+    v->recv = make_buffer_on(recv, len, &v->recv_device);
     MPI_Comm_rank(p->comm, &v->rank);
     vectors_fill(v);
 }
@@ -302,8 +345,8 @@ void vectors_free(vectors_t *v)
 {
     size_t len = (size_t)v->plan.count * v->plan.type->size;
 
-    free_buffer(v->send, len);
-    free_buffer(v->recv, len);
+    free_buffer_on(v->send_device, v->send, len);
+    free_buffer_on(v->recv_device, v->recv, len);
     free_buffer(v->want, len);
 }
 
@@ -313,7 +356,7 @@ void call(const plan_t *p)
 
     vectors_make(&v, p);
     come_late();
-    must(MPI_Allreduce(v.source, v.recv, p->count, p->type->type, p->op,
+    must(MPI_Allreduce(v.source, v.target, p->count, p->type->type, p->op,
                        p->comm),
          "MPI_Allreduce");
     vectors_check(&v);
@@ -334,10 +377,19 @@ void expect_served(uint64_t before, uint64_t n)
     }
 }
 
+/* What a device does not reduce is the MPI's where there are devices. */
+static int may_be_on_device(const type_t *type, MPI_Op op)
+{
+    return (op == MPI_SUM || op == MPI_MIN || op == MPI_MAX) &&
+           (type->kind == INTEGER || type->kind == REAL) &&
+           type->type != MPI_LONG_DOUBLE;
+}
+
 static int may_be_ours(const plan_t *p)
 {
     return p->count > 0 &&
-           (allreduce_test.all || !(FLOATS >> p->type->kind & 1));
+           (allreduce_test.all || !(FLOATS >> p->type->kind & 1)) &&
+           (!test.device || may_be_on_device(p->type, p->op));
 }
 
 void check_call(const plan_t *p)
@@ -426,29 +478,33 @@ static double odd_value(uint32_t rank, uint32_t k)
 
 static void same_bits(MPI_Op op, int in_place, int count)
 {
-    size_t  len     = (size_t)count * sizeof(double);
-    double *send    = (double *)make_buffer(len),
-           *recv    = (double *)make_buffer(len),
+    size_t   len    = (size_t)count * sizeof(double);
+    int      device = test.device ? 0 : -1;
+    uint64_t before = pvars_calls_served(), of_send, of_recv;
+    double  *send   = (double *)make_buffer_on(device, len, &of_send),
+           *recv    = (double *)make_buffer_on(device, len, &of_recv),
            *first   = (double *)make_buffer(len);
-    uint64_t before = pvars_calls_served();
+    int ours        = allreduce_test.all &&
+               (!test.device || may_be_on_device(find_type(MPI_DOUBLE), op));
 
     for (int k = 0; k < count; ++k) {
         send[k] = odd_value((uint32_t)test.rank, (uint32_t)k);
     }
     memcpy(recv, send, len);
     come_late();
-    must(MPI_Allreduce(in_place ? MPI_IN_PLACE : send, recv, count, MPI_DOUBLE,
-                       op, MPI_COMM_WORLD),
+    must(MPI_Allreduce(in_place ? MPI_IN_PLACE
+                                : address_of(of_send, (char *)send),
+                       address_of(of_recv, (char *)recv), count, MPI_DOUBLE, op,
+                       MPI_COMM_WORLD),
          "MPI_Allreduce");
-    expect_served(before, allreduce_test.all);
+    expect_served(before, ours);
     memcpy(first, recv, len);
     MPI_Bcast(first, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    if (allreduce_test.all && test.expect == EXPECT_SERVED &&
-        memcmp(first, recv, len) != 0) {
+    if (ours && test.expect == EXPECT_SERVED && memcmp(first, recv, len) != 0) {
         fail("other bits than those of rank 0");
     }
-    free_buffer((char *)send, len);
-    free_buffer((char *)recv, len);
+    free_buffer_on(of_send, (char *)send, len);
+    free_buffer_on(of_recv, (char *)recv, len);
     free_buffer((char *)first, len);
 }
 
@@ -482,9 +538,11 @@ static void case_comms(void)
         call(&p);
     }
     MPI_Comm_free(&comm);
-    p      = sum(MPI_INT, 1000, 0);
-    p.comm = MPI_COMM_SELF;
-    call(&p);
+    if (!test.device) { /* one rank is for the MPI alone */
+        p      = sum(MPI_INT, 1000, 0);
+        p.comm = MPI_COMM_SELF;
+        call(&p);
+    }
 }
 
 /* ---- among others ---- */
@@ -611,7 +669,7 @@ static void case_program_ops(void)
         if (round == 0) {
             must(MPI_Allreduce(in, out, COUNT, MPI_INT, add, MPI_COMM_WORLD),
                  "add");
-            expect_served(before, allreduce_test.all);
+            expect_served(before, allreduce_test.all && !test.device);
         }
     }
     MPI_Op_free(&left);
@@ -679,6 +737,7 @@ static const struct {
     {"--no-nonblocking", &allreduce_test.nonblocking, 0},
     {"--no-persistent", &allreduce_test.persistent, 0},
     {"--threads", &allreduce_test.threads, 1},
+    {"--device", &test.device, 1},
 };
 
 /* False: it is none. */
@@ -767,6 +826,9 @@ int main(int argc, char **argv)
     }
     if (provided < want) {
         fail("the MPI does not provide MPI_THREAD_MULTIPLE");
+    }
+    if (test.device) {
+        device_open();
     }
     pvars_init();
     run_families(argc - k, argv + k);

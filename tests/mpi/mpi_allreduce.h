@@ -57,7 +57,9 @@ typedef struct vectors {
     plan_t      plan;
     int         rank; /* in its communicator, which may be gone */
     char       *send, *recv, *want;
-    const void *source; /* for the MPI */
+    uint64_t    send_device, recv_device; /* with guards; 0: on the host */
+    const void *source;                   /* for the MPI, like the next */
+    void       *target;
     MPI_Request request;
 } vectors_t;
 

@@ -22,11 +22,10 @@ void device_open(void)
     }
 }
 
-void device_alloc(size_t len, uint64_t *address_p, unsigned char **alias_p)
+void device_alloc(size_t len, int device, uint64_t *address_p,
+                  unsigned char **alias_p)
 {
-    static int n_allocated;
-
-    if (alloc_memory(address_p, len, n_allocated++ % 3 == 0) != 0) {
+    if (alloc_memory(address_p, len, device) != 0) {
         fail("no memory on the device");
     }
     *alias_p = find_alias(*address_p);

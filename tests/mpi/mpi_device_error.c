@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One MPI_Alltoallv that sends from a device, with the driver of tests/accel.
- * Plain MPI-3. Errors come back, and every rank prints one line.
+ * One call that sends from a device, with the driver of tests/accel. Plain MPI-3.
+ * Errors come back, and every rank prints one line.
  *
- *   mpi_device_error --gaps | --plain     rank 1's send type has gaps, or none
+ *   mpi_device_error --gaps | --plain     MPI_Alltoallv; rank 1's send type has gaps, or
+ *                                         none
+ *   mpi_device_error --allreduce          rank 1's vectors are on a device
  */
 #include "mpi_test.h"
 
@@ -27,9 +29,26 @@ static MPI_Datatype make_type(int gaps)
     return type;
 }
 
+static int exchange(void *device, MPI_Datatype type)
+{
+    for (int r = 0; r < test.size; ++r) {
+        counts[r] = LEN;
+        displs[r] = r * LEN;
+    }
+    return MPI_Alltoallv(device, counts, displs, type, recv_buf, counts, displs,
+                         MPI_INT, MPI_COMM_WORLD);
+}
+
+static int reduce(void *device)
+{
+    return MPI_Allreduce(MPI_IN_PLACE, test.rank == 1 ? device : recv_buf, LEN,
+                         MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
-    int            gaps = argc > 1 && strcmp(argv[1], "--gaps") == 0, rc;
+    const char    *what = argc > 1 ? argv[1] : "";
+    int            gaps = strcmp(what, "--gaps") == 0, rc;
     unsigned char *alias;
     uint64_t       device;
     MPI_Datatype   type;
@@ -39,15 +58,12 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &test.size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     device_open();
-    device_alloc(sizeof(recv_buf) * 2, &device, &alias);
+    device_alloc(sizeof(recv_buf) * 2, 0, &device, &alias);
     memset(alias, test.rank, sizeof(recv_buf) * 2);
     type = make_type(gaps && test.rank == 1);
-    for (int r = 0; r < test.size; ++r) {
-        counts[r] = LEN;
-        displs[r] = r * LEN;
-    }
-    rc = MPI_Alltoallv((void *)(uintptr_t)device, counts, displs, type,
-                       recv_buf, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    rc   = strcmp(what, "--allreduce") == 0
+               ? reduce((void *)(uintptr_t)device)
+               : exchange((void *)(uintptr_t)device, type);
     printf("mpi_device_error: rank %d: %s\n", test.rank,
            rc == MPI_SUCCESS ? "ok" : "error");
     fflush(stdout);

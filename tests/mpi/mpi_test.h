@@ -57,7 +57,8 @@ uint64_t pvars_calls_served(void); /* with test.algorithm */
 /* Memory of tests/accel/fake_cuda.h, which has to be loadable: its address on
  * the "device", and where we may look at it. */
 void device_open(void);
-void device_alloc(size_t len, uint64_t *address_p, unsigned char **alias_p);
+void device_alloc(size_t len, int device, uint64_t *address_p,
+                  unsigned char **alias_p);
 void device_free(uint64_t address);
 
 /* A number from numbers: the same on every rank and in every run. */

@@ -128,6 +128,47 @@ blocking='types sizes bits comms mixed ops gaps' # but the large ones, which tak
     once 'three ranks' job 3 3x1 $all $fixed 0 -- --all --expect native $blocking
 }
 
+# ---- vectors on a device: the driver of tests/accel, and a UCX that knows it ----
+
+device="-x LD_LIBRARY_PATH=$build/tests/accel:${LD_LIBRARY_PATH-}"
+straight="$device -x LD_PRELOAD=$build/tests/accel/libfake_ucx.so
+    -x FAKE_UCX_COUNT=$scratch/on_device --mca coll_fast_accel_direct always"
+# No MPI here can serve such calls itself, but blocking ones through copies of ours.
+known='types sizes bits large comms mixed ops gaps'
+case $only in *--no-nonblocking*) ;; *) known="$known outstanding among-others crossed freed" ;; esac
+case $only in *--no-persistent*) ;; *) known="$known persistent" ;; esac
+
+# As job; every rank has had messages on a device.
+straight_job() {
+    : >"$scratch/on_device"
+    # shellcheck disable=SC2086 # options have no blanks
+    job "$1" "$2" $straight $all $fixed "$3" $4 -- --device --all --expect "$5" $known || return
+    [ "$(grep -c '^[1-9]' "$scratch/on_device")" = "$1" ] && return
+    echo "messages on a device, by rank: $(tr '\n' ' ' <"$scratch/on_device")"
+    return 1
+}
+
+# shellcheck disable=SC2086
+{
+    case_of 'on a device, by the host' job 8 8x1 $device $all $fixed 2 -- --device --all \
+        --expect stragglar $known
+    case_of 'on a device' straight_job 8 8x1 2 '' stragglar
+    case_of 'on a device, ring' straight_job 4 4x1 none '' ring
+    case_of 'on a device, two tiers, in finer pieces' straight_job 8 4x2 5 "$pieces" stragglar
+    once 'on a device, little memory, window 1' straight_job 8 8x1 2 \
+        '--mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k --mca coll_fast_window 1' stragglar
+    case_of 'on a device, its kernel is not taken' job 4 4x1 $straight -x FAKE_CUDA_NO_KERNEL=1 $all \
+        $fixed 2 -- --device --all --expect stragglar types sizes mixed comms
+    case $only in
+    *--no-nonblocking*) ;;
+    *)
+        case_of 'on a device, threads' job 4 4x1 $straight $all $fixed 2 -- --device --all \
+            --expect stragglar --threads
+        ;;
+    esac
+    once 'on a device, the fastest serves' job 8 8x1 $straight $all -- --device --all --late 1 sizes many
+}
+
 # ---- how MPICH chooses it ----
 
 # NAME=VALUE... -- PROGRAM ARGUMENT...: the environment of mpiexec, hydra included.

@@ -405,7 +405,7 @@ START_TEST(reductions)
 
     stage_init(&st, 1100);
     n            = st.tc.n_ranks;
-    st.reduction = (fs_reduction_t){2000, 8, _i != 0};
+    st.reduction = (fs_reduction_t){2000, 8, _i != 0, 0};
     st.plans     = fs_test_alloc(n, sizeof(*st.plans));
     ck_assert_int_eq(
         fs_straggler_create(FS_STRAGGLER_STRAGGLAR, n, 1, &st.schedule), FS_OK);

@@ -192,8 +192,8 @@ START_TEST(segments_are_copied_there_and_back)
     for (size_t k = 0; k < 3; ++k) {
         size_t at = k * LEN / 3, len = k == 1 ? 0 : 1000 + k;
 
-        there[k] = (fs_segment_t){device + at, out + at, len};
-        back[k]  = (fs_segment_t){in + at, device + at, len};
+        there[k] = (fs_segment_t){device + at, out + at, len, 0};
+        back[k]  = (fs_segment_t){in + at, device + at, len, 0};
     }
     memset(alias_of(device), 0x55, LEN);
     ck_assert_int_eq(fs_accel_copy(wrapper.accel, mem, there, 3, false), FS_OK);
@@ -222,9 +222,9 @@ static size_t make_segments(fs_segment_t *segments, char *dst, const char *src)
     for (size_t k = 0; k < MANY; ++k) {
         size_t at = k * APART;
 
-        segments[k] = (fs_segment_t){dst + at + k * 7 % 16,
-                                     src + at + k * 3 % 16 + k / 16 * 4,
-                                     lens[k % (sizeof(lens) / sizeof(*lens))]};
+        segments[k] = (fs_segment_t){
+            dst + at + k * 7 % 16, src + at + k * 3 % 16 + k / 16 * 4,
+            lens[k % (sizeof(lens) / sizeof(*lens))], 0};
     }
     return MANY;
 }
@@ -672,6 +672,131 @@ START_TEST(what_is_for_the_mpi_alone)
 }
 END_TEST
 
+/* ---- an allreduce ---- */
+
+enum { ELEMS = 1000, VECTOR = ELEMS * sizeof(int32_t) };
+
+/* Which of two integers is less, as an MPI for which all have a sign. */
+static fs_status_t least(void *ctx, const void *src, void *dst, uint64_t len)
+{
+    (void)ctx;
+    if (*(const int8_t *)src < *(int8_t *)dst) {
+        memcpy(dst, src, len);
+    }
+    return FS_OK;
+}
+
+static const fs_wrapper_calls_t calls = {.reduce = least};
+
+static void reduce(fixture_t *f, void *send, void *recv, fs_device_op_t op,
+                   fs_device_type_t type)
+{
+    fs_buffers_clear(&f->buffers, NULL);
+    fs_buffers_reduce(&f->buffers, send, recv, ELEMS, sizeof(int32_t),
+                      type < FS_N_DEVICE_TYPES ? fs_device_how(op, type) : 0);
+}
+
+/* Does it go by the host? */
+static bool is_staged(fixture_t *f, const void *send, void *recv,
+                      fs_device_type_t type)
+{
+    turn_t turn = {.net.mem_kinds = 1u << FS_MEM_CUDA, .net.rdma = true};
+
+    reduce(f, (void *)(uintptr_t)send, recv, FS_DEVICE_SUM, type);
+    ck_assert_int_eq(take_turn(&turn, f), FS_OK);
+    ck_assert_int_eq(turn.device.consent, FS_CONSENT_YES);
+    return turn.device.staged;
+}
+
+START_TEST(where_a_device_reduces)
+{
+    const fs_device_type_t none = FS_N_DEVICE_TYPES, type = FS_DEVICE_F32;
+    char                  *other;
+    fixture_t              f;
+
+    describe(&f);
+    other = on_device(LEN, 1);
+    ck_assert(!is_staged(&f, f.device + VECTOR, f.device, type));
+    ck_assert(!is_staged(&f, NULL, f.device, type));
+    ck_assert(is_staged(&f, f.host, f.device, type));
+    ck_assert(is_staged(&f, f.device, f.host, type));
+    ck_assert(is_staged(&f, other, f.device, type));
+    ck_assert(is_staged(&f, f.device + VECTOR, f.device, none));
+    ck_assert(is_staged(&f, f.device + VECTOR + 2, f.device, type));
+    forget(&f);
+    setenv("FAKE_CUDA_NO_KERNEL", "1", 1);
+    describe(&f);
+    ck_assert(is_staged(&f, f.device + VECTOR, f.device, type));
+    forget(&f);
+}
+END_TEST
+
+/* In place, of one that is not, with an error after the copy or without. */
+START_TEST(vectors_go_by_the_host)
+{
+    bool             in_place = _i % 2 == 0;
+    fs_call_device_t staged   = {.staged = true};
+    fs_buffers_t    *b;
+    fixture_t        f;
+    char            *send;
+
+    describe(&f);
+    b    = &f.buffers;
+    send = f.device + VECTOR;
+    fill(alias_of(f.device), LEN);
+    reduce(&f, in_place ? NULL : send, f.device, FS_DEVICE_SUM, FS_DEVICE_I32);
+    ck_assert(find(&f));
+    staged.accel    = wrapper.accel;
+    staged.send_mem = staged.recv_mem = b->recv_mem;
+    fs_buffers_begin(b, &calls, NULL, staged);
+    ck_assert_int_eq(b->call.device.recv_mem.kind, FS_MEM_HOST);
+    ck_assert_int_eq(b->call.device.send_mem.kind, FS_MEM_HOST);
+    ck_assert_int_eq(b->call.prepare(b->call.owner), FS_OK);
+    if (in_place) {
+        ck_assert_mem_eq(b->call.recv_block[0], alias_of(f.device), VECTOR);
+    } else {
+        ck_assert_mem_eq(b->call.send_block[0], alias_of(send), VECTOR);
+    }
+    memset(b->call.recv_block[0], 0x77, VECTOR);
+    ck_assert_int_eq(fs_buffers_end(b, _i < 2, true), FS_OK);
+    ck_assert_int_eq(alias_of(f.device)[VECTOR - 1] == 0x77, _i < 2);
+    ck_assert_int_eq(alias_of(f.device)[0] == 0x77, _i < 2);
+    ck_assert_int_ne(alias_of(send)[0], 0x77);
+    fs_test_device_fail("cuMemcpyAsync", 1);
+    fs_buffers_begin(b, &calls, NULL, staged);
+    ck_assert_int_eq(b->call.prepare(b->call.owner), FS_ERR_ACCEL);
+    ck_assert_int_eq(fs_buffers_end(b, false, true), FS_OK);
+    forget(&f);
+}
+END_TEST
+
+/* For this MPI all have one. */
+START_TEST(integers_have_a_sign_if_the_mpi_says_so)
+{
+    static const fs_device_type_t unsigned_ones[] = {
+        FS_DEVICE_U8, FS_DEVICE_U16, FS_DEVICE_U32, FS_DEVICE_U64};
+    fs_device_type_t type = unsigned_ones[_i];
+    fs_call_device_t device;
+    fixture_t        f;
+
+    describe(&f);
+    device =
+        (fs_call_device_t){.send_mem = fs_accel_query(wrapper.accel, f.device),
+                           .recv_mem = fs_accel_query(wrapper.accel, f.device)};
+    for (int op = FS_DEVICE_SUM; op <= FS_DEVICE_MIN; ++op) {
+        reduce(&f, NULL, f.device, (fs_device_op_t)op, type);
+        fs_buffers_begin(&f.buffers, &calls, NULL, device);
+        ck_assert_uint_eq(
+            f.buffers.call.reduction.device_how,
+            fs_device_how((fs_device_op_t)op,
+                          op == FS_DEVICE_SUM
+                              ? type
+                              : (fs_device_type_t)(FS_DEVICE_I8 + _i)));
+    }
+    forget(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("accel");
@@ -699,6 +824,9 @@ int main(void)
     tcase_add_test(tcase, a_side_without_a_byte_does_not_count);
     tcase_add_test(tcase, a_network_without_cuda_is_told_once);
     tcase_add_test(tcase, what_is_for_the_mpi_alone);
+    tcase_add_test(tcase, where_a_device_reduces);
+    tcase_add_loop_test(tcase, vectors_go_by_the_host, 0, 4);
+    tcase_add_loop_test(tcase, integers_have_a_sign_if_the_mpi_says_so, 0, 4);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);
 }

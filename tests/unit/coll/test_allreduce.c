@@ -276,7 +276,7 @@ END_TEST
 /* What is the MPI's has to be known in the call. */
 static void ask(rank_t *me)
 {
-    const fs_reduction_t reduction = {N_ELEMS, sizeof(uint64_t), false};
+    const fs_reduction_t reduction = {N_ELEMS, sizeof(uint64_t), false, 0};
 
     ck_assert(fs_allreduce.takes(me->comm, &reduction) == (tuner == 0));
     strcpy(me->comm->params.progress_thread, "on");

@@ -127,7 +127,7 @@ START_TEST(two_tiers_are_even)
     fs_test_group_init_tiers(&g, FS_STRAGGLER_RING, 4, 0, 2);
     ck_assert(fs_topo_create(7, servers, 0, &topo) == FS_OK);
     fs_test_group_set_topo(&g, topo);
-    g.reduction = (fs_reduction_t){10, 8, false};
+    g.reduction = (fs_reduction_t){10, 8, false, 0};
     ck_assert_int_eq(fs_reduction_plan(g.schedule, g.topo, &g.params,
                                        &g.reduction, 0, &g.plans[0]),
                      FS_ERR_INVAL);

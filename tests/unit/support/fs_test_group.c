@@ -63,7 +63,7 @@ void fs_test_group_fini(fs_test_group_t *g)
 void fs_test_group_plan(fs_test_group_t *g, uint64_t n_elems,
                         uint32_t elem_bytes, bool in_place)
 {
-    g->reduction = (fs_reduction_t){n_elems, elem_bytes, in_place};
+    g->reduction = (fs_reduction_t){n_elems, elem_bytes, in_place, 0};
     drop_plans(g);
     for (uint32_t r = 0; r < g->n; ++r) {
         ck_assert(fs_reduction_plan(g->schedule, g->topo, &g->params,
