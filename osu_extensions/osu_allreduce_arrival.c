@@ -15,6 +15,7 @@
  * lacks a rank, or has one twice, is wrong. Of doubles all sums are exact.
  */
 #include "base/fs_digest.h"
+#include "osu_fast_device.h"
 #include "osu_fast_util.h"
 #include "sched/model/fs_rng.h"
 
@@ -31,6 +32,7 @@ typedef struct options {
     uint64_t     iterations, warmup, seed, nics;
     double       rate; /* bits per second and NIC, 0: unknown */
     bool         doubles, in_place, validate, json;
+    osu_memory_t memory;
     fs_arrival_t arrival;
     const char  *arrival_text; /* as given; NULL: together */
     const char  *servers, *impl;
@@ -41,10 +43,13 @@ typedef struct bench {
     osu_cluster_t    cluster;
     osu_algorithm_t  algorithm;
     uint32_t         rank, n;
-    uint64_t        *send, *recv; /* elements */
-    uint64_t        *entry_ns;    /* [n] */
-    double          *times;       /* [iterations] from the first entry */
-    double          *from_last;   /* likewise, on rank 0 */
+    osu_device_t    *device;
+    uint64_t        *send, *recv;     /* elements */
+    void            *source, *target; /* what the MPI is given: these, or memory
+                                         of the device */
+    uint64_t        *entry_ns;        /* [n] */
+    double          *times;           /* [iterations] from the first entry */
+    double          *from_last;       /* likewise, on rank 0 */
     bool             wrong;
 } bench_t;
 
@@ -111,6 +116,22 @@ static void check(bench_t *b, uint64_t n_elems, uint64_t call)
     }
 }
 
+/* Those on a device are filled and checked here. */
+static void put(bench_t *b, uint64_t n_elems)
+{
+    if (b->device->driver != NULL) {
+        osu_device_copy(b->device, b->source, b->send, n_elems * ELEMENT);
+        osu_device_copy(b->device, b->target, b->recv, n_elems * ELEMENT);
+    }
+}
+
+static void fetch(bench_t *b, uint64_t n_elems)
+{
+    if (b->device->driver != NULL) {
+        osu_device_copy(b->device, b->recv, b->target, n_elems * ELEMENT);
+    }
+}
+
 /* ---- measurement ---- */
 
 /* Of all allreduces of such vectors whose ranks come together: what each server has to
@@ -146,16 +167,18 @@ static double run_call(bench_t *b, uint64_t size, uint64_t call)
 
     if (o->validate) {
         fill(b, n_elems, call);
+        put(b, n_elems);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     seconds = MPI_Wtime();
     osu_sleep(b->entry_ns[b->rank]);
-    MPI_Allreduce(o->in_place ? MPI_IN_PLACE : b->send, b->recv, (int)n_elems,
-                  o->doubles ? MPI_DOUBLE : MPI_UINT64_T, MPI_SUM,
+    MPI_Allreduce(o->in_place ? MPI_IN_PLACE : b->source, b->target,
+                  (int)n_elems, o->doubles ? MPI_DOUBLE : MPI_UINT64_T, MPI_SUM,
                   MPI_COMM_WORLD);
     seconds = MPI_Wtime() - seconds;
     MPI_Barrier(MPI_COMM_WORLD);
     if (o->validate) {
+        fetch(b, n_elems);
         check(b, n_elems, call);
     }
     return seconds;
@@ -219,12 +242,14 @@ static void print_header(const bench_t *b)
 {
     const options_t *o = b->options;
 
-    printf("# " PROGRAM ", sums of %s%s, %u ranks on %u servers, entries: %s\n"
+    printf("# " PROGRAM
+           ", sums of %s%s in %s memory, %u ranks on %u servers, entries: %s\n"
            "# times after the last entry, in microseconds\n"
            "%-12s %12s %12s %12s %12s %14s %12s %-12s%s\n",
-           type_of(o), o->in_place ? " in place" : "", b->n,
-           fs_topo_n_servers(b->cluster.topo), arrival_of(o), "# Size", "Avg",
-           "Min", "P50", "Max", "P50 from first", "Bound", "Algorithm",
+           type_of(o), o->in_place ? ", in place," : "",
+           osu_memory_name(o->memory), b->n, fs_topo_n_servers(b->cluster.topo),
+           arrival_of(o), "# Size", "Avg", "Min", "P50", "Max",
+           "P50 from first", "Bound", "Algorithm",
            o->validate ? " Validation" : "");
 }
 
@@ -257,10 +282,11 @@ static void print_json(const bench_t *b, const row_t *row)
 
     osu_impl_name(impl);
     printf("{\"impl\": \"%s\", \"algorithm\": \"%s\", \"type\": \"%s\", "
-           "\"in_place\": %s, \"ranks\": %u, \"servers\": %u, \"size\": %llu, "
+           "\"in_place\": %s, \"memory\": \"%s\", \"ranks\": %u, \"servers\": "
+           "%u, \"size\": %llu, "
            "\"arrival\": \"%s\"",
            o->impl != NULL ? o->impl : impl, row->algorithm, type_of(o),
-           o->in_place ? "true" : "false", b->n,
+           o->in_place ? "true" : "false", osu_memory_name(o->memory), b->n,
            fs_topo_n_servers(b->cluster.topo), (unsigned long long)row->size,
            arrival_of(o));
     print_number("time_s", row->p50);
@@ -279,6 +305,13 @@ static void print_json(const bench_t *b, const row_t *row)
 
 /* ---- the run ---- */
 
+static void *claim_for_mpi(const bench_t *b, uint64_t *here)
+{
+    return b->device->driver == NULL
+               ? here
+               : osu_device_alloc(b->device, b->options->max_size);
+}
+
 /* Collective; false, on every rank, without memory. */
 static bool claim(bench_t *b, char *why)
 {
@@ -287,20 +320,29 @@ static bool claim(bench_t *b, char *why)
 
     b->send      = calloc(o->max_size / ELEMENT, ELEMENT);
     b->recv      = calloc(o->max_size / ELEMENT, ELEMENT);
+    b->source    = claim_for_mpi(b, b->send);
+    b->target    = claim_for_mpi(b, b->recv);
     b->entry_ns  = calloc(b->n, sizeof(*b->entry_ns));
     b->times     = calloc(o->iterations, sizeof(*b->times));
     b->from_last = calloc(o->iterations, sizeof(*b->from_last));
-    ok           = b->send != NULL && b->recv != NULL && b->entry_ns != NULL &&
-         b->times != NULL && b->from_last != NULL;
+    ok           = b->send != NULL && b->recv != NULL && b->source != NULL &&
+         b->target != NULL && b->entry_ns != NULL && b->times != NULL &&
+         b->from_last != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!ok) {
         osu_bad(why, "out of memory");
+        return false;
     }
-    return ok;
+    put(b, o->max_size / ELEMENT);
+    return true;
 }
 
 static void release(bench_t *b)
 {
+    if (b->device->driver != NULL) {
+        osu_device_free(b->device, b->source);
+        osu_device_free(b->device, b->target);
+    }
     free(b->send);
     free(b->recv);
     free(b->entry_ns);
@@ -342,9 +384,9 @@ static bool check_arrival(const bench_t *b, char *why)
 }
 
 /* Exit status of every rank: 0; 1: wrong elements; 2: cannot run like this. */
-static int run(const options_t *options, char *why)
+static int run(const options_t *options, osu_device_t *device, char *why)
 {
-    bench_t b = {.options = options};
+    bench_t b = {.options = options, .device = device};
     int     rank, n, status = 2;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -352,6 +394,7 @@ static int run(const options_t *options, char *why)
     b.rank = (uint32_t)rank;
     b.n    = (uint32_t)n;
     if (check_arrival(&b, why) &&
+        osu_device_ready(MPI_COMM_WORLD, device, why) &&
         osu_cluster_init(MPI_COMM_WORLD, options->servers,
                          (uint32_t)options->nics, &b.cluster, why) == FS_OK &&
         claim(&b, why)) {
@@ -387,6 +430,7 @@ static const struct option long_options[] = {
     {"iterations", required_argument, NULL, 'i'},
     {"warmup", required_argument, NULL, 'x'},
     {"validation", no_argument, NULL, 'c'},
+    {"accelerator", required_argument, NULL, 'd'},
     {"type", required_argument, NULL, OPT_TYPE},
     {"in-place", no_argument, NULL, OPT_IN_PLACE},
     {"arrival", required_argument, NULL, OPT_ARRIVAL},
@@ -409,6 +453,9 @@ static void print_usage(FILE *out)
         "  -i, --iterations N   timed calls of a size (20)\n"
         "  -x, --warmup N       calls before these (5)\n"
         "  -c, --validation     check every element\n"
+        "  -d, --accelerator TYPE  memory of the vectors: host, cuda, rocm or managed\n"
+        "                       (host); a device is the local rank modulo their\n"
+        "                       number\n"
         "      --type NAME      uint64 (the default) or double\n"
         "      --in-place       with MPI_IN_PLACE\n"
         "      --arrival WHEN   when ranks enter a call, in shares F of the lower\n"
@@ -479,6 +526,8 @@ static osu_verdict_t parse_option(int option, const char *value, options_t *o,
     case 'c':
         o->validate = true;
         return OSU_RUN;
+    case 'd':
+        return osu_parse_memory(value, &o->memory, why);
     case OPT_TYPE:
         return parse_type(value, &o->doubles, why);
     case OPT_IN_PLACE:
@@ -536,7 +585,7 @@ static osu_verdict_t parse(int argc, char **argv, options_t *o, char *why)
                      .warmup     = 5,
                      .seed       = 1};
     while (verdict == OSU_RUN &&
-           (option = osu_next_option(argc, argv, "+:hvm:i:x:c", long_options,
+           (option = osu_next_option(argc, argv, "+:hvm:i:x:cd:", long_options,
                                      why)) != -1) {
         verdict = option == '?' ? OSU_BAD
                                 : parse_option(option, optarg, o, why);
@@ -549,11 +598,13 @@ int main(int argc, char **argv)
     options_t     options;
     char          why[OSU_WHY_LEN] = "";
     osu_verdict_t verdict          = parse(argc, argv, &options, why);
+    osu_device_t  device;
     int           status;
 
+    osu_device_open(verdict == OSU_RUN ? options.memory : OSU_HOST, &device);
     MPI_Init(&argc, &argv);
     status = verdict == OSU_RUN
-                 ? run(&options, why)
+                 ? run(&options, &device, why)
                  : osu_answer(verdict, PROGRAM, print_usage, why);
     MPI_Finalize();
     return status;

@@ -3,8 +3,32 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- where buffers are ---- */
+
+const char *osu_memory_name(osu_memory_t memory)
+{
+    static const char *const names[] = {OSU_MEMORY_MAP(FS_LIST_NAME)};
+
+    return names[memory];
+}
+
+osu_verdict_t osu_parse_memory(const char *text, osu_memory_t *memory_p,
+                               char *why)
+{
+    for (int i = 0; i < OSU_N_MEMORIES; ++i) {
+        if (strcmp(text, osu_memory_name((osu_memory_t)i)) == 0) {
+            *memory_p = (osu_memory_t)i;
+            return OSU_RUN;
+        }
+    }
+#define X(_memory, _word) ", " #_word
+    return osu_bad(why, "-d \"%s\": allowed: %s", text, &OSU_MEMORY_MAP(X)[2]);
+#undef X
+}
 
 /* ---- a driver's library ---- */
 

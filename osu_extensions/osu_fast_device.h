@@ -4,10 +4,28 @@
 #ifndef OSU_FAST_DEVICE_H
 #define OSU_FAST_DEVICE_H
 
-#include "osu_fast_options.h"
+#include "fastsched.h"
+#include "osu_parse.h"
 
 #include <mpi.h>
 #include <stddef.h>
+
+/* Where buffers are, and how -d calls that: a list as in fastsched.h. */
+#define OSU_MEMORY_MAP(X)                     \
+    X(OSU_HOST, host)                         \
+    X(OSU_CUDA, cuda)                         \
+    X(OSU_ROCM, rocm)                         \
+    /* CUDA's if there is CUDA, else HIP's */ \
+    X(OSU_MANAGED, managed)
+
+typedef enum osu_memory {
+    OSU_MEMORY_MAP(FS_LIST_VALUE) OSU_N_MEMORIES
+} osu_memory_t;
+
+/* As -d takes it. */
+const char   *osu_memory_name(osu_memory_t memory);
+osu_verdict_t osu_parse_memory(const char *text, osu_memory_t *memory_p,
+                               char *why);
 
 /* What we use of a driver, under one set of names. All return 0 for success,
  * and when alloc, copy or set return, what they do is done. */

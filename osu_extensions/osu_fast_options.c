@@ -115,13 +115,6 @@ void osu_usage(FILE *out, const char *program)
 }
 /* clang-format on */
 
-const char *osu_memory_name(osu_memory_t memory)
-{
-    static const char *const names[] = {OSU_MEMORY_MAP(FS_LIST_NAME)};
-
-    return names[memory];
-}
-
 const char *osu_collective_name(osu_collective_t collective)
 {
     static const char *const names[] = {OSU_COLLECTIVE_MAP(FS_LIST_NAME)};
@@ -141,20 +134,6 @@ static osu_verdict_t parse_collective(const char       *text,
 #define X(_collective, _word) ", " #_word
     return osu_bad(why, "--collective \"%s\": allowed: %s", text,
                    &OSU_COLLECTIVE_MAP(X)[2]);
-#undef X
-}
-
-static osu_verdict_t parse_memory(const char *text, osu_memory_t *memory_p,
-                                  char *why)
-{
-    for (int i = 0; i < OSU_N_MEMORIES; ++i) {
-        if (strcmp(text, osu_memory_name((osu_memory_t)i)) == 0) {
-            *memory_p = (osu_memory_t)i;
-            return OSU_RUN;
-        }
-    }
-#define X(_memory, _word) ", " #_word
-    return osu_bad(why, "-d \"%s\": allowed: %s", text, &OSU_MEMORY_MAP(X)[2]);
 #undef X
 }
 
@@ -271,7 +250,7 @@ static osu_verdict_t parse_value(int option, const char *value,
         return osu_parse_count("-M", value, 1, UINT64_MAX, &options->mem_limit,
                                why);
     case 'd':
-        return parse_memory(value, &options->memory, why);
+        return osu_parse_memory(value, &options->memory, why);
     case 'z':
         return parse_tails(value, options, why);
     case 'p':

@@ -3,7 +3,7 @@
 #ifndef OSU_FAST_OPTIONS_H
 #define OSU_FAST_OPTIONS_H
 
-#include "osu_parse.h"
+#include "osu_fast_device.h"
 #include "sched/model/fs_arrival.h"
 #include "sched/model/fs_pattern.h"
 
@@ -13,18 +13,6 @@
 
 #define OSU_MAX_TAILS 5 /* as many as OSU's -z takes */
 #define OSU_NAME_LEN  64
-
-/* Where buffers are, and how -d calls that: a list as in fastsched.h. */
-#define OSU_MEMORY_MAP(X)                     \
-    X(OSU_HOST, host)                         \
-    X(OSU_CUDA, cuda)                         \
-    X(OSU_ROCM, rocm)                         \
-    /* CUDA's if there is CUDA, else HIP's */ \
-    X(OSU_MANAGED, managed)
-
-typedef enum osu_memory {
-    OSU_MEMORY_MAP(FS_LIST_VALUE) OSU_N_MEMORIES
-} osu_memory_t;
 
 /* What is measured, and how --collective calls that: a list likewise. */
 #define OSU_COLLECTIVE_MAP(X)        \
@@ -51,9 +39,6 @@ enum { OSU_IS_NONBLOCKING = 0, OSU_IS_PERSISTENT = 0 };
 
 /* As --collective takes it. */
 const char *osu_collective_name(osu_collective_t collective);
-
-/* As -d takes it. */
-const char *osu_memory_name(osu_memory_t memory);
 
 typedef struct osu_options {
     osu_collective_t collective;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies of many segments inside one NVIDIA GPU, against one large copy. CSV on
- * stdout; bandwidths are bytes copied per second, so the memory moves twice as many.
- * Every byte is checked. What fits into the GPU's caches may be above the ceiling.
+ * Copies and sums of many segments inside one NVIDIA GPU, against one large copy. CSV on
+ * stdout; bandwidths are bytes copied per second, so the memory moves twice as many, or
+ * three times with sums. Every byte is checked. What fits into the GPU's caches may be
+ * above the ceiling.
  *
  *   batch    as a call of MPI does it: the list is made, sent and worked off by one
  *            kernel
@@ -56,7 +57,7 @@ static char byte_at(size_t k)
 
 static void transfer(bench_t *b, void *dst, const void *src, size_t len)
 {
-    fs_segment_t all = {dst, src, len};
+    fs_segment_t all = {dst, src, len, 0};
 
     must(fs_accel_copy(b->accel, b->mem, &all, 1, false) == FS_OK,
          "cannot copy");
@@ -211,6 +212,81 @@ static rates_t measure(bench_t *b, size_t n, size_t len)
     return rates;
 }
 
+/* ---- sums ---- */
+
+typedef struct type {
+    const char      *name;
+    fs_device_type_t type;
+    size_t           size;
+} type_t;
+
+/* All that have small numbers. */
+static const type_t types[] = {
+    {"u32", FS_DEVICE_U32, 4},   {"f32", FS_DEVICE_F32, 4},
+    {"f64", FS_DEVICE_F64, 8},   {"f16", FS_DEVICE_F16, 2},
+    {"bf16", FS_DEVICE_BF16, 2},
+};
+
+/* A number up to 256, as an element: exact in each of them. */
+static uint64_t encode(fs_device_type_t type, unsigned number)
+{
+    float    value = (float)number;
+    double   wide  = number;
+    uint32_t bits;
+    uint64_t long_bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    memcpy(&long_bits, &wide, sizeof(long_bits));
+    return type == FS_DEVICE_U32    ? number
+           : type == FS_DEVICE_F64  ? long_bits
+           : type == FS_DEVICE_F32  ? bits
+           : type == FS_DEVICE_BF16 ? bits >> 16
+           : number == 0            ? 0
+                                    : (bits - (112u << 23)) >> 13;
+}
+
+/* Element k of all, times. */
+static void write_numbers(char *to, const type_t *t, size_t len, unsigned times)
+{
+    for (size_t k = 0; k < len / t->size; ++k) {
+        uint64_t word = encode(t->type, (1 + k % 7) * times);
+
+        memcpy(to + k * t->size, &word, t->size);
+    }
+}
+
+/* dst = 0 + src + src ..., as often as there are runs. */
+static rates_t measure_sum(bench_t *b, const type_t *t, size_t n, size_t len)
+{
+    enum { ADDED = 1 + RUNS + LAUNCHES };
+    size_t  used = n * (len + GAP);
+    char   *want = malloc(used);
+    rates_t rates;
+
+    must(want != NULL, "out of memory");
+    make_segments(b, n, len);
+    for (size_t k = 0; k < n; ++k) {
+        b->segments[k].dst = b->dst +
+                             ((const char *)b->segments[k].src - b->src);
+        b->segments[k].how = fs_device_how(FS_DEVICE_SUM, t->type);
+    }
+    write_numbers(want, t, used, 1);
+    transfer(b, b->src, want, used);
+    wipe(b, used);
+    rates.batch  = rate(b, n, len, true);
+    rates.kernel = kernel_rate(b, n, len);
+    transfer(b, b->host, b->dst, used);
+    write_numbers(want, t, used, ADDED);
+    for (size_t k = 0; k < n; ++k) {
+        size_t at = k * (len + GAP);
+
+        must(memcmp(b->host + at, want + at, len) == 0, "a sum is wrong");
+    }
+    free(want);
+    free(b->segments);
+    return rates;
+}
+
 /* One large copy. */
 static double ceiling_rate(bench_t *b, size_t len)
 {
@@ -234,7 +310,7 @@ int main(int argc, char **argv)
     must(len > 0, "usage: copy_bench [MEGABYTES]");
     open_device(&b, len);
     ceiling = ceiling_rate(&b, len);
-    puts("segments,len_bytes,batch_GBps,row_GBps,kernel_GBps,ceiling_GBps,"
+    puts("what,segments,len_bytes,batch_GBps,row_GBps,kernel_GBps,ceiling_GBps,"
          "kernel_share");
     for (size_t n = 100; n <= 100000; n *= 10) {
         for (size_t k = 0; k < sizeof(lens) / sizeof(*lens); ++k) {
@@ -244,8 +320,16 @@ int main(int argc, char **argv)
                 continue;
             }
             r = measure(&b, n, lens[k]);
-            printf("%zu,%zu,%.1f,%.1f,%.1f,%.1f,%.2f\n", n, lens[k], r.batch,
-                   r.row, r.kernel, ceiling, r.kernel / ceiling);
+            printf("copy,%zu,%zu,%.1f,%.1f,%.1f,%.1f,%.2f\n", n, lens[k],
+                   r.batch, r.row, r.kernel, ceiling, r.kernel / ceiling);
+        }
+    }
+    for (size_t k = 0; k < sizeof(types) / sizeof(*types); ++k) {
+        for (size_t l = 4096; l <= 262144 && 100 * (l + GAP) <= len; l *= 8) {
+            rates_t r = measure_sum(&b, &types[k], 100, l);
+
+            printf("sum %s,100,%zu,%.1f,-,%.1f,%.1f,%.2f\n", types[k].name, l,
+                   r.batch, r.kernel, ceiling, r.kernel / ceiling);
         }
     }
     close_device(&b);

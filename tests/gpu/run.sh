@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# MPI_Alltoallv with buffers on the GPU of this machine, which needs nothing but its
-# driver: the rest comes from an archive of tests/gpu/bundle. Ranks share the GPU
+# MPI_Alltoallv and MPI_Allreduce with buffers on the GPU of this machine, which needs
+# nothing but its driver: the rest comes from an archive of tests/gpu/bundle. Ranks share the GPU
 # and play two servers. Prints and writes tables; every byte is checked.
 #
 #   tests/gpu/run.sh [--host] [--keep] [-t SECONDS] [-l SECONDS] [-o FILE] BUNDLE
@@ -17,6 +17,7 @@
 set -u
 export LC_ALL=C
 
+reduced='1048576 4194304 16777216'                # bytes of a vector
 sizes='4096 16384 65536 262144 1048576 4194304' # bytes per pair, in the tables
 total=400                                       # seconds for all jobs
 limit=90                                        # for one
@@ -84,7 +85,7 @@ prefix=$scratch/fastsched-gpu
 logs=$scratch/logs
 mkdir "$logs" "$scratch/tmp" || exit 2
 tar -C "$scratch" -xJf "$bundle" || die "cannot unpack $bundle; tar and xz are needed"
-for file in bin/mpirun bin/osu_alltoallv_skew bin/copy_bench VERSIONS; do
+for file in bin/mpirun bin/osu_alltoallv_skew bin/osu_allreduce_arrival bin/copy_bench VERSIONS; do
     [ -r "$prefix/$file" ] || die "$bundle is no archive of tests/gpu/bundle: no $file in it"
 done
 
@@ -144,6 +145,7 @@ has_time() {
 }
 
 # NP OPTION... -- BENCHMARK-OPTION...: the job's exit status, or $no_time.
+program=osu_alltoallv_skew
 mpi() {
     has_time || return $no_time
     np=$1 options=
@@ -155,7 +157,7 @@ mpi() {
     shift
     # shellcheck disable=SC2086 # options have no blanks
     timeout -k 5 "$limit" "$prefix/bin/mpirun" --allow-run-as-root --oversubscribe --bind-to none -np "$np" \
-        --mca plm isolated $ucx $options "$prefix/bin/osu_alltoallv_skew" "$@" </dev/null
+        --mca plm isolated $ucx $options "$prefix/bin/$program" "$@" </dev/null
 }
 
 # STATUS of mpi(): the job was ended because it did not end.
@@ -172,24 +174,36 @@ rows() {
     done <"$1"
 }
 
-# STATUS FILE ALGORITHM: what is wrong with the job, nothing if all is well.
+# STATUS FILE ALGORITHM SIZES: what is wrong with the job, nothing if all is well.
 verdict() {
     n=0
-    rows "$2" >"$2.rows"
     while read -r size _ algorithm valid; do
         n=$((n + 1))
-        [ "$valid" = Pass ] || echo "wrong bytes at $size bytes per pair"
-        [ "$algorithm" = "$3" ] || echo "served by $algorithm, not $3, at $size bytes per pair"
+        [ "$valid" = Pass ] || echo "wrong bytes at $size bytes"
+        [ "$algorithm" = "$3" ] || echo "served by $algorithm, not $3, at $size bytes"
     done <"$2.rows"
     if hung "$1"; then
         echo "no end in $limit seconds, after $n sizes"
     elif [ "$1" != 0 ]; then
         echo "exit status $1 after $n sizes"
     else
-        for bytes in $sizes; do
-            grep -q "^$bytes " "$2.rows" || echo "no figure at $bytes bytes per pair"
+        for bytes in $4; do
+            grep -q "^$bytes " "$2.rows" || echo "no figure at $bytes bytes"
         done
     fi
+}
+
+# Likewise of osu_allreduce_arrival, whose times have one digit behind the point.
+reduced_rows() {
+    while read -r size _ _ time _ _ _ algorithm valid; do
+        case $size,$time,${valid-} in
+        [1-9]*,[0-9]*.[0-9],Pass | [1-9]*,[0-9]*.[0-9],Fail)
+            tenths=${time%.*}${time#*.}
+            while [ "${tenths#0}" != "$tenths" ]; do tenths=${tenths#0}; done
+            echo "$size $((10 * size / ${tenths:-1})) $algorithm $valid"
+            ;;
+        esac
+    done <"$1"
 }
 
 # NAME NP PATTERN WHAT FILE: a line below the tables, and the end of what the job said.
@@ -199,22 +213,23 @@ note() {
     echo
 }
 
-# NAME MUST|MAY NP PATTERN MEMORY ALGORITHM OPTION...: one cell of each row. What MAY
-# fail, and has, is not tried again.
-cell() {
-    name=$1 must=$2 np=$3 pattern=$4 memory=$5 served=$6
-    shift 6
+# NAME MUST|MAY NP PATTERN ALGORITHM SIZES FILTER OPTION... -- BENCHMARK-OPTION...: what one
+# job says, its rows through the filter. What MAY fail, and has, is not tried again.
+job() {
+    name=$1 must=$2 np=$3 pattern=$4 served=$5 wanted=$6 filter=$7
+    shift 7
     file=$logs/$name.$np.$pattern
     : >"$file.rows"
     [ ! -e "$logs/$name.bad" ] || return
-    mpi "$np" "$@" -- -d "$memory" --servers "2x$((np / 2))" -p "$pattern" -m 4k:4m -i 5 -x 2 -c >"$file" 2>&1
+    mpi "$np" "$@" >"$file" 2>&1
     status=$?
     if [ $status = $no_time ]; then
         : >"$file.no_time"
         skipped=$((skipped + 1))
         return
     fi
-    bad=$(verdict $status "$file" "$served" | head -n 3)
+    $filter "$file" >"$file.rows"
+    bad=$(verdict $status "$file" "$served" "$wanted" | head -n 3)
     grep -h 'takes no .* memory' "$file" | sort -u | sed "s/^/- $name: /" >>"$logs/notes"
     [ -n "$bad" ] || return
     note "$name" "$np" "$pattern" "$bad" "$file" >>"$logs/notes"
@@ -222,6 +237,39 @@ cell() {
     if [ "$must" = MUST ] || hung $status; then
         failed=1
     fi
+}
+
+# NAME MUST|MAY NP PATTERN MEMORY ALGORITHM OPTION...: one cell of each row.
+cell() {
+    called=$1 fatal=$2 ranks=$3 traffic=$4 memory=$5 by=$6
+    shift 6
+    job "$called" "$fatal" "$ranks" "$traffic" "$by" "$sizes" rows "$@" -- \
+        -d "$memory" --servers "2x$((ranks / 2))" -p "$traffic" -m 4k:4m -i 5 -x 2 -c
+}
+
+# NAME MUST|MAY MEMORY ALGORITHM OPTION...: likewise, of MPI_Allreduce.
+reduced_cell() {
+    called=$1 fatal=$2 memory=$3 by=$4
+    shift 4
+    program=osu_allreduce_arrival
+    job "$called" "$fatal" 4 sums "$by" "$reduced" reduced_rows "$@" -- \
+        -d "$memory" --servers 4x1 -m 1m:16m -i 10 -x 5 -c --type double
+    program=osu_alltoallv_skew
+}
+
+run_reductions() {
+    echo '4 ranks, MPI_Allreduce ...' >&2
+    add='--mca coll fast --mca coll_fast_servers 4x1 --mca coll_fast_allreduce all --mca coll_fast_allreduce_min 8k
+        --mca coll_fast_tuner 0 --mca coll_fast_straggler 1'
+    # shellcheck disable=SC2086
+    {
+        reduced_cell host-mpi MUST host - --mca coll '^fast'
+        reduced_cell host-fast MUST host stragglar $add
+        [ $host_only = 0 ] || return
+        reduced_cell gpu-mpi MAY cuda - --mca coll '^fast'
+        reduced_cell gpu-fast MUST cuda stragglar $add $straight
+        reduced_cell gpu-round MUST cuda stragglar $add $round
+    }
 }
 
 run_jobs() {
@@ -299,7 +347,8 @@ figure() {
     printf ' %s |' "$why"
 }
 
-print_table() {
+# The names of the jobs of a row, and the head of the table.
+names_of_jobs() {
     if [ $host_only = 1 ]; then
         names='host-mpi host-fast' heads='host: Open MPI | host: fast' rules='---|---'
     else
@@ -307,6 +356,10 @@ print_table() {
         heads='host: Open MPI | host: fast | GPU: Open MPI | GPU: fast | GPU: fast, by the host'
         rules='---|---|---|---|---'
     fi
+}
+
+print_table() {
+    names_of_jobs
     echo "| ranks | servers | pattern | KiB per pair | $heads |"
     echo "|---|---|---|---|$rules|"
     for np in 4 8; do
@@ -314,11 +367,30 @@ print_table() {
             for bytes in $sizes; do
                 printf '| %s | 2x%s | %s | %s |' $np $((np / 2)) $pattern $((bytes / 1024))
                 for name in $names; do
-                    figure $name $np $pattern "$bytes"
+                    figure "$name" "$np" "$pattern" "$bytes"
                 done
                 echo
             done
         done
+    done
+}
+
+print_reductions() {
+    names_of_jobs
+    printf '\n## MPI_Allreduce\n\n'
+    cat <<'TEXT'
+Sums of doubles, 4 ranks that play 4 servers; MB/s: bytes of the vector / median time. "GPU: fast" adds with a kernel on the
+GPU; "by the host": copies of the vectors in host memory.
+
+TEXT
+    echo "| MiB | $heads |"
+    echo "|---|$rules|"
+    for bytes in $reduced; do
+        printf '| %s |' $((bytes / 1048576))
+        for name in $names; do
+            figure "$name" 4 sums "$bytes"
+        done
+        echo
     done
 }
 
@@ -379,10 +451,10 @@ print_csv() {
 
 print_copies() {
     [ $host_only = 0 ] || return
-    printf '\n## Copies on the GPU\n\n'
+    printf '\n## Copies and sums on the GPU\n\n'
     cat <<'TEXT'
-GB/s copied. batch: many segments as a call copies them, list and all, by one kernel; row: one by one; kernel: the kernel
-alone, many times; ceiling: one large copy; share: the kernel's of that, above 1 where all fits into the GPU's caches.
+GB/s copied, or added. batch: many segments as a call copies them, list and all, by one kernel; row: one by one; kernel: the
+kernel alone, many times; ceiling: one large copy; share: the kernel's of that, above 1 where all fits into the GPU's caches.
 
 TEXT
     timeout -k 5 60 "$prefix/bin/copy_bench" >"$logs/copies.csv" 2>"$logs/copies.err" </dev/null
@@ -429,6 +501,7 @@ failed before. No time: the job was not started, because too little time was lef
 TEXT
     print_table
     print_shares
+    print_reductions
     if [ -s "$logs/notes" ]; then
         echo
         cat "$logs/notes"
@@ -447,6 +520,7 @@ if [ $host_only = 0 ] && ! has_gpu; then
 fi
 [ $host_only = 1 ] || find_transports
 run_jobs
+run_reductions
 print_report >"$logs/report"
 cat "$logs/report"
 cp "$logs/report" "$result" || exit 2

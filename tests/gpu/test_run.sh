@@ -46,6 +46,15 @@ words) exec echo 'an MPI of another kind' ;;
 short) sizes='4096 8192 16384' ;;
 no_gpu) echo 'this machine takes no cuda memory' && exit 2 ;;
 esac
+case $* in
+*osu_allreduce_arrival*)
+    case $algorithm in staged) algorithm=stragglar ;; esac
+    for size in 1048576 2097152 4194304 8388608 16777216; do
+        [ $how = short ] || echo "$size 1.0 1.0 0.5 1.0 1.0 nan $algorithm $valid"
+    done
+    exit $status
+    ;;
+esac
 for size in $sizes; do
     echo "$size 1 1 1 1 0.00 12.5 - - $algorithm $valid"
 done
@@ -58,6 +67,7 @@ echo what,batch
 [ "$FAKE" = no_copies ] || echo copies,1.5
 TEXT
 : >fastsched-gpu/bin/osu_alltoallv_skew
+: >fastsched-gpu/bin/osu_allreduce_arrival
 echo 'a fake' >fastsched-gpu/VERSIONS
 chmod 755 fastsched-gpu/bin/*
 tar -cJf fake.tar.xz fastsched-gpu
@@ -105,7 +115,15 @@ try fine fake.tar.xz
 said RESULTS.md '| 8 | 2x4 | zipf:0.8 | 4096 | 12.5 | 12.5 | 12.5 | 12.5 | 12.5 |'
 said RESULTS.md '| 8 | zipf:0.8 | 20 | 20 |'
 said RESULTS.md '| copies | 1.5 |'
+said RESULTS.md '| 16 | 33554432 | 33554432 | 33554432 | 33554432 | 33554432 |'
 verdict 'a GPU, all is well' 0
+
+at='^fast*double'
+try wrong fake.tar.xz
+said RESULTS.md 'gpu-mpi, 4 ranks, sums: wrong bytes at 1048576 bytes'
+said RESULTS.md '| 16 | wrong bytes | 33554432 |'
+verdict 'a GPU, wrong sums' 1
+at=
 
 at='^fast*cuda'
 try fail fake.tar.xz
@@ -136,9 +154,9 @@ fails() {
 fails 'jobs that fail' fail 'exit status 5 after 11 sizes' --host
 fails 'wrong bytes' wrong '| wrong bytes | wrong bytes |' --host
 fails 'another algorithm' host 'served by host, not staged' --host
-fails 'jobs that say nothing' silent 'no figure at 4096 bytes per pair' --host
-fails 'jobs that say something else' words 'no figure at 4096 bytes per pair' --host
-fails 'sizes are missing' short 'no figure at 65536 bytes per pair' --host
+fails 'jobs that say nothing' silent 'no figure at 4096 bytes' --host
+fails 'jobs that say something else' words 'no figure at 4096 bytes' --host
+fails 'sizes are missing' short 'no figure at 65536 bytes' --host
 fails 'jobs that do not end, until no time is left' hang 'no end in 1 seconds, after 0 sizes' --host -l 1 -t 3
 fails 'a GPU: copies are not told' no_stats 'no time of copies'
 fails 'a GPU: copy_bench says nothing' no_copies 'copy_bench: exit status 0, 1 lines'

@@ -264,7 +264,8 @@ case_of 'osu_fft_step: --uneven 2' fft_refused \
 
 # OPTION...: on 4 servers, with StragglAR for rank 1.
 arrival_run() {
-    mpi_run -np 4 --mca coll fast --mca coll_fast_servers 4x1 \
+    # shellcheck disable=SC2086
+    mpi_run -np 4 ${with-} --mca coll fast --mca coll_fast_servers 4x1 \
         --mca coll_fast_allreduce all --mca coll_fast_allreduce_min 8 \
         --mca coll_fast_straggler 1 \
         "$build/osu_extensions/osu_allreduce_arrival" --servers 4x1 "$@" \
@@ -317,6 +318,16 @@ arrival_refused() {
 
 case_of 'osu_allreduce_arrival: integers' arrival_sums
 case_of 'osu_allreduce_arrival: doubles, in place' arrival_sums --type double --in-place
+# On a device.
+arrival_there() {
+    with="-x LD_LIBRARY_PATH=$fake:${LD_LIBRARY_PATH-}"
+    arrival_run -m 8:80k -i 2 -x 1 -c --json -d cuda "$@"
+    with=
+    ends_well && said 14 '"memory": "cuda"' && said 14 '"valid": true' && said 14 '"algorithm": "stragglar"'
+}
+
+case_of 'osu_allreduce_arrival: -d cuda' arrival_there
+case_of 'osu_allreduce_arrival: -d cuda, in place' arrival_there --in-place
 case_of 'osu_allreduce_arrival: bound' arrival_bound --arrival late:1:0.5
 case_of 'osu_allreduce_arrival: a wrong sum is seen' arrival_wrong
 case_of 'osu_allreduce_arrival: a wrong sum of doubles is seen' arrival_wrong --type double
@@ -324,6 +335,8 @@ case_of 'osu_allreduce_arrival: -m 12' arrival_refused \
     '-m "12": allowed: MAX or MIN:MAX, multiples of 8' -m 12
 case_of 'osu_allreduce_arrival: --type int' arrival_refused \
     '--type "int": allowed: uint64, double' --type int
+case_of 'osu_allreduce_arrival: -d gpu' arrival_refused \
+    '-d "gpu": allowed: host, cuda, rocm, managed' -d gpu
 case_of 'osu_allreduce_arrival: no rate' arrival_refused \
     '--arrival "late:1:1" needs --rate' --arrival late:1:1
 case_of 'osu_allreduce_arrival: no such rank' arrival_refused \
@@ -335,7 +348,8 @@ copies() {
     LD_LIBRARY_PATH="$fake:${LD_LIBRARY_PATH-}" "$build/tests/gpu/copy_bench" 4 \
         >"$scratch/out" 2>&1
     status=$?
-    ends_well && said 1 'segments,len_bytes,batch_GBps' && said 1 '1000,1024,'
+    ends_well && said 1 'what,segments,len_bytes,batch_GBps' &&
+        said 1 'copy,1000,1024,' && said 1 'sum bf16,100,4096,'
 }
 
 case_of 'tests/gpu/copy_bench' copies
