@@ -6,6 +6,10 @@
  */
 #include "mpich_fast.h"
 
+/* MPIX_BFLOAT16 of MPICH from 5.0 on, and of Intel MPI. */
+#define FS_BFLOAT_TYPES \
+    {(MPI_Datatype) 0x4c00024c, FS_KIND_BFLOAT}, {(MPI_Datatype) 0x4c000247, FS_KIND_BFLOAT},
+
 #include "wrapper/fs_reducible.h"
 
 static MPI_Datatype type_of(const mpich_fast_args_t *a)

@@ -6,9 +6,12 @@
  */
 #include "coll_fast.h"
 
+/* MPIX_C_FLOAT16, where it is installed and in Open MPI's tree. */
 #if defined(__has_include)
-#    if __has_include("mpi-ext.h")
-#        include "mpi-ext.h" /* floating point of 16 bits */
+#    if __has_include("openmpi/mpiext/mpiext_shortfloat_c.h")
+#        include "openmpi/mpiext/mpiext_shortfloat_c.h"
+#    elif __has_include("ompi/mpiext/shortfloat/c/mpiext_shortfloat_c.h")
+#        include "ompi/mpiext/shortfloat/c/mpiext_shortfloat_c.h"
 #    endif
 #endif
 

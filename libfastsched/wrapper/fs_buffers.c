@@ -364,7 +364,7 @@ void fs_buffers_begin(fs_buffers_t *b, const fs_wrapper_calls_t *calls,
 
 fs_status_t fs_buffers_prepare(fs_buffers_t *b)
 {
-    fs_status_t status = b->call.prepare != NULL ? prepare(b) : FS_OK;
+    fs_status_t status = b->call.prepare != NULL ? b->call.prepare(b) : FS_OK;
 
     for (uint32_t r = 0;
          r < b->counts.n_ranks && status == FS_OK && b->call.fetch != NULL;

@@ -13,6 +13,9 @@
  */
 #include "mpi_allreduce.h"
 
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 #include <complex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +70,13 @@ static const type_t types[] = {
     TYPE(MPI_FLOAT, REAL, float),
     TYPE(MPI_DOUBLE, REAL, double),
     TYPE(MPI_LONG_DOUBLE, REAL, long double),
+#if defined(MPIX_BFLOAT16)
+    TYPE(MPIX_BFLOAT16, REAL, uint16_t),
+#endif
+/* MPICH before 5 crashes at it. */
+#if defined(MPIX_C_FLOAT16) && (defined(OPEN_MPI) || defined(MPIX_BFLOAT16))
+    TYPE(MPIX_C_FLOAT16, REAL, uint16_t),
+#endif
     TYPE(MPI_C_FLOAT_COMPLEX, COMPLEX, float complex),
     TYPE(MPI_C_DOUBLE_COMPLEX, COMPLEX, double complex),
     TYPE(MPI_FLOAT_INT, REAL_PAIR, float_int_t),
@@ -128,6 +138,22 @@ static double exact_value(uint32_t rank, uint32_t k)
     return values[draw(rank, k, 77) % 8];
 }
 
+/* Of a number that 16 bits can hold, and is not too small. */
+static uint16_t half_of(MPI_Datatype type, float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+#ifdef MPIX_BFLOAT16
+    if (type == MPIX_BFLOAT16) {
+        return (uint16_t)(bits >> 16);
+    }
+#endif
+    (void)type;
+    return (uint16_t)((bits >> 16 & 0x8000) |
+                      ((bits & 0x7fffffff) - (112u << 23)) >> 13);
+}
+
 /* Open MPI adds short integers with saturation where it has AVX: no overflow. */
 static uint64_t integer_value(const type_t *t, MPI_Op op, uint64_t word)
 {
@@ -143,12 +169,13 @@ static void write_value(const type_t *t, MPI_Op op, uint32_t rank, uint32_t k,
     uint64_t    word    = pattern_word(pattern_key(rank, 0, 5), k);
     uint64_t    integer = integer_value(t, op, word);
     double      real = exact_value(rank, k), other = exact_value(rank + 99, k);
-    int_pair_t  pair  = {(int)(word % 5), (int)(word >> 40)};
-    float_int_t fpair = {(float)(word % 5), (int)(word >> 40)};
-    float complex  fc = (float)real + (float)other * I;
-    double complex dc = real + other * I;
-    float          f  = (float)real;
-    long double    ld = real;
+    int_pair_t  pair    = {(int)(word % 5), (int)(word >> 40)};
+    float_int_t fpair   = {(float)(word % 5), (int)(word >> 40)};
+    float complex  fc   = (float)real + (float)other * I;
+    double complex dc   = real + other * I;
+    float          f    = (float)real;
+    long double    ld   = real;
+    uint16_t       half = half_of(t->type, f);
 
     memset(to, 0, t->size);
     switch (t->kind) {
@@ -171,6 +198,8 @@ static void write_value(const type_t *t, MPI_Op op, uint32_t rank, uint32_t k,
     case REAL:
         if (t->size == sizeof(ld)) {
             memcpy(to, &ld, 10); /* the rest is padding */
+        } else if (t->size == sizeof(half)) {
+            memcpy(to, &half, sizeof(half));
         } else {
             memcpy(to, t->size == sizeof(f) ? (void *)&f : (void *)&real,
                    t->size);
@@ -410,6 +439,17 @@ plan_t sum(MPI_Datatype type, int count, int in_place)
 
 /* ---- cases ---- */
 
+/* MPICH 5.0.1 only adds bfloat16. */
+static int is_mistaken(const plan_t *p)
+{
+#ifdef MPIX_BFLOAT16
+    return p->type->type == MPIX_BFLOAT16 && p->op != MPI_SUM;
+#else
+    (void)p;
+    return 0;
+#endif
+}
+
 static void case_types(void)
 {
     for (int t = 0; t < N_TYPES; ++t) {
@@ -418,7 +458,7 @@ static void case_types(void)
 
             p.op      = ops[o].op;
             p.op_name = ops[o].name;
-            if (ops[o].kinds >> types[t].kind & 1) {
+            if ((ops[o].kinds >> types[t].kind & 1) && !is_mistaken(&p)) {
                 check_call(&p);
             }
         }
