@@ -314,7 +314,13 @@ START_TEST(lead_must_be_large)
     (void)calls(&w, 200);
     ck_assert_uint_eq(w.n_of[FS_LATE_STRAGGLAR], 0);
     begin(&w, true, true);
-    w.delay_ns[1] = RING_NS / 4; /* critical: 3/14 */
+    w.delay_ns[1] = RING_NS / 5; /* critical: 3/14 */
+    (void)calls(&w, 200);
+    ck_assert_uint_eq(w.n_of[FS_LATE_STRAGGLAR], 0);
+    w.delay_ns[1] = RING_NS / 4;
+    ck_assert_int_eq(calls(&w, 200), FS_LATE_STRAGGLAR);
+    begin(&w, false, true); /* no trial would tell */
+    w.delay_ns[1] = RING_NS / 4;
     (void)calls(&w, 200);
     ck_assert_uint_eq(w.n_of[FS_LATE_STRAGGLAR], 0);
 }
