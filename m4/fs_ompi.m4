@@ -78,8 +78,18 @@ AC_DEFUN([FS_OMPI_DEVEL], [
     [fs_have_ompi_devel=yes],
     [fs_said_ompi_devel="its internal headers do not compile (config.log; \
 Open MPI must be installed --with-devel-headers)"])
-  CPPFLAGS=$fs_save_CPPFLAGS
   AC_MSG_RESULT([$fs_have_ompi_devel])
+  fs_save_LDFLAGS=$LDFLAGS fs_save_LIBS=$LIBS
+  LDFLAGS="$LDFLAGS $OMPI_LDFLAGS" LIBS="-lmpi $LIBS"
+  AC_MSG_CHECKING([for MPIX_C_FLOAT16 in Open MPI])
+  AC_LINK_IFELSE([AC_LANG_PROGRAM([
+#include <mpi.h>
+#include <mpi-ext.h>
+], [MPI_Datatype type = MPIX_C_FLOAT16; return type == MPI_DATATYPE_NULL;])],
+    [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -DFAST_HAVE_FLOAT16"
+     AC_MSG_RESULT([yes])],
+    [AC_MSG_RESULT([no])])
+  CPPFLAGS=$fs_save_CPPFLAGS LDFLAGS=$fs_save_LDFLAGS LIBS=$fs_save_LIBS
   AS_IF([test "x$OMPI_INFO" = x], [
     fs_have_ompi_devel=no
     fs_said_ompi_devel="ompi_info not found (Debian: openmpi-bin)"

@@ -6,7 +6,8 @@
  */
 #include "mpich_fast.h"
 
-/* MPIX_BFLOAT16 of MPICH from 5.0 on, and of Intel MPI. */
+/* MPIX_BFLOAT16 as in mpi.h of MPICH 5.0.1, and of Intel MPI 2021.19; neither has another type of
+ * the other number. */
 #define FS_BFLOAT_TYPES \
     {(MPI_Datatype) 0x4c00024c, FS_KIND_BFLOAT}, {(MPI_Datatype) 0x4c000247, FS_KIND_BFLOAT},
 

@@ -6,11 +6,11 @@
  */
 #include "coll_fast.h"
 
-/* MPIX_C_FLOAT16, where it is installed and in Open MPI's tree. */
-#if defined(__has_include)
-#    if __has_include("openmpi/mpiext/mpiext_shortfloat_c.h")
-#        include "openmpi/mpiext/mpiext_shortfloat_c.h"
-#    elif __has_include("ompi/mpiext/shortfloat/c/mpiext_shortfloat_c.h")
+/* MPIX_C_FLOAT16: configure has found it, or this is Open MPI's tree. */
+#if defined(FAST_HAVE_FLOAT16)
+#    include "mpi-ext.h"
+#elif defined(__has_include)
+#    if __has_include("ompi/mpiext/shortfloat/c/mpiext_shortfloat_c.h")
 #        include "ompi/mpiext/shortfloat/c/mpiext_shortfloat_c.h"
 #    endif
 #endif

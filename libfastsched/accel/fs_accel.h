@@ -10,9 +10,9 @@ typedef struct fs_segment {
     void       *dst;
     const void *src;
     uint64_t    len_bytes;
-    uint32_t
-        how; /* 0: dst = src; fs_device_how(): dst = src op dst, by the kernel,
-                     both aligned as elements are */
+    /* 0: dst = src; fs_device_how(): dst = src op dst, by the kernel alone, both
+     * aligned as elements are. */
+    uint32_t how;
 } fs_segment_t;
 
 /* Look for drivers that the process has loaded. NULL: there is none, or no
@@ -60,9 +60,14 @@ fs_copier_t *fs_accel_get_copier(fs_accel_t *accel, fs_mem_t mem);
 void         fs_accel_put_copier(fs_accel_t *accel, fs_copier_t *copier);
 
 /* Room for batches of so many segments and bytes that lie on the device: only
- * then they may be one kernel. Nothing is in flight. FS_OK, FS_ERR_NOMEM. */
+ * then they may be one kernel. Nothing is in flight. FS_OK; FS_ERR_NOMEM: what was
+ * reserved before is left. */
 fs_status_t fs_copier_reserve(fs_copier_t *copier, size_t n_segments,
                               uint64_t len_bytes);
+
+/* Has it been reserved? */
+bool fs_copier_has_room(const fs_copier_t *copier, size_t n_segments,
+                        uint64_t len_bytes);
 
 /* Pinned memory of the host for who uses the copier, until it asks for more. NULL:
  * there is no more. */

@@ -13,17 +13,15 @@ _Static_assert(sizeof(fs_segment_t) == 32, "piece_t of fs_kernel.cu");
 
 /* ---- life ---- */
 
-static void free_pieces(fs_copier_t *c)
+/* The list of pieces, here and there; NULL is fine. */
+static void free_both(fs_copier_t *c, fs_segment_t *pieces, void *there)
 {
-    if (c->pieces != NULL) {
-        c->backend->free(c->backend, c->mem.device, c->pieces, true);
+    if (pieces != NULL) {
+        c->backend->free(c->backend, c->mem.device, pieces, true);
     }
-    if (c->device_pieces != NULL) {
-        c->backend->free(c->backend, c->mem.device, c->device_pieces, false);
+    if (there != NULL) {
+        c->backend->free(c->backend, c->mem.device, there, false);
     }
-    c->pieces        = NULL;
-    c->device_pieces = NULL;
-    c->max_pieces    = 0;
 }
 
 fs_copier_t *fs_copier_create(fs_backend_t *backend, fs_mem_t mem)
@@ -54,7 +52,7 @@ static void free_room(fs_copier_t *c)
 
 void fs_copier_destroy(fs_copier_t *c)
 {
-    free_pieces(c);
+    free_both(c, c->pieces, c->device_pieces);
     free_room(c);
     c->queue->destroy(c->queue);
     free(c);
@@ -82,27 +80,42 @@ void *fs_copier_room(fs_copier_t *c, uint64_t len_bytes)
 
 /* ---- pieces ---- */
 
+static size_t most_pieces(size_t n_segments, uint64_t len_bytes)
+{
+    return n_segments + len_bytes / FS_COPY_PIECE_BYTES;
+}
+
+bool fs_copier_has_room(const fs_copier_t *c, size_t n_segments,
+                        uint64_t len_bytes)
+{
+    return most_pieces(n_segments, len_bytes) <= c->max_pieces;
+}
+
 fs_status_t fs_copier_reserve(fs_copier_t *c, size_t n_segments,
                               uint64_t len_bytes)
 {
-    size_t   n   = n_segments + len_bytes / FS_COPY_PIECE_BYTES; /* at most */
-    uint64_t len = n * sizeof(*c->pieces);
+    size_t        n   = most_pieces(n_segments, len_bytes);
+    uint64_t      len = n * sizeof(*c->pieces);
+    fs_segment_t *pieces;
+    void         *there;
 
     if (n <= c->max_pieces) {
         return FS_OK;
     }
-    free_pieces(c);
     c->max_blocks = c->backend->kernel_blocks(c->backend, c->mem.device);
     if (c->max_blocks == 0) {
         return FS_OK;
     }
-    c->pieces        = c->backend->alloc(c->backend, c->mem.device, len, true);
-    c->device_pieces = c->backend->alloc(c->backend, c->mem.device, len, false);
-    if (c->pieces == NULL || c->device_pieces == NULL) {
-        free_pieces(c);
+    pieces = c->backend->alloc(c->backend, c->mem.device, len, true);
+    there  = c->backend->alloc(c->backend, c->mem.device, len, false);
+    if (pieces == NULL || there == NULL) {
+        free_both(c, pieces, there);
         return FS_ERR_NOMEM;
     }
-    c->max_pieces = n;
+    free_both(c, c->pieces, c->device_pieces);
+    c->pieces        = pieces;
+    c->device_pieces = there;
+    c->max_pieces    = n;
     return FS_OK;
 }
 

@@ -132,13 +132,15 @@ static __device__ float from_bfloat(unsigned short bfloat)
     return float_of((unsigned)bfloat << 16);
 }
 
+/* To the nearest, of two the one that is farther from zero, as MPICH does it: all ranks
+ * must end with the same bits. */
 static __device__ unsigned short to_bfloat(float value)
 {
     unsigned bits = bits_of(value);
 
     return (unsigned short)((bits & 0x7fffffff) > 0x7f800000
                                 ? bits >> 16
-                                : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+                                : (bits + 0x8000) >> 16);
 }
 
 /* ---- reductions ---- */
@@ -196,7 +198,7 @@ enum { TYPES(NUMBER) };
         reduce_##name(how % 4, dst, src, len);            \
         break;
 
-/* how: fs_device_op(). Elements are aligned as their type. */
+/* how: fs_device_how(). Elements are aligned as their type. */
 static __device__ void reduce_piece(unsigned how, char *dst, const char *src,
                                     count_t len)
 {

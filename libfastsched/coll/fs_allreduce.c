@@ -90,6 +90,13 @@ static void choose(const fs_comm_t *comm, const fs_reduction_t *reduction,
     }
 }
 
+/* A rank's vectors may be where only the MPI can use them: what is recalled has to be
+ * voted on as well. */
+static bool may_refuse(const fs_comm_t *comm)
+{
+    return comm->has_accel && !comm->params.accel_fallback;
+}
+
 /* By what the blocking calls before it have found, which all have ended on all ranks
  * when it is made. A thread of ours must not add up by a function of the MPI. */
 static bool takes(const fs_comm_t *comm, const fs_reduction_t *reduction)
@@ -97,7 +104,7 @@ static bool takes(const fs_comm_t *comm, const fs_reduction_t *reduction)
     fs_outcome_t outcome = {.reduced_bytes = 0};
 
     choose(comm, reduction, &outcome);
-    return outcome.choice.alg != FS_ALG_NATIVE &&
+    return outcome.choice.alg != FS_ALG_NATIVE && !may_refuse(comm) &&
            strcmp(comm->params.progress_thread, "off") == 0;
 }
 
@@ -138,6 +145,9 @@ static void decide(fs_request_t *request)
     choose(request->comm, reduction, &request->outcome);
     if (request->outcome.choice.alg != FS_ALG_NATIVE) {
         request->flags = FS_FLAG_CONFIRMS;
+        if (may_refuse(request->comm)) {
+            request->flags |= FS_FLAG_PREPARES;
+        }
         if (fs_request_is_nonblocking(request)) {
             request->flags |= FS_FLAG_NONBLOCKING;
         }

@@ -116,7 +116,7 @@ static fs_vote_t make_vote(const fs_request_t *request)
           .sum        = {counts->send_digest + layout + request->offered,
                          counts->received_digest + layout + request->offered}};
 
-    vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, call)
+    vote.flags |= call->prepare != NULL || !fs_exec_fits(comm->exec, NULL, call)
                       ? FS_FLAG_PREPARES
                       : 0;
     vote.flags |= fs_request_consent(request);

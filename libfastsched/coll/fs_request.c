@@ -377,20 +377,20 @@ static fs_step_t finish(fs_request_t *request)
     return FS_STEP_REPORT;
 }
 
-/* What is not reserved yet has not been voted on: nobody knows of it. */
+/* A plan that is recalled without a vote may have no memory yet where this call is, or
+ * not any more: nobody else knows. */
 static fs_step_t take_plan(fs_request_t *request)
 {
-    fs_status_t status = FS_OK;
+    fs_exec_t       *exec = request->comm->exec;
+    const fs_plan_t *plan = request->plan->plan;
+    fs_status_t      status;
 
     if (request->plans_only) {
         return end(request, FS_OK);
     }
-    if (request->outcome.recalled) {
-        status = fs_request_prepare(request);
-    }
-    if (status == FS_OK && !fs_exec_fits(request->comm->exec, request->call)) {
-        status = fs_exec_reserve(request->comm->exec, request->plan->plan,
-                                 request->call);
+    status = fs_request_prepare(request);
+    if (status == FS_OK && !fs_exec_fits(exec, plan, request->call)) {
+        status = fs_exec_reserve(exec, plan, request->call);
     }
     return status == FS_OK ? run(request) : lose(request, status);
 }

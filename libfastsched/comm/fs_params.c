@@ -305,7 +305,7 @@ static const fs_param_row_t rows[] = {
      0,
      1,
      NULL,
-     false},
+     true},
     {{"stage_cost", "64k", "0 to 1g",
       "Start-up cost of a message between servers, as the number of bytes that "
       "a NIC can send in that time; used to choose schedules and algorithms",

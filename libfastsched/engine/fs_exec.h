@@ -40,9 +40,10 @@ void fs_exec_set_trace(fs_exec_t *exec, fs_trace_t *trace);
 fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan,
                             const fs_call_t *call);
 
-/* Has every plan ever reserved its memory where this call needs it? Calls on the
- * host and on one device do, from the second one on. */
-bool fs_exec_fits(const fs_exec_t *exec, const fs_call_t *call);
+/* Has this plan, or with NULL every one ever reserved, its memory where this call needs
+ * it? Calls on the host and on one device do, from the second one on. */
+bool fs_exec_fits(const fs_exec_t *exec, const fs_plan_t *plan,
+                  const fs_call_t *call);
 
 /* Post what can be posted. plan is reserved; plan and call are borrowed until
  * fs_exec_progress() no longer returns FS_INPROGRESS. call_seq counts calls.

@@ -93,7 +93,8 @@ fs_status_t fs_exec_reserve(fs_exec_t *exec, const fs_plan_t *plan,
     return status == FS_OK ? reserve_ops(exec, plan->n_ops) : status;
 }
 
-bool fs_exec_fits(const fs_exec_t *exec, const fs_call_t *call)
+bool fs_exec_fits(const fs_exec_t *exec, const fs_plan_t *plan,
+                  const fs_call_t *call)
 {
-    return fs_staging_fit(&exec->staging, call);
+    return fs_staging_fit(&exec->staging, plan, call);
 }

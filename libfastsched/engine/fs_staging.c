@@ -90,8 +90,7 @@ static fs_status_t reserve_pool(fs_staging_t *staging, fs_pool_kind_t kind,
     return FS_OK;
 }
 
-/* What plans need, the largest of each. */
-static fs_needs_t needs_of(const fs_staging_t *staging, const fs_plan_t *plan)
+static fs_needs_t needs_of(const fs_plan_t *plan)
 {
     fs_needs_t needs = {.staging_bytes = plan->staging_bytes};
 
@@ -102,10 +101,15 @@ static fs_needs_t needs_of(const fs_staging_t *staging, const fs_plan_t *plan)
             needs.copied_bytes += plan->ops[k].len_bytes;
         }
     }
-    return (fs_needs_t){
-        fs_u64_max(needs.staging_bytes, staging->most.staging_bytes),
-        fs_u64_max(needs.copied_bytes, staging->most.copied_bytes),
-        fs_u64_max(needs.n_copies, staging->most.n_copies)};
+    return needs;
+}
+
+/* The larger one of each. */
+static fs_needs_t larger(const fs_needs_t *a, const fs_needs_t *b)
+{
+    return (fs_needs_t){fs_u64_max(a->staging_bytes, b->staging_bytes),
+                        fs_u64_max(a->copied_bytes, b->copied_bytes),
+                        fs_u64_max(a->n_copies, b->n_copies)};
 }
 
 static fs_status_t reserve_batch(fs_staging_t *staging, uint64_t n)
@@ -145,25 +149,36 @@ static bool has_copier(const fs_staging_t *staging, fs_mem_t device)
            fs_mem_equal(fs_copier_mem(staging->copier), device);
 }
 
-/* Without room for a kernel copies go one by one; reductions cannot. */
-static fs_status_t reserve_copies(fs_staging_t *staging, fs_accel_t *accel,
-                                  const site_t *site, const fs_needs_t *needs,
-                                  bool reduces)
+/* Of all plans, or of this one at least. */
+static fs_status_t reserve_kernel(fs_copier_t *copier, const fs_needs_t *all,
+                                  const fs_needs_t *own)
 {
-    fs_status_t status = reserve_batch(staging, needs->n_copies);
+    fs_status_t status =
+        fs_copier_reserve(copier, all->n_copies, all->copied_bytes);
 
-    staging->accel = accel;
+    return status == FS_OK
+               ? status
+               : fs_copier_reserve(copier, own->n_copies, own->copied_bytes);
+}
+
+/* Without room for a kernel copies go one by one; reductions cannot. */
+static fs_status_t reserve_copies(fs_staging_t *staging, const fs_call_t *call,
+                                  const site_t *site, const fs_needs_t *all,
+                                  const fs_needs_t *own)
+{
+    fs_status_t status = reserve_batch(staging, all->n_copies);
+
+    staging->accel = call->device.accel;
     if (status == FS_OK && !has_copier(staging, site->device)) {
         put_copier(staging);
-        staging->copier = fs_accel_get_copier(accel, site->device);
+        staging->copier = fs_accel_get_copier(staging->accel, site->device);
         status          = staging->copier == NULL ? FS_ERR_ACCEL : FS_OK;
     }
     staging->for_kernel = status == FS_OK && site->is_one;
     if (staging->for_kernel) {
-        fs_status_t room = fs_copier_reserve(staging->copier, needs->n_copies,
-                                             needs->copied_bytes);
+        fs_status_t room = reserve_kernel(staging->copier, all, own);
 
-        status = reduces ? room : FS_OK;
+        status = call->reduction.elem_bytes > 0 ? room : FS_OK;
     }
     return status;
 }
@@ -172,33 +187,39 @@ fs_status_t fs_staging_reserve(fs_staging_t *staging, const fs_plan_t *plan,
                                const fs_call_t *call)
 {
     site_t      site   = find_site(call);
-    fs_needs_t  needs  = needs_of(staging, plan);
+    fs_needs_t  own    = needs_of(plan);
+    fs_needs_t  all    = larger(&own, &staging->most);
     fs_status_t status = FS_OK;
 
     if (site.pool != FS_POOL_HOST) {
-        status = reserve_copies(staging, call->device.accel, &site, &needs,
-                                call->reduction.elem_bytes > 0);
+        status = reserve_copies(staging, call, &site, &all, &own);
     }
-    if (status == FS_OK) {
+    if (status == FS_OK && reserve_pool(staging, site.pool, site.device,
+                                        all.staging_bytes) != FS_OK) {
         status =
-            reserve_pool(staging, site.pool, site.device, needs.staging_bytes);
+            reserve_pool(staging, site.pool, site.device, own.staging_bytes);
     }
     if (status == FS_OK) {
-        staging->most = needs;
+        staging->most = all;
     }
     return status;
 }
 
-bool fs_staging_fit(const fs_staging_t *staging, const fs_call_t *call)
+bool fs_staging_fit(const fs_staging_t *staging, const fs_plan_t *plan,
+                    const fs_call_t *call)
 {
-    site_t site = find_site(call);
+    site_t     site    = find_site(call);
+    fs_needs_t needs   = plan != NULL ? needs_of(plan) : staging->most;
+    bool       reduces = call->reduction.elem_bytes > 0;
 
     return pool_fits(&staging->pools[site.pool], site.device,
-                     staging->most.staging_bytes) &&
+                     needs.staging_bytes) &&
            (site.pool == FS_POOL_HOST ||
-            (staging->max_copies >= staging->most.n_copies &&
+            (staging->max_copies >= needs.n_copies &&
              has_copier(staging, site.device) &&
-             (staging->for_kernel || !site.is_one)));
+             (staging->for_kernel || !site.is_one) &&
+             (!reduces || fs_copier_has_room(staging->copier, needs.n_copies,
+                                             needs.copied_bytes))));
 }
 
 void fs_staging_fini(fs_staging_t *staging)

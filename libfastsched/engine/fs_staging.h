@@ -59,13 +59,14 @@ typedef struct fs_staging {
 /* Zeroed is fine. */
 void fs_staging_fini(fs_staging_t *staging);
 
-/* Get the memory for plans like this one, and for all reserved before, where the
- * call needs it. FS_OK, FS_ERR_NOMEM; FS_ERR_ACCEL. */
+/* Get the memory for plans like this one, and for all reserved before if there is as
+ * much, where the call needs it. FS_OK, FS_ERR_NOMEM; FS_ERR_ACCEL. */
 fs_status_t fs_staging_reserve(fs_staging_t *staging, const fs_plan_t *plan,
                                const fs_call_t *call);
 
-/* Can the call run every plan that has been reserved? */
-bool fs_staging_fit(const fs_staging_t *staging, const fs_call_t *call);
+/* Can the call run this plan? NULL: every one that has been reserved. */
+bool fs_staging_fit(const fs_staging_t *staging, const fs_plan_t *plan,
+                    const fs_call_t *call);
 
 /* The call that comes, which is borrowed. */
 void fs_staging_start(fs_staging_t *staging, const fs_call_t *call);

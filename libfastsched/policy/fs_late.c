@@ -7,7 +7,8 @@
  *
  * StragglAR pays from the critical delay on: from then on its early rounds save more
  * than what its late rounds cost beside those of a ring (StragglAR App. B). From there on
- * it is tried, and then STREAM; without trials half as much again is asked for.
+ * it is tried, and then STREAM; without trials half as much again is asked for. Two
+ * thirds of that are enough to go on.
  */
 #include "policy/fs_late.h"
 
@@ -121,9 +122,9 @@ static uint32_t find_late(const fs_late_t *late, const fs_late_class_t *class,
                         late->setup.n_servers;
     bool goes_on = is_for_late(class->serves) &&
                    class->straggler == found->rank;
-    uint64_t asked = goes_on || late->setup.compares ? critical
-                                                     : critical * 3 / 2;
+    uint64_t asked = late->setup.compares ? critical : critical * 3 / 2;
 
+    asked = goes_on ? asked * 2 / 3 : asked;
     return late->setup.looks && found->lead_ns > asked ? found->rank
                                                        : FS_LATE_NOBODY;
 }

@@ -135,14 +135,30 @@ static fs_mem_t mem_for_network(const fs_comm_t *comm, fs_mem_t mem)
                                           : (fs_mem_t){.kind = FS_MEM_HOST};
 }
 
+/* Can both vectors of an allreduce be reduced where they are? The kernel does so on one
+ * device, and an element that is not aligned would end it. */
+static bool reduces_there(const fs_buffers_t *b, const fs_wrapper_t *wrapper)
+{
+    const fs_reduction_t *r = &b->reduction;
+    uintptr_t both = (uintptr_t)b->send_block[0] | (uintptr_t)b->recv_block[0];
+
+    return r->device_how != 0 && both % r->elem_bytes == 0 &&
+           fs_mem_equal(b->send_mem, b->recv_mem) && !b->recv_mem.foreign &&
+           fs_accel_has_kernel(wrapper->accel, b->recv_mem);
+}
+
 /* One side on a device that the network does not take as it is. */
 static fs_status_t go_round(fs_call_device_t *device, const fs_buffers_t *b,
                             fs_wrapper_t *wrapper, const fs_comm_t *comm,
                             fs_side_t side, char *why, size_t why_len)
 {
-    fs_mem_t    mem = side == FS_SIDE_SEND ? b->send_mem : b->recv_mem;
+    fs_mem_t    mem     = side == FS_SIDE_SEND ? b->send_mem : b->recv_mem;
+    bool        reduces = b->reduction.elem_bytes > 0;
+    const char *server  = reduces && !reduces_there(b, wrapper)
+                              ? "the kernel that reduces"
+                              : net_name(comm);
     fs_status_t status =
-        fs_buffers_check(b, wrapper, side, net_name(comm), why, why_len);
+        fs_buffers_check(b, wrapper, side, server, why, why_len);
 
     if (status == FS_OK) {
         device->staged = true;
@@ -154,18 +170,6 @@ static fs_status_t go_round(fs_call_device_t *device, const fs_buffers_t *b,
         device->consent = FS_CONSENT_NO;
     }
     return status;
-}
-
-/* Can both vectors of an allreduce be reduced where they are? The kernel does so on one
- * device, and an element that is not aligned would end it. */
-static bool reduces_there(const fs_buffers_t *b, const fs_wrapper_t *wrapper)
-{
-    const fs_reduction_t *r = &b->reduction;
-    uintptr_t apart = (uintptr_t)b->send_block[0] | (uintptr_t)b->recv_block[0];
-
-    return r->device_how != 0 && apart % r->elem_bytes == 0 &&
-           fs_mem_equal(b->send_mem, b->recv_mem) && !b->recv_mem.foreign &&
-           fs_accel_has_kernel(wrapper->accel, b->recv_mem);
 }
 
 /* The network only moves bytes: nothing may have to be packed. */

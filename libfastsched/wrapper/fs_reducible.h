@@ -20,13 +20,14 @@ enum {
     FS_KIND_BYTE         = 8,
     FS_KIND_INTEGER_PAIR = 16,
     FS_KIND_REAL         = 32,
-    FS_KIND_BFLOAT       = 64,
-    FS_KIND_COMPLEX      = 128,
-    FS_KIND_REAL_PAIR    = 256,
+    FS_KIND_HALF         = 64,
+    FS_KIND_BFLOAT       = 128,
+    FS_KIND_COMPLEX      = 256,
+    FS_KIND_REAL_PAIR    = 512,
     FS_KIND_INTEGER      = FS_KIND_SIGNED | FS_KIND_UNSIGNED,
     FS_KINDS_EXACT       = FS_KIND_INTEGER | FS_KIND_LOGICAL | FS_KIND_BYTE |
                      FS_KIND_INTEGER_PAIR,
-    FS_KINDS_ALL = 511
+    FS_KINDS_ALL = 1023
 };
 
 /* 0: none of these. */
@@ -80,7 +81,7 @@ static inline unsigned fs_kind_of_type(MPI_Datatype type)
         {MPI_REAL8, FS_KIND_REAL},
 #endif
 #ifdef MPIX_C_FLOAT16
-        {MPIX_C_FLOAT16, FS_KIND_REAL},
+        {MPIX_C_FLOAT16, FS_KIND_HALF},
 #endif
 #ifdef FS_BFLOAT_TYPES
         FS_BFLOAT_TYPES
@@ -107,12 +108,14 @@ static inline unsigned fs_kind_of_type(MPI_Datatype type)
 }
 
 /* The kinds that an operation of the MPI is for; 0: it is a program's own, or for no
- * allreduce. MPICH 5.0.1 only adds bfloat16: its minima, maxima and products are wrong. */
+ * allreduce. MPICH 5.0.1 only adds bfloat16, and half where the C compiler has no such
+ * type; other results are wrong. */
 static inline unsigned fs_kinds_of_op(MPI_Op op)
 {
-    static const unsigned number = FS_KIND_INTEGER | FS_KIND_REAL;
+    static const unsigned number     = FS_KIND_INTEGER | FS_KIND_REAL;
+    static const unsigned short_real = FS_KIND_HALF | FS_KIND_BFLOAT;
 
-    return op == MPI_SUM    ? number | FS_KIND_BFLOAT | FS_KIND_COMPLEX
+    return op == MPI_SUM    ? number | short_real | FS_KIND_COMPLEX
            : op == MPI_PROD ? number | FS_KIND_COMPLEX
            : op == MPI_MIN || op == MPI_MAX ? number
            : op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR
@@ -154,9 +157,9 @@ static inline uint32_t fs_device_how_of(MPI_Op op, MPI_Datatype type,
                                            : FS_DEVICE_MAX;
     int            what  = kind == FS_KIND_SIGNED     ? FS_DEVICE_I8 + step
                            : kind == FS_KIND_UNSIGNED ? FS_DEVICE_U8 + step
+                           : kind == FS_KIND_HALF     ? FS_DEVICE_F16
                            : kind == FS_KIND_BFLOAT   ? FS_DEVICE_BF16
                            : kind != FS_KIND_REAL     ? FS_N_DEVICE_TYPES
-                           : size == 2                ? FS_DEVICE_F16
                            : size == 4                ? FS_DEVICE_F32
                            : size == 8                ? FS_DEVICE_F64
                                                       : FS_N_DEVICE_TYPES;

@@ -180,10 +180,10 @@ typedef struct fs_buffers {
     void       *copy; /**< of the send blocks, before they are overwritten */
     uint64_t    copy_len;
     fs_mem_t    copy_mem;
-    fs_accel_t *accel;   /**< of copy_mem */
-    void       *landing; /**< of receive blocks that are unpacked as a whole, or of
+    fs_accel_t *accel; /**< of copy_mem */
+    void *landing; /**< of receive blocks that are unpacked as a whole, or of
                               a vector that a device does not reduce */
-    bool       *packed;  /**< [n_ranks] blocks that are in the copy */
+    bool *packed;  /**< [n_ranks] blocks that are in the copy */
     uint64_t *missing; /**< [n_ranks] bytes of blocks of the landing; 0: it has
                               been unpacked */
     fs_call_t call;

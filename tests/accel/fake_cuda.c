@@ -286,11 +286,13 @@ static int is_pinned(const char *address)
     return p != NULL;
 }
 
+/* FAKE_CUDA_NO_PINNED: there is none. */
 int cuMemAllocHost_v2(void **address_p, size_t len)
 {
     pinned_t *p;
 
-    if (current() == NULL || fails("cuMemAllocHost_v2")) {
+    if (current() == NULL || fails("cuMemAllocHost_v2") ||
+        getenv("FAKE_CUDA_NO_PINNED") != NULL) {
         return current() == NULL ? INVALID_CONTEXT : OUT_OF_MEMORY;
     }
     p       = malloc(sizeof(*p));

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # MPI_Alltoallv and MPI_Allreduce with buffers on the GPU of this machine, which needs
 # nothing but its driver: the rest comes from an archive of tests/gpu/bundle. Ranks share the GPU
-# and play two servers. Prints and writes tables; every byte is checked.
+# and play servers. Prints and writes tables; every byte is checked.
 #
 #   tests/gpu/run.sh [--host] [--keep] [-t SECONDS] [-l SECONDS] [-o FILE] BUNDLE
 #
@@ -17,7 +17,7 @@
 set -u
 export LC_ALL=C
 
-reduced='1048576 4194304 16777216'                # bytes of a vector
+reduced='1048576 4194304 16777216' # bytes of a vector
 sizes='4096 16384 65536 262144 1048576 4194304' # bytes per pair, in the tables
 total=400                                       # seconds for all jobs
 limit=90                                        # for one
@@ -220,7 +220,7 @@ job() {
     shift 7
     file=$logs/$name.$np.$pattern
     : >"$file.rows"
-    [ ! -e "$logs/$name.bad" ] || return
+    [ ! -e "$logs/$name.$program.bad" ] || return
     mpi "$np" "$@" >"$file" 2>&1
     status=$?
     if [ $status = $no_time ]; then
@@ -233,7 +233,7 @@ job() {
     grep -h 'takes no .* memory' "$file" | sort -u | sed "s/^/- $name: /" >>"$logs/notes"
     [ -n "$bad" ] || return
     note "$name" "$np" "$pattern" "$bad" "$file" >>"$logs/notes"
-    [ "$must" = MUST ] || : >"$logs/$name.bad"
+    [ "$must" = MUST ] || : >"$logs/$name.$program.bad"
     if [ "$must" = MUST ] || hung $status; then
         failed=1
     fi
@@ -519,8 +519,8 @@ if [ $host_only = 0 ] && ! has_gpu; then
     exit 77
 fi
 [ $host_only = 1 ] || find_transports
-run_jobs
 run_reductions
+run_jobs
 print_report >"$logs/report"
 cat "$logs/report"
 cp "$logs/report" "$result" || exit 2

@@ -254,7 +254,7 @@ refused_on_device() {
 }
 
 well_on_device() {
-    on_device "$@" && said 0 'MPI_Alltoallv fails' && said 4 ': ok'
+    on_device "$@" && said 0 ' fails on ' && said 4 ': ok'
 }
 
 on_device() {
@@ -287,4 +287,8 @@ reduce='--mca coll_fast_servers 4x1 --mca coll_fast_allreduce exact --mca coll_f
     case_of 'accel_fallback=0: an error on every rank' refused_on_device 1 \
         'does not use here; set accel_fallback=1' \
         $reduce --mca coll_fast_accel_fallback 0 -- --allreduce
+    case_of 'MPI_Allreduce, its second call is on a device' well_on_device $reduce -- --later
+    case_of 'accel_fallback=0: an error on every rank, as at the first' refused_on_device 1 \
+        'does not use here; set accel_fallback=1' \
+        $reduce --mca coll_fast_accel_fallback 0 -- --later
 }

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GUARD = 64, GUARD_BYTE = 0xa5, LATE_US = 30000 };
+enum { GUARD = 64, GUARD_BYTE = 0xa5, LATE_US = 10000 };
 
 allreduce_test_t allreduce_test = {
     .late = -1, .nonblocking = 1, .persistent = 1};
@@ -406,6 +406,18 @@ void expect_served(uint64_t before, uint64_t n)
     }
 }
 
+static int is_short_real(const type_t *type)
+{
+    return type->kind == REAL && type->size == sizeof(uint16_t);
+}
+
+/* MPICH 5.0.1 only adds bfloat16. */
+static int is_mistaken(const plan_t *p)
+{
+    return p->op != MPI_SUM && is_short_real(p->type) &&
+           strcmp(p->type->name, "MPIX_BFLOAT16") == 0;
+}
+
 /* What a device does not reduce is the MPI's where there are devices. */
 static int may_be_on_device(const type_t *type, MPI_Op op)
 {
@@ -418,6 +430,7 @@ static int may_be_ours(const plan_t *p)
 {
     return p->count > 0 &&
            (allreduce_test.all || !(FLOATS >> p->type->kind & 1)) &&
+           (p->op == MPI_SUM || !is_short_real(p->type)) &&
            (!test.device || may_be_on_device(p->type, p->op));
 }
 
@@ -438,17 +451,6 @@ plan_t sum(MPI_Datatype type, int count, int in_place)
 }
 
 /* ---- cases ---- */
-
-/* MPICH 5.0.1 only adds bfloat16. */
-static int is_mistaken(const plan_t *p)
-{
-#ifdef MPIX_BFLOAT16
-    return p->type->type == MPIX_BFLOAT16 && p->op != MPI_SUM;
-#else
-    (void)p;
-    return 0;
-#endif
-}
 
 static void case_types(void)
 {
@@ -748,7 +750,7 @@ static void case_many(void)
     uint64_t served = 0;
     plan_t   p;
 
-    late_us = 4 * LATE_US; /* to stand out on busy cores as well */
+    late_us = 120000; /* to stand out on busy cores as well */
     for (int k = 0; k < 60; ++k) {
         p               = sum(MPI_INT, 20000, 0);
         uint64_t before = pvars_calls_served();

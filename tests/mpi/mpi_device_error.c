@@ -6,6 +6,7 @@
  *   mpi_device_error --gaps | --plain     MPI_Alltoallv; rank 1's send type has gaps, or
  *                                         none
  *   mpi_device_error --allreduce          rank 1's vectors are on a device
+ *   mpi_device_error --later              likewise, after a call with all on the host
  */
 #include "mpi_test.h"
 
@@ -61,9 +62,14 @@ int main(int argc, char **argv)
     device_alloc(sizeof(recv_buf) * 2, 0, &device, &alias);
     memset(alias, test.rank, sizeof(recv_buf) * 2);
     type = make_type(gaps && test.rank == 1);
-    rc   = strcmp(what, "--allreduce") == 0
-               ? reduce((void *)(uintptr_t)device)
-               : exchange((void *)(uintptr_t)device, type);
+    if (strcmp(what, "--later") == 0) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+        reduce(recv_buf);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
+    rc = strcmp(what, "--gaps") == 0 || strcmp(what, "--plain") == 0
+             ? exchange((void *)(uintptr_t)device, type)
+             : reduce((void *)(uintptr_t)device);
     printf("mpi_device_error: rank %d: %s\n", test.rank,
            rc == MPI_SUCCESS ? "ok" : "error");
     fflush(stdout);

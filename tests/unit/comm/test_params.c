@@ -614,7 +614,7 @@ static const struct {
     {"tcp_sndbuf", false, "65537"},
     {"accel", false, "0"},
     {"accel_direct", false, "always"},
-    {"accel_fallback", false, "0"},
+    {"accel_fallback", true, "0"},
     {"stage_cost", true, "0"},
     {"calibrate", true, "0"},
     {"tuner", true, "0"},

@@ -252,7 +252,7 @@ static void begin_call(play_t *play)
         ck_assert_uint_le(a->plan->staging_bytes,
                           play->tc.params.staging_limit);
         ck_assert_int_eq(fs_exec_reserve(a->exec, a->plan, &a->call), FS_OK);
-        ck_assert(fs_exec_fits(a->exec, &a->call));
+        ck_assert(fs_exec_fits(a->exec, NULL, &a->call));
     }
 }
 
