@@ -69,6 +69,16 @@ static inline uint32_t fs_device_how(fs_device_op_t op, fs_device_type_t type)
     return (uint32_t)type * 4 + (uint32_t)op;
 }
 
+static inline uint32_t fs_device_op_of(uint32_t how)
+{
+    return how % 4;
+}
+
+static inline uint32_t fs_device_type_of(uint32_t how)
+{
+    return how / 4;
+}
+
 /** The accelerators of this process. */
 typedef struct fs_accel fs_accel_t;
 

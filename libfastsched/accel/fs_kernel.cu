@@ -80,12 +80,14 @@ static __device__ void copy_piece(char *dst, const char *src, count_t len)
 
 /* ---- elements of 16 bits, which are added as float: that rounds once ---- */
 
+typedef union both {
+    unsigned bits;
+    float    value;
+} both_t;
+
 static __device__ float float_of(unsigned bits)
 {
-    union {
-        unsigned bits;
-        float    value;
-    } both;
+    both_t both;
 
     both.bits = bits;
     return both.value;
@@ -93,10 +95,7 @@ static __device__ float float_of(unsigned bits)
 
 static __device__ unsigned bits_of(float value)
 {
-    union {
-        unsigned bits;
-        float    value;
-    } both;
+    both_t both;
 
     both.value = value;
     return both.bits;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef unsigned __int128 fs_u128_t;
+__extension__ typedef unsigned __int128 fs_u128_t;
 
 /* The largest sum of bytes that is planned: far from 2^64, so that rounding up,
  * padding and the sum of two of them cannot overflow. */

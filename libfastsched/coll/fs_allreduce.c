@@ -60,15 +60,10 @@ static bool should_stream(const fs_comm_t *comm, uint64_t bytes)
                                 comm->params.stage_cost);
 }
 
-static uint64_t bytes_of(const fs_reduction_t *reduction)
-{
-    return reduction->n_elems * reduction->elem_bytes;
-}
-
 static void choose(const fs_comm_t *comm, const fs_reduction_t *reduction,
                    fs_outcome_t *outcome)
 {
-    uint64_t         bytes     = bytes_of(reduction);
+    uint64_t         bytes     = fs_reduction_bytes(reduction);
     uint32_t         straggler = comm->params.straggler;
     const char      *why       = why_native(comm, reduction);
     fs_late_choice_t choice;
@@ -152,7 +147,7 @@ static void decide(fs_request_t *request)
             request->flags |= FS_FLAG_NONBLOCKING;
         }
         request->outcome.traffic.inter_bytes =
-            bytes_between(request->comm, bytes_of(reduction));
+            bytes_between(request->comm, fs_reduction_bytes(reduction));
         find_plan(request);
     }
 }

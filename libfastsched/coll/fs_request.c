@@ -379,18 +379,27 @@ static fs_step_t finish(fs_request_t *request)
 
 /* A plan that is recalled without a vote may have no memory yet where this call is, or
  * not any more: nobody else knows. */
+static fs_status_t get_ready_alone(fs_request_t *request)
+{
+    fs_exec_t       *exec   = request->comm->exec;
+    const fs_plan_t *plan   = request->plan->plan;
+    fs_status_t      status = fs_request_prepare(request);
+
+    return status != FS_OK || fs_exec_fits(exec, plan, request->call)
+               ? status
+               : fs_exec_reserve(exec, plan, request->call);
+}
+
 static fs_step_t take_plan(fs_request_t *request)
 {
-    fs_exec_t       *exec = request->comm->exec;
-    const fs_plan_t *plan = request->plan->plan;
-    fs_status_t      status;
+    bool alone = request->collective->vote == NULL && request->outcome.recalled;
+    fs_status_t status = FS_OK;
 
     if (request->plans_only) {
         return end(request, FS_OK);
     }
-    status = fs_request_prepare(request);
-    if (status == FS_OK && !fs_exec_fits(exec, plan, request->call)) {
-        status = fs_exec_reserve(exec, plan, request->call);
+    if (alone) {
+        status = get_ready_alone(request);
     }
     return status == FS_OK ? run(request) : lose(request, status);
 }

@@ -3,6 +3,7 @@
 
 #include "accel/fs_accel.h"
 #include "base/fs_arith.h"
+#include "sched/plan/fs_reduction.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -228,11 +229,12 @@ void fs_buffers_reduce(fs_buffers_t *b, const void *send, void *recv,
                        uint64_t n_elems, uint32_t elem_bytes,
                        uint32_t device_how)
 {
-    uint64_t len = n_elems * elem_bytes;
+    uint64_t len;
 
     b->in_place = send == NULL;
     b->reduction =
         (fs_reduction_t){n_elems, elem_bytes, b->in_place, device_how};
+    len                = fs_reduction_bytes(&b->reduction);
     b->send_block[0]   = b->in_place ? recv : send;
     b->recv_block[0]   = recv;
     b->send_contiguous = b->recv_contiguous = true;
@@ -246,8 +248,7 @@ void fs_buffers_reduce(fs_buffers_t *b, const void *send, void *recv,
 static fs_status_t move_vector(const fs_buffers_t *b, fs_mem_t mem, void *dst,
                                const void *src)
 {
-    fs_segment_t vector = {dst, src,
-                           b->reduction.n_elems * b->reduction.elem_bytes, 0};
+    fs_segment_t vector = {dst, src, fs_reduction_bytes(&b->reduction), 0};
 
     return fs_accel_copy(b->call.device.accel, mem, &vector, 1, false);
 }
@@ -256,7 +257,7 @@ static fs_status_t move_vector(const fs_buffers_t *b, fs_mem_t mem, void *dst,
 static fs_status_t stage_vectors(void *buffers)
 {
     fs_buffers_t *b      = buffers;
-    uint64_t      len    = b->reduction.n_elems * b->reduction.elem_bytes;
+    uint64_t      len    = fs_reduction_bytes(&b->reduction);
     bool          copies = !b->in_place && fs_mem_is_device(b->send_mem);
     fs_status_t   status = FS_OK;
 
@@ -297,7 +298,8 @@ static fs_status_t unstage_vector(const fs_buffers_t *b)
 static uint32_t with_sign_of_mpi(uint32_t how, const fs_wrapper_calls_t *calls,
                                  void *ctx)
 {
-    uint32_t op = how % 4, type = how / 4, step = type % 4;
+    uint32_t op = fs_device_op_of(how), type = fs_device_type_of(how);
+    uint32_t step = type % FS_DEVICE_U8;
     uint64_t ones = UINT64_MAX, one = 1;
 
     if (op == FS_DEVICE_SUM || type > FS_DEVICE_U64 ||

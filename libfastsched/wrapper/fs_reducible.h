@@ -10,6 +10,7 @@
 #ifndef FS_REDUCIBLE_H
 #define FS_REDUCIBLE_H
 
+#include "base/fs_arith.h"
 #include "fastsched_exec.h"
 
 /* What the elements of a type are. */
@@ -140,18 +141,12 @@ static inline bool fs_is_reducible(uint32_t mode, MPI_Op op, MPI_Datatype type,
     return (kinds & fs_kind_of_type(type)) != 0;
 }
 
-/* What 1, 2, 4 or 8 bytes add to the first type of a list. */
-static inline int fs_step_of_size(size_t size)
-{
-    return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-}
-
 /* How a device does it: fs_device_how(); 0: it does not. size: of the type, in bytes. */
 static inline uint32_t fs_device_how_of(MPI_Op op, MPI_Datatype type,
                                         size_t size)
 {
-    unsigned       kind  = fs_kind_of_type(type);
-    int            step  = fs_step_of_size(size);
+    unsigned kind = fs_kind_of_type(type);
+    int      step = (int)fs_log2_up((uint32_t)size); /* 1, 2, 4, 8 bytes */
     fs_device_op_t does  = op == MPI_SUM   ? FS_DEVICE_SUM
                            : op == MPI_MIN ? FS_DEVICE_MIN
                                            : FS_DEVICE_MAX;

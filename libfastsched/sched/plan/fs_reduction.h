@@ -6,6 +6,12 @@
 
 #include "fastsched.h"
 
+/* Of a vector. */
+static inline uint64_t fs_reduction_bytes(const fs_reduction_t *reduction)
+{
+    return reduction->n_elems * reduction->elem_bytes;
+}
+
 /*
  * Prove the programs of all ranks, as fs_plan_check() does, which takes the same
  * arguments otherwise: nothing waits for ever; no two operations touch the same

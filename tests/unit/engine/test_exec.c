@@ -5,6 +5,7 @@
 #include "comm/fs_comm.h"
 #include "engine/fs_exec.h"
 #include "fs_test_device.h"
+#include "fs_test_exec.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"
 #include "sched/plan/fs_plan.h"
@@ -581,8 +582,8 @@ START_TEST(nothing_is_posted_after_an_error)
     fs_test_case_t tc;
     fs_plan_t     *plan;
     fs_exec_t     *exec;
-    fs_status_t    status = FS_INPROGRESS;
-    char          *bytes  = fs_test_alloc(1 << 20, 1);
+    fs_status_t    status;
+    char          *bytes = fs_test_alloc(1 << 20, 1);
     void         **block;
     fs_call_t      call = {0};
 
@@ -602,10 +603,7 @@ START_TEST(nothing_is_posted_after_an_error)
         mute.all_arrives   = true;
         mute.fail_grant_at = 1 + (uint32_t)_i / 2 % 8;
     }
-    fs_exec_start(exec, plan, &call, 1, false);
-    for (int k = 0; k < 100 && status == FS_INPROGRESS; ++k) {
-        status = fs_exec_progress(exec);
-    }
+    status = fs_test_run_alone(exec, plan, &call);
     if (mute.failed) {
         ck_assert_msg(mute.n_after == 0, "seed %d: %u posted after the error%s",
                       _i, mute.n_after,

@@ -4,6 +4,7 @@
 #include "accel/fs_accel.h"
 #include "engine/fs_exec.h"
 #include "fs_test_device.h"
+#include "fs_test_exec.h"
 #include "fs_test_util.h"
 #include "sched/plan/fs_plan.h"
 
@@ -73,13 +74,7 @@ static void begin(bench_t *b)
 /* To the end. */
 static fs_status_t run(bench_t *b)
 {
-    fs_status_t status = FS_INPROGRESS;
-
-    fs_exec_start(b->exec, b->plan, &b->call, 1, false);
-    for (int k = 0; k < 100 && status == FS_INPROGRESS; ++k) {
-        status = fs_exec_progress(b->exec);
-    }
-    return status;
+    return fs_test_run_alone(b->exec, b->plan, &b->call);
 }
 
 static void bench_fini(bench_t *b)
