@@ -202,11 +202,13 @@ typedef enum fs_alg {
     /** "bundles": small blocks of a pair of servers in one message. No plan. */
     FS_ALG_BUNDLES,
     /* Of MPI_Allreduce; no values of parameter algorithm. */
-    FS_ALG_RING,     /**< "ring" */
-    FS_ALG_STRAGGLAR /**< "stragglar": for one late rank (StragglAR) */
+    FS_ALG_RING,      /**< "ring" */
+    FS_ALG_STRAGGLAR, /**< "stragglar": for one late rank (StragglAR) */
+    /** "eager": all blocks at once, by the MPI's own short messages. No plan. */
+    FS_ALG_EAGER
 } fs_alg_t;
 
-enum { FS_N_ALGS = FS_ALG_STRAGGLAR + 1 };
+enum { FS_N_ALGS = FS_ALG_EAGER + 1 };
 
 /** Methods that make lane streams of a tile. */
 #define FS_BALANCE_MAP(X)                                                  \

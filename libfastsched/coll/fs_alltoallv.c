@@ -21,6 +21,7 @@
 #include "base/fs_digest.h"
 #include "comm/fs_params.h"
 #include "comm/fs_wish.h"
+#include "coll/fs_eager.h"
 #include "coll/fs_frame_request.h"
 #include "coll/fs_request.h"
 #include "sched/model/fs_ports.h"
@@ -56,13 +57,20 @@ static const fs_alg_t algs[] = {
     [FS_CANDIDATE_STAGED]  = FS_ALG_STAGED,
     [FS_CANDIDATE_COARSE]  = FS_ALG_STAGED,
     [FS_CANDIDATE_PIPE2D]  = FS_ALG_PIPE2D,
+    [FS_CANDIDATE_EAGER]   = FS_ALG_EAGER,
 };
 
 static const uint64_t limits[] = {
     [FS_CANDIDATE_NATIVE] = 0,    [FS_CANDIDATE_BUNDLES] = UINT64_MAX,
     [FS_CANDIDATE_STAGED] = TINY, [FS_CANDIDATE_COARSE] = TINY,
-    [FS_CANDIDATE_PIPE2D] = TINY,
+    [FS_CANDIDATE_PIPE2D] = TINY, [FS_CANDIDATE_EAGER] = 0,
 };
+
+/* Can the MPI's messages begin it without a summary? */
+static bool is_left(fs_candidate_t candidate)
+{
+    return candidate == FS_CANDIDATE_NATIVE || candidate == FS_CANDIDATE_EAGER;
+}
 
 /* A forced algorithm has no bundles, and bypasses the tuner. */
 static bool is_auto(const fs_comm_t *comm)
@@ -79,15 +87,15 @@ static bool is_tuned(const fs_comm_t *comm)
  * once, in no order, keep the rest waiting. */
 static uint64_t bundle_limit(const fs_request_t *request)
 {
-    const fs_comm_t *comm   = request->comm;
-    bool             native = comm->predicted == FS_CANDIDATE_NATIVE;
+    const fs_comm_t *comm = request->comm;
+    bool             left = is_left(comm->predicted);
 
     if (request->plans_only) {
         return 0;
     }
     if (is_auto(comm)) {
         return is_tuned(comm) && comm->predicts &&
-                       !(native && fs_request_is_nonblocking(request))
+                       !(left && fs_request_is_nonblocking(request))
                    ? limits[comm->predicted]
                    : comm->params.stage_cost;
     }
@@ -184,6 +192,17 @@ static uint64_t as_ns(fs_u128_t cost)
                                     : fs_u64_max((uint64_t)cost, 1);
 }
 
+/* Are there blocks that the MPI would not send at once anyway, and not too many for a
+ * rank's memory? */
+static bool may_be_eager(const fs_request_t *request)
+{
+    const fs_comm_t *comm = request->comm;
+    uint64_t         most = request->outcome.traffic.max_inter;
+
+    return fs_eager_can(comm) && !comm->net->rdma && most <= FS_EAGER_MOST &&
+           most > (uint64_t)FS_EAGER_PIECE * (comm->topo->n_ranks - 1);
+}
+
 /* What each candidate should take. A threshold that the user has set forces: the
  * native algorithm is not the first guess above it, and between staged and pipe2d
  * there is no choice. */
@@ -205,6 +224,10 @@ static void estimate(const fs_request_t *request, const fs_busiest_t *busiest,
         comm->params.min_bytes == FS_MIN_BYTES_AUTO
             ? as_ns(fs_cost_native(topo, traffic, outcome->bound, alpha))
             : FS_TUNER_UNKNOWN;
+    ns[FS_CANDIDATE_EAGER] = comm->params.min_bytes == FS_MIN_BYTES_AUTO &&
+                                     may_be_eager(request)
+                                 ? ns[FS_CANDIDATE_NATIVE]
+                                 : 0;
     ns[FS_CANDIDATE_BUNDLES] =
         busiest->cell <= fs_control_bundle_max(comm->control)
             ? as_ns(fs_cost_bundles(outcome->bound, alpha))
@@ -279,6 +302,10 @@ static fs_choice_t choose(const fs_request_t *request)
         return (fs_choice_t){FS_ALG_DIRECT, false,
                              all > 0 ? "small between servers, the rest inside"
                                      : "no bytes between servers"};
+    }
+    if (comm->params.algorithm == FS_ALG_EAGER && all > 0 &&
+        !is_ours(request) && !request->plans_only && fs_eager_can(comm)) {
+        return (fs_choice_t){FS_ALG_EAGER, false, "forced by parameter"};
     }
     if (request->rest.inter_bytes < all || is_ours(request)) {
         params.min_bytes = 0;
@@ -364,6 +391,7 @@ static bool suits(const fs_request_t *request, fs_candidate_t candidate)
 
     switch (candidate) {
     case FS_CANDIDATE_NATIVE:
+    case FS_CANDIDATE_EAGER:
         return bundled == 0;
     case FS_CANDIDATE_BUNDLES:
         return limit == limits[candidate] || !(request->flags & FS_VOTE_REST);
@@ -427,6 +455,9 @@ static void apply_tuner(fs_request_t *request)
     if (vote->flags & FS_FLAG_NO_NATIVE || request->is_early) {
         call.estimate[FS_CANDIDATE_NATIVE] = 0;
     }
+    if (request->plans_only || request->is_early) {
+        call.estimate[FS_CANDIDATE_EAGER] = 0;
+    }
     outcome->question = request->plans_only || request->is_early
                             ? fs_tuner_best(&comm->tuner, &call)
                             : compare(request, &call);
@@ -460,6 +491,7 @@ static void find_plan(fs_request_t *request)
     const fs_outcome_t *outcome = &request->outcome;
 
     if (outcome->choice.alg == FS_ALG_NATIVE ||
+        outcome->choice.alg == FS_ALG_EAGER ||
         outcome->choice.alg == FS_ALG_BUNDLES) {
         return;
     }
@@ -476,9 +508,9 @@ static void find_plan(fs_request_t *request)
  * knew first have sent what they have by then. */
 static uint64_t exact_time(const fs_vote_t *vote, fs_candidate_t candidate)
 {
-    return candidate == FS_CANDIDATE_NATIVE ? vote->max_ns
-           : vote->whole_ns > vote->min_ns  ? vote->whole_ns - vote->min_ns
-                                            : 1;
+    return is_left(candidate)              ? vote->max_ns
+           : vote->whole_ns > vote->min_ns ? vote->whole_ns - vote->min_ns
+                                           : 1;
 }
 
 /* About: bundles have come during the summary, from the servers that were ready
@@ -487,8 +519,7 @@ static uint64_t rough_time(const fs_vote_t *vote, fs_candidate_t candidate)
 {
     uint64_t ns = vote->max_ns;
 
-    return ns == 0 || candidate == FS_CANDIDATE_NATIVE ||
-                   fs_u64_add(ns, vote->min_ns, &ns)
+    return ns == 0 || is_left(candidate) || fs_u64_add(ns, vote->min_ns, &ns)
                ? ns
                : UINT64_MAX;
 }
@@ -576,29 +607,31 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
     comm->last             = (fs_last_call_t){0};
 }
 
-/* Does a round take so much of the native algorithm's time that it counts? */
+/* Does a round take so much of this call's time that it counts? */
 static bool round_counts(const fs_comm_t *comm, const fs_outcome_t *outcome,
                          const fs_vote_t *vote)
 {
     const fs_tuner_class_t *class =
         fs_tuner_find(&comm->tuner, outcome->tuned.of_class);
-    uint64_t price = class == NULL ? 0
-                                   : fs_tuner_price(class, FS_CANDIDATE_NATIVE);
+    uint64_t price =
+        class == NULL ? 0 : fs_tuner_price(class, outcome->question.candidate);
 
     return price != 0 && (fs_u128_t)vote->min_ns * FS_UNSEEN_PART >
                              ((fs_u128_t)price * outcome->tuned.bound) >> 20;
 }
 
-/* Calls after this one may go to the MPI without a summary. */
+/* Calls after this one may go without a summary. */
 static void note_seen(const fs_request_t *request, const fs_vote_t *vote)
 {
     fs_comm_t          *comm    = request->comm;
     const fs_outcome_t *outcome = &request->outcome;
-    bool                native  = outcome->question.reason == FS_TUNER_FOUND &&
-                  outcome->question.candidate == FS_CANDIDATE_NATIVE;
+    fs_candidate_t      served  = outcome->question.candidate;
+    bool                settled = outcome->question.reason == FS_TUNER_FOUND &&
+                   is_left(served);
     fs_seen_t seen = {.tuned     = request->collective->tuned,
-                      .native    = native,
-                      .counts    = native && round_counts(comm, outcome, vote),
+                      .settled   = settled,
+                      .served    = served,
+                      .counts    = settled && round_counts(comm, outcome, vote),
                       .unlike    = vote->flags & FS_FLAG_UNLIKE,
                       .own_bytes = fs_request_own_bytes(request)};
 

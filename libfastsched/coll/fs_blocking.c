@@ -2,6 +2,7 @@
 /* A blocking call is a request that is posted and waited for. */
 #include "base/fs_clock.h"
 #include "coll/fs_check_counts.h"
+#include "coll/fs_eager.h"
 #include "coll/fs_request.h"
 #include "comm/fs_wish.h"
 #include "net/fs_helper.h"
@@ -69,6 +70,48 @@ static void keep_helper_off(fs_comm_t *comm, bool off)
     pthread_mutex_unlock(&net->lock);
 }
 
+/* The peers learn that this rank has given up. */
+static fs_status_t lose(fs_comm_t *comm, fs_status_t status)
+{
+    snprintf(comm->error, sizeof(comm->error),
+             "rank %u, exchange by the MPI's own messages: %s", comm->rank,
+             fs_strerror(status));
+    fs_net_lock(comm->net);
+    comm->dead      = true;
+    comm->net->lost = true;
+    fs_exec_give_up(comm->exec);
+    pthread_mutex_unlock(&comm->net->lock);
+    return status;
+}
+
+/* All ranks have learned that the call goes so, or know by themselves. */
+static fs_status_t run_eager(fs_request_t *request)
+{
+    fs_comm_t  *comm = request->comm;
+    fs_status_t status;
+
+    if (!fs_eager_open(comm)) {
+        request->outcome.choice = fs_comm_leave(
+            "the MPI cannot provide a communicator for our messages");
+        request->outcome.question.reason = FS_TUNER_NONE;
+        return FS_OK;
+    }
+    if (comm->trace != NULL) {
+        fs_trace_enter(comm->trace, FS_TRACE_RUN);
+    }
+    status = fs_request_prepare(request);
+    if (status == FS_OK) {
+        status = fs_eager_run(comm, request->call);
+    }
+    if (status != FS_OK) {
+        return lose(comm, status);
+    }
+    request->ran = true;
+    ++comm->stats.calls_by[FS_ALG_EAGER];
+    comm->stats.inter_bytes += request->outcome.traffic.inter_bytes;
+    return FS_OK;
+}
+
 /* From post to end; request->plans_only is set. */
 static fs_status_t make(fs_request_t *request)
 {
@@ -87,9 +130,16 @@ static fs_status_t make(fs_request_t *request)
     if (comm->trace != NULL) {
         fs_trace_begin(comm->trace, comm->n_calls);
     }
-    status        = serve(request);
+    status = serve(request);
+    if (status == FS_OK && request->outcome.choice.alg == FS_ALG_EAGER) {
+        status = run_eager(request);
+    }
     comm->outcome = request->outcome;
     fs_wish_hear(comm, request->flags);
+    if (status == FS_OK && request->ran &&
+        comm->outcome.choice.alg == FS_ALG_EAGER) {
+        status = fs_comm_native_done(comm);
+    }
     if (status == FS_OK && request->ran && comm->outcome.reduced_bytes > 0) {
         status = fs_allreduce_note(comm);
     }
@@ -160,8 +210,11 @@ static fs_status_t find_slowest(fs_comm_t *comm, uint64_t now_ns)
 fs_status_t fs_comm_native_done(fs_comm_t *comm)
 {
     const fs_outcome_t *outcome = &comm->outcome;
+    fs_candidate_t      served  = outcome->choice.alg == FS_ALG_EAGER
+                                      ? FS_CANDIDATE_EAGER
+                                      : FS_CANDIDATE_NATIVE;
     bool                asked   = outcome->question.reason != FS_TUNER_NONE &&
-                 outcome->question.candidate == FS_CANDIDATE_NATIVE;
+                 outcome->question.candidate == served;
     bool        closes = asked && fs_outcome_closes(outcome);
     uint64_t    now_ns = fs_now_ns();
     fs_status_t status = FS_OK;

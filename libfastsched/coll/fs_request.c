@@ -446,6 +446,7 @@ static fs_step_t act(fs_request_t *request)
     }
     return outcome->status != FS_OK ? end(request, outcome->status)
            : outcome->choice.alg == FS_ALG_NATIVE  ? leave(request)
+           : outcome->choice.alg == FS_ALG_EAGER   ? leave(request)
            : outcome->choice.alg == FS_ALG_BUNDLES ? take_bundles(request)
            : outcome->recalled && !(request->flags & FS_FLAG_PREPARES)
                ? take_plan(request)
@@ -515,6 +516,9 @@ static fs_step_t leave_unseen(fs_request_t *request)
     request->outcome.decided_ns = request->outcome.entered_ns;
     request->outcome.choice =
         fs_comm_leave("faster according to the tuner, without a look");
+    if (request->comm->unseen.served == FS_CANDIDATE_EAGER) {
+        request->outcome.choice.alg = FS_ALG_EAGER;
+    }
     trace_decision(request);
     return leave(request);
 }

@@ -84,7 +84,8 @@ struct fs_comm {
     bool                is_awaited; /* fs_request_wait_all() */
     bool                waits_only; /* nobody progresses it between calls */
     bool                dead;
-    bool                has_accel; /* some rank */
+    bool                has_accel;                /* some rank */
+    bool                eager_open, eager_failed; /* fs_eager_open() */
     fs_cached_plan_t   *lost_plan; /* of the program that died with it */
     char                error[512];
     fs_comm_stats_t     stats;

@@ -30,10 +30,11 @@
     }
 
 static const fs_param_row_t rows[] = {
-    {{"algorithm", "auto", "auto, bundles" FS_ALG_MAP(WORD_NAME) ", off",
+    {{"algorithm", "auto", "auto, bundles, eager" FS_ALG_MAP(WORD_NAME) ", off",
       "Algorithm of MPI_Alltoallv for calls with bytes between servers; "
       "bundles: one message for all blocks of two servers where they are "
-      "small, for the rest auto" FS_ALG_MAP(WORD_HELP) "; auto: chosen by size "
+      "small, for the rest auto; eager: all blocks at once, by the "
+      "MPI's own short messages" FS_ALG_MAP(WORD_HELP) "; auto: chosen by size "
                                                        "and skew; off: the "
                                                        "MPI's own algorithm",
       FS_PARAM_USER},
@@ -42,7 +43,8 @@ static const fs_param_row_t rows[] = {
      0,
      0,
      WORDS({"auto", FS_ALGORITHM_AUTO}, {"off", FS_ALGORITHM_OFF},
-           {"bundles", FS_ALG_BUNDLES}, FS_ALG_MAP(WORD_ROW)),
+           {"bundles", FS_ALG_BUNDLES}, {"eager", FS_ALG_EAGER},
+           FS_ALG_MAP(WORD_ROW)),
      true},
     {{"nonblocking", "1", "0 or 1",
       "0: nonblocking and persistent calls use the MPI's own algorithm",
@@ -411,7 +413,8 @@ bool fs_params_may_change(size_t k)
 fs_plan_params_t fs_params_plan(const fs_params_t *params)
 {
     bool is_auto = params->algorithm == FS_ALGORITHM_AUTO ||
-                   params->algorithm == FS_ALG_BUNDLES;
+                   params->algorithm == FS_ALG_BUNDLES ||
+                   params->algorithm == FS_ALG_EAGER;
 
     return (fs_plan_params_t){
         .algorithm = is_auto ? FS_ALG_NATIVE : (fs_alg_t)params->algorithm,

@@ -54,7 +54,8 @@
       "one message for the small blocks of two servers")                  \
     X(FS_CANDIDATE_STAGED, staged, "one pair of servers at a time")       \
     X(FS_CANDIDATE_COARSE, staged_coarse, "with chunks 4 times as large") \
-    X(FS_CANDIDATE_PIPE2D, pipe2d, "along rails")
+    X(FS_CANDIDATE_PIPE2D, pipe2d, "along rails")                         \
+    X(FS_CANDIDATE_EAGER, eager, "all at once, in short messages")
 
 typedef enum fs_candidate { FS_CANDIDATE_MAP(FS_LIST_VALUE) } fs_candidate_t;
 

@@ -20,20 +20,21 @@ static uint32_t patience(const fs_unseen_t *unseen)
 
 void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen)
 {
-    bool goes_on = seen->native && seen->tuned == unseen->tuned &&
-                   !seen->unlike;
+    bool goes_on = seen->settled && seen->tuned == unseen->tuned &&
+                   seen->served == unseen->served && !seen->unlike;
 
     if (seen->unlike && patience(unseen) < FS_UNSEEN_PATIENCE_MOST) {
         unseen->factor = 4 * fs_u32_max(unseen->factor, 1);
     }
-    unseen->n_native = goes_on ? unseen->n_native + 1 : seen->native;
-    unseen->run      = goes_on ? unseen->run : 0;
-    unseen->left     = 0;
-    if (seen->native && seen->counts && unseen->n_native > patience(unseen)) {
+    unseen->n_settled = goes_on ? unseen->n_settled + 1 : seen->settled;
+    unseen->run       = goes_on ? unseen->run : 0;
+    unseen->left      = 0;
+    if (seen->settled && seen->counts && unseen->n_settled > patience(unseen)) {
         unseen->run  = fs_u32_min(2 * unseen->run + 1, FS_UNSEEN_MOST);
         unseen->left = unseen->run;
     }
     unseen->tuned     = seen->tuned;
+    unseen->served    = seen->served;
     unseen->own_bytes = seen->own_bytes;
     unseen->unlike    = false;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that go to the MPI without a summary.
+ * Calls that go to the MPI, or by its messages, without a summary.
  *
- * Where the tuner has settled on the native algorithm, and that takes little longer than a
- * summary, summaries are what is lost. So once PATIENCE calls in a row were left to
- * it, the next ones go to it unseen: 1, 3, 7, then MOST between two that are seen.
+ * Where the tuner has settled on that, and it takes little longer than a summary,
+ * summaries are what is lost. So once PATIENCE calls in a row were left to
+ * it, the next ones go there unseen: 1, 3, 7, then MOST between two that are seen.
  *
- * A call that the native algorithm should not serve may be among them. A rank
+ * A call that should not be served so may be among them. A rank
  * notices that from its own counts, if they are not like those of the last call
  * that was seen, and its vote says so in the next one: then four times as many calls have
  * to be left to the MPI before any goes unseen again. So of large calls that come
@@ -28,22 +28,24 @@ enum {
 
 /* All zero: all calls are seen. */
 typedef struct fs_unseen {
-    uint32_t   left;      /* calls that go unseen from now on */
-    uint32_t   run;       /* as many as the last time */
-    uint32_t   n_native;  /* left to the MPI in a row, of those seen */
-    uint32_t   factor;    /* of PATIENCE; 0 is 1 */
-    fs_tuned_t tuned;     /* the collective of all of these */
-    uint64_t   own_bytes; /* of this rank in the last of them */
-    bool       unlike;    /* it has noticed one that was not like that */
+    uint32_t left;      /* calls that go unseen from now on */
+    uint32_t run;       /* as many as the last time */
+    uint32_t n_settled; /* of those seen in a row that could have gone unseen */
+    uint32_t factor;    /* of PATIENCE; 0 is 1 */
+    fs_tuned_t     tuned;     /* the collective of all of these */
+    fs_candidate_t served;    /* and what serves them */
+    uint64_t       own_bytes; /* of this rank in the last of them */
+    bool           unlike;    /* it has noticed one that was not like that */
 } fs_unseen_t;
 
 /* A call that was seen. */
 typedef struct fs_seen {
-    fs_tuned_t tuned;
-    bool       native;    /* the choice of the tuner */
-    bool       counts;    /* the summary, that is: it takes more than a PART */
-    bool       unlike;    /* some rank has noticed */
-    uint64_t   own_bytes; /* of this rank */
+    fs_tuned_t     tuned;
+    bool           settled; /* the tuner has found what needs no summary: */
+    fs_candidate_t served;
+    bool           counts; /* the summary, that is: it takes more than a PART */
+    bool           unlike; /* some rank has noticed */
+    uint64_t       own_bytes; /* of this rank */
 } fs_seen_t;
 
 /* A call is about to begin: does it go unseen? The same on all ranks. */

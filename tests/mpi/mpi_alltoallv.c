@@ -6,7 +6,7 @@
  *   mpirun -np 4 ... mpi_alltoallv [OPTION...] [CASE...]
  *     --list             print the names of all cases; those that run only
  *                        when they are named come last
- *     --expect WHO       staged, pipe2d, direct, bundles, native, absent: what must serve
+ *     --expect WHO       staged, pipe2d, direct, bundles, eager, native, absent: what must serve
  *                        the calls, by the performance variables of the
  *                        component; without, nobody looks
  *     --servers SPEC     the servers: those of parameter servers; --nodes does
@@ -57,18 +57,18 @@ static void usage(const char *problem)
 
 static void read_expect(const char *word)
 {
-    static const char *const words[] = {"any",    "native", "absent", "staged",
-                                        "pipe2d", "direct", "bundles"};
+    static const char *const words[] = {"any",    "native", "absent",  "staged",
+                                        "pipe2d", "direct", "bundles", "eager"};
 
-    for (int k = 0; k < 7; ++k) {
+    for (int k = 0; k < 8; ++k) {
         if (strcmp(word, words[k]) == 0) {
             test.expect    = k < EXPECT_SERVED ? (expect_t)k : EXPECT_SERVED;
             test.algorithm = k < EXPECT_SERVED ? "staged" : word;
             return;
         }
     }
-    usage("--expect wants any, native, absent, staged, pipe2d, direct or "
-          "bundles");
+    usage("--expect wants any, native, absent, staged, pipe2d, direct, "
+          "bundles or eager");
 }
 
 /* Returns 1 if the value was used. */

@@ -361,8 +361,8 @@ static uint64_t draw(uint64_t step, uint64_t what)
  * other values on each rank. */
 static void write_at_random(void)
 {
-    static const char *const algorithms[] = {"auto",   "off",    "staged",
-                                             "pipe2d", "direct", "bundles"};
+    static const char *const algorithms[] = {
+        "auto", "off", "staged", "pipe2d", "direct", "bundles", "eager"};
     MPI_Comm                 comms[2]     = {duplicate(), duplicate()};
 
     call(comms[0], 100);
@@ -371,7 +371,7 @@ static void write_at_random(void)
         uint64_t of_rank = draw(step, 0) % 4 == 0 ? 10 + (uint64_t)rank : 1;
 
         if (draw(step, 2) % 3 == 0) {
-            write_it("algorithm", algorithms[draw(step, of_rank) % 6]);
+            write_it("algorithm", algorithms[draw(step, of_rank) % 7]);
             write_it("tuner", draw(step, of_rank) % 7 < 3 ? "0" : "1");
         }
         call_as(comms[draw(step, 3) % 2],

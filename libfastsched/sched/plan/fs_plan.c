@@ -23,6 +23,7 @@ static const struct {
     [FS_ALG_BUNDLES]    = {"bundles", NULL},
     [FS_ALG_RING]       = {"ring", NULL},
     [FS_ALG_STRAGGLAR]  = {"stragglar", NULL},
+    [FS_ALG_EAGER]      = {"eager", NULL},
 };
 
 const char *fs_alg_name(fs_alg_t alg)

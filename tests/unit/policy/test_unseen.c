@@ -18,7 +18,7 @@ static void set_up(void)
 static bool call_of(fs_tuned_t tuned, uint64_t bytes, bool counts)
 {
     fs_seen_t seen = {.tuned     = tuned,
-                      .native    = bytes < LARGE,
+                      .settled   = bytes < LARGE,
                       .counts    = counts,
                       .own_bytes = bytes};
 
@@ -123,7 +123,7 @@ END_TEST
 
 START_TEST(patience_has_an_end)
 {
-    fs_seen_t seen = {.native = true, .counts = true, .unlike = true};
+    fs_seen_t seen = {.settled = true, .counts = true, .unlike = true};
 
     for (int k = 0; k < 100; ++k) {
         fs_unseen_note(&unseen, &seen);
