@@ -203,6 +203,19 @@ static bool may_be_eager(const fs_request_t *request)
            most > (uint64_t)FS_EAGER_PIECE * (comm->topo->n_ranks - 1);
 }
 
+/* Late ranks aside, would it take little more than a schedule does? */
+static bool pays_eager(const fs_request_t *request)
+{
+    const fs_comm_t    *comm    = request->comm;
+    const fs_outcome_t *outcome = &request->outcome;
+    const fs_traffic_t *traffic = &outcome->traffic;
+    uint64_t            alpha   = comm->params.stage_cost;
+
+    return traffic->inter_bytes > 0 && may_be_eager(request) &&
+           fs_cost_native(comm->topo, traffic, outcome->bound, alpha) * 4 <=
+               fs_cost_staged(comm->topo, traffic, outcome->bound, alpha) * 5;
+}
+
 /* What each candidate should take. A threshold that the user has set forces: the
  * native algorithm is not the first guess above it, and between staged and pipe2d
  * there is no choice. */
@@ -537,23 +550,44 @@ static void tell_tuner(fs_comm_t *comm, const fs_vote_t *vote)
     }
 }
 
+/* What a call took that has gone eager since then. */
+static void time_eager(fs_comm_t *comm, const fs_vote_t *vote)
+{
+    uint64_t bytes    = comm->apart.usual_bytes;
+    uint64_t after_ns = vote->whole_ns -
+                        fs_u64_min(vote->min_ns, vote->whole_ns);
+
+    fs_apart_eager_timed(&comm->apart_eager,
+                         bytes > 0 ? fs_apart_price(after_ns, bytes) : 0,
+                         comm->apart.usual);
+}
+
 /* While ranks compute in a nonblocking call nothing of theirs moves: they come apart if
  * some compute longer. */
 static void expect(fs_comm_t *comm, const fs_vote_t *vote)
 {
     const fs_last_call_t *last    = &comm->last;
     uint64_t              settled = last->is_early ? vote->min_ns : 0;
+    fs_apart_call_t       call    = {
+                 .early    = last->is_early,
+                 .computes = last->is_nonblocking,
+                 .bytes    = last->max_inter,
+                 .round_ns = vote->min_ns,
+                 .run_ns   = vote->max_ns,
+                 .apart_ns = fs_entries_apart(vote->max_waited, vote->last),
+                 .after_ns = fs_entries_time(vote->last) + settled + vote->max_ns};
 
-    fs_apart_note(
-        &comm->apart,
-        &(fs_apart_call_t){
-            .early    = last->is_early,
-            .computes = last->is_nonblocking,
-            .bytes    = last->max_inter,
-            .round_ns = vote->min_ns,
-            .run_ns   = vote->max_ns,
-            .apart_ns = fs_entries_apart(vote->max_waited, vote->last),
-            .after_ns = fs_entries_time(vote->last) + settled + vote->max_ns});
+    if (last->is_eager) {
+        time_eager(comm, vote);
+        return;
+    }
+    fs_apart_note(&comm->apart, &call);
+    if (call.bytes > 0) {
+        fs_apart_eager_note(&comm->apart_eager,
+                            fs_apart_counts(&call, FS_APART_EAGER_PART) &&
+                                comm->may_be_eager && !call.computes &&
+                                !(vote->flags & FS_FLAG_UNLIKE));
+    }
 }
 
 /* For the next call that begins early. */
@@ -594,7 +628,7 @@ static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
     fs_timed_run_t run = comm->last.run;
 
     expect(comm, vote);
-    if (!comm->last.is_nonblocking) {
+    if (!comm->last.is_nonblocking && !comm->last.is_eager) {
         fs_entries_add(&comm->entries, vote->max_waited, vote->last);
     }
     tell_tuner(comm, vote);
@@ -656,7 +690,10 @@ static void decide(fs_request_t *request)
     apply_tuner(request);
     find_plan(request);
     predict(request);
-    if (!request->is_early) {
+    if (request->is_early) {
+        comm->unseen.unlike = false;
+    } else {
+        comm->may_be_eager = pays_eager(request);
         note_seen(request, vote);
     }
 }

@@ -70,20 +70,6 @@ static void keep_helper_off(fs_comm_t *comm, bool off)
     pthread_mutex_unlock(&net->lock);
 }
 
-/* The peers learn that this rank has given up. */
-static fs_status_t lose(fs_comm_t *comm, fs_status_t status)
-{
-    snprintf(comm->error, sizeof(comm->error),
-             "rank %u, exchange by the MPI's own messages: %s", comm->rank,
-             fs_strerror(status));
-    fs_net_lock(comm->net);
-    comm->dead      = true;
-    comm->net->lost = true;
-    fs_exec_give_up(comm->exec);
-    pthread_mutex_unlock(&comm->net->lock);
-    return status;
-}
-
 /* All ranks have learned that the call goes so, or know by themselves. */
 static fs_status_t run_eager(fs_request_t *request)
 {
@@ -104,7 +90,7 @@ static fs_status_t run_eager(fs_request_t *request)
         status = fs_eager_run(comm, request->call);
     }
     if (status != FS_OK) {
-        return lose(comm, status);
+        return fs_request_give_up(request, status);
     }
     request->ran = true;
     ++comm->stats.calls_by[FS_ALG_EAGER];
@@ -215,8 +201,8 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
                                       : FS_CANDIDATE_NATIVE;
     bool                asked   = outcome->question.reason != FS_TUNER_NONE &&
                  outcome->question.candidate == served;
-    bool        closes = asked && fs_outcome_closes(outcome);
-    uint64_t    now_ns = fs_now_ns();
+    bool     closes = (asked || outcome->timed) && fs_outcome_closes(outcome);
+    uint64_t now_ns = fs_now_ns();
     fs_status_t status = FS_OK;
 
     fs_comm_count(comm, outcome, now_ns);
@@ -226,7 +212,7 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     if (status != FS_OK) {
         return status;
     }
-    if (asked) {
+    if (asked || outcome->timed) {
         comm->last = fs_last_call_of(
             outcome, false,
             (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});

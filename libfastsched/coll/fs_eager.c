@@ -8,7 +8,7 @@
 
 /* Messages of a pair have one tag: they match in the order in which both ends post
  * them, which is that of the block's bytes and of the communicator's calls. */
-enum { TAG = 0 };
+enum { TAG = 1 };
 
 /* A message that was posted. */
 typedef struct piece {

@@ -523,6 +523,33 @@ static fs_step_t leave_unseen(fs_request_t *request)
     return leave(request);
 }
 
+/* Ranks come apart: does it go eager? The same on all ranks. */
+static bool goes_eager(const fs_request_t *request)
+{
+    const fs_comm_t *comm = request->comm;
+
+    return comm->apart_eager.left > 0 && comm->may_be_eager &&
+           !fs_request_is_nonblocking(request) && !request->plans_only &&
+           comm->params.early != FS_EARLY_OFF &&
+           comm->params.algorithm == FS_ALGORITHM_AUTO && !comm->explores &&
+           request->collective->tuned == comm->seen;
+}
+
+/* A rank that notices that this call is not like those that were seen will say so. */
+static fs_step_t go_eager(fs_request_t *request)
+{
+    fs_comm_t *comm = request->comm;
+
+    comm->unseen.unlike |=
+        !fs_u64_is_like(fs_request_own_bytes(request), comm->seen_bytes);
+    request->outcome.timed      = fs_apart_eager_take(&comm->apart_eager);
+    request->outcome.decided_ns = request->outcome.entered_ns;
+    request->outcome.choice =
+        (fs_choice_t){FS_ALG_EAGER, false, "ranks come apart, without a look"};
+    trace_decision(request);
+    return leave(request);
+}
+
 /* The first in the queue, which it has not been before. */
 static void enter_queued(fs_request_t *request)
 {
@@ -550,9 +577,15 @@ static fs_step_t begin(fs_request_t *request)
     if (request->collective->vote == NULL) {
         return decide_alone(request);
     }
-    return goes_unseen(request)    ? leave_unseen(request)
-           : begins_early(request) ? begin_early(request)
-                                   : summarise(request);
+    if (goes_eager(request)) {
+        return go_eager(request);
+    }
+    if (goes_unseen(request)) {
+        return leave_unseen(request);
+    }
+    comm->seen       = request->collective->tuned;
+    comm->seen_bytes = fs_request_own_bytes(request);
+    return begins_early(request) ? begin_early(request) : summarise(request);
 }
 
 /* ---- agree ---- */
@@ -939,6 +972,23 @@ fs_status_t fs_request_wait(fs_request_t *request)
 {
     wait_for(request->comm, request);
     return request->status;
+}
+
+fs_status_t fs_request_give_up(fs_request_t *request, fs_status_t status)
+{
+    fs_comm_t *comm = request->comm;
+
+    fs_request_explain(request, status, "exchange by the MPI's own messages",
+                       comm->error, sizeof(comm->error));
+    fs_net_lock(comm->net);
+    comm->dead      = true;
+    comm->net->lost = true;
+    fs_exec_give_up(comm->exec);
+    pthread_mutex_unlock(&comm->net->lock);
+    request->status      = status;
+    request->deadline_ns = fs_now_ns() + LAST_NS;
+    fs_request_post(request, FS_STEP_LAST);
+    return fs_request_wait(request);
 }
 
 void fs_request_wait_all(fs_comm_t *comm)

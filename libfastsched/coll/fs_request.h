@@ -125,6 +125,7 @@ static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
     return (fs_last_call_t){
         .is_nonblocking = is_nonblocking,
         .is_early       = early,
+        .is_eager       = outcome->timed,
         .max_inter = early ? outcome->whole_inter : outcome->traffic.max_inter,
         .question  = outcome->question,
         .run       = run,
@@ -137,8 +138,8 @@ static inline fs_last_call_t fs_last_call_of(const fs_outcome_t *outcome,
  * ranks. */
 static inline bool fs_outcome_closes(const fs_outcome_t *outcome)
 {
-    return outcome->question.reason != FS_TUNER_NONE &&
-           outcome->question.closes;
+    return outcome->timed || (outcome->question.reason != FS_TUNER_NONE &&
+                              outcome->question.closes);
 }
 
 /* That round, which began at ended_ns, is over. Whoever entered last saw the least of
@@ -156,12 +157,16 @@ static inline void fs_last_call_close(fs_last_call_t     *last,
 void fs_request_init(fs_request_t *request, fs_comm_t *comm,
                      const fs_collective_t *collective, const fs_call_t *call);
 
-/* Put it at the end of the queue; its first step is BEGIN or REPORT. The
+/* Put it at the end of the queue; its first step is BEGIN, REPORT or LAST. The
  * communicator has a network. */
 void fs_request_post(fs_request_t *request, fs_step_t step);
 
 /* Progress the net until it is DONE. Returns its status. */
 fs_status_t fs_request_wait(fs_request_t *request);
+
+/* After it has failed outside the queue, which is empty: the communicator is lost, and its
+ * peers are notified. Returns the status. */
+fs_status_t fs_request_give_up(fs_request_t *request, fs_status_t status);
 
 /* Progress the net until the queue is empty. */
 void fs_request_wait_all(fs_comm_t *comm);

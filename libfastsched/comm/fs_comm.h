@@ -6,6 +6,7 @@
 #include "accel/fs_accel.h"
 #include "policy/fs_account.h"
 #include "policy/fs_apart.h"
+#include "policy/fs_apart_eager.h"
 #include "policy/fs_calibration.h"
 #include "comm/fs_control.h"
 #include "engine/fs_early.h"
@@ -25,21 +26,22 @@ typedef struct fs_frame_request fs_frame_request_t;
 
 /* The decision on a call, and its times. */
 typedef struct fs_outcome {
-    uint64_t        entered_ns;
-    uint64_t        gathered_ns; /* all have entered; 0: not known apart */
-    uint64_t        decided_ns;  /* the summary is over */
-    uint64_t        slowest_ns;  /* with parameter verbose only */
-    bool            summarised;  /* what follows is known */
-    fs_status_t     status;      /* of the decision */
-    bool            recalled;    /* the plan comes from an earlier call */
-    uint64_t        ended_ns;    /* if it is closed: before that */
-    fs_choice_t     choice;
-    fs_traffic_t    traffic;
-    uint64_t        bound;       /* fs_traffic_lower_bound() */
-    uint64_t        whole_inter; /* traffic.max_inter with what has gone early;
+    uint64_t     entered_ns;
+    uint64_t     gathered_ns; /* all have entered; 0: not known apart */
+    uint64_t     decided_ns;  /* the summary is over */
+    uint64_t     slowest_ns;  /* with parameter verbose only */
+    bool         summarised;  /* what follows is known */
+    fs_status_t  status;      /* of the decision */
+    bool         recalled;    /* the plan comes from an earlier call */
+    uint64_t     ended_ns;    /* if it is closed: before that */
+    fs_choice_t  choice;
+    fs_traffic_t traffic;
+    uint64_t     bound;       /* fs_traffic_lower_bound() */
+    uint64_t     whole_inter; /* traffic.max_inter with what has gone early;
                                         0: nothing has */
-    uint32_t        line;        /* whose it is, fs_busiest_t */
-    fs_tuner_call_t tuned;       /* what the tuner has to know of it */
+    uint32_t     line;        /* whose it is, fs_busiest_t */
+    bool timed; /* it goes eager without a summary, and its time counts */
+    fs_tuner_call_t     tuned; /* what the tuner has to know of it */
     fs_tuner_question_t question;
     fs_decompose_t      decompose; /* of a plan that ran, like n_stages */
     uint32_t            n_stages;
@@ -53,6 +55,7 @@ typedef struct fs_outcome {
 typedef struct fs_last_call {
     bool     is_nonblocking; /* the same on all ranks, like the next two */
     bool     is_early;
+    bool     is_eager;  /* without a summary, and timed */
     uint64_t max_inter; /* largest volume of a rank between servers */
     fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
@@ -115,10 +118,14 @@ struct fs_comm {
     uint32_t
          n_unlike; /* such calls in a row after which nothing could change */
     bool looked;   /* what follows is known: */
-    uint32_t   looked_at; /* this algorithm */
-    bool       can_run;   /* fs_comm_is_wired_for() */
-    fs_apart_t apart;
-    uint64_t   early_chunk; /* of calls that begin early */
+    uint32_t         looked_at; /* this algorithm */
+    bool             can_run;   /* fs_comm_is_wired_for() */
+    fs_apart_t       apart;
+    fs_apart_eager_t apart_eager;
+    bool       may_be_eager; /* the last call that was seen, and all like it */
+    fs_tuned_t seen;         /* its collective; */
+    uint64_t   seen_bytes;   /* of this rank, fs_request_own_bytes() */
+    uint64_t   early_chunk;  /* of calls that begin early */
     uint64_t
         lull_ns; /* in the last of them, from the last entry to the plan; of
                          this rank */

@@ -5,22 +5,39 @@
 
 enum { PS_PER_NS = 1000, AVERAGE = 4 /* calls */ };
 
-static uint64_t price_of(const fs_apart_call_t *call)
+uint64_t fs_apart_price(uint64_t after_ns, uint64_t bytes)
 {
-    fs_u128_t price = (fs_u128_t)call->after_ns * PS_PER_NS / call->bytes;
+    fs_u128_t price = (fs_u128_t)after_ns * PS_PER_NS / bytes;
 
     return fs_u64_max((uint64_t)price, 1);
 }
 
+uint64_t fs_apart_average(uint64_t average, uint64_t price)
+{
+    return average == 0 ? price : average - average / AVERAGE + price / AVERAGE;
+}
+
+static uint64_t price_of(const fs_apart_call_t *call)
+{
+    return fs_apart_price(call->after_ns, call->bytes);
+}
+
 static void average(fs_apart_t *apart, const fs_apart_call_t *call)
 {
-    uint64_t price = price_of(call);
+    bool is_like = fs_u64_is_like(call->bytes, apart->bytes);
 
-    apart->price =
-        apart->price == 0 || !fs_u64_is_like(call->bytes, apart->bytes)
-            ? price
-            : apart->price - apart->price / AVERAGE + price / AVERAGE;
+    apart->price = fs_apart_average(is_like ? apart->price : 0, price_of(call));
     apart->bytes = call->bytes;
+}
+
+static void note_usual(fs_apart_t *apart, const fs_apart_call_t *call)
+{
+    bool goes_on = call->early == apart->early &&
+                   fs_u64_is_like(call->bytes, apart->usual_bytes);
+
+    apart->usual = fs_apart_average(goes_on ? apart->usual : 0, price_of(call));
+    apart->usual_bytes = call->bytes;
+    apart->early       = call->early;
 }
 
 static void judge(fs_apart_t *apart, const fs_apart_call_t *call)
@@ -38,10 +55,10 @@ static void judge(fs_apart_t *apart, const fs_apart_call_t *call)
     }
 }
 
-static bool counts(const fs_apart_call_t *call)
+bool fs_apart_counts(const fs_apart_call_t *call, uint32_t part)
 {
     return call->run_ns / FS_APART_LONG > call->round_ns &&
-           call->apart_ns > call->run_ns / FS_APART_PART;
+           call->apart_ns > call->run_ns / part;
 }
 
 void fs_apart_note(fs_apart_t *apart, const fs_apart_call_t *call)
@@ -49,8 +66,10 @@ void fs_apart_note(fs_apart_t *apart, const fs_apart_call_t *call)
     apart->rest -= apart->rest > 0;
     if (!call->computes && call->after_ns > 0 && call->bytes > 0) {
         (call->early ? judge : average)(apart, call);
+        note_usual(apart, call);
     }
     apart->left = apart->rest > 0 ? 0
-                  : counts(call)  ? FS_APART_CALLS
-                                  : apart->left - (apart->left > 0);
+                  : fs_apart_counts(call, FS_APART_PART)
+                      ? FS_APART_CALLS
+                      : apart->left - (apart->left > 0);
 }

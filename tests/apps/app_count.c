@@ -35,7 +35,7 @@ static struct {
 
 static const char *const names[] = {"calls_bundles", "calls_staged",
                                     "calls_staged_coarse", "calls_pipe2d",
-                                    "calls_direct"};
+                                    "calls_direct", "calls_eager"};
 enum { N_NAMES = sizeof(names) / sizeof(names[0]) };
 
 static struct {

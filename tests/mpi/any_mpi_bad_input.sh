@@ -55,7 +55,7 @@ wrong() {
     case_of "$1=$2 on $np ranks is refused" refuses "$np" "$@" --mca coll fast
 }
 
-wrong 4 algorithm foo 'auto, bundles, staged, pipe2d, direct'
+wrong 4 algorithm foo 'auto, bundles, eager, staged, pipe2d, direct'
 wrong 4 verbose 2 '0 or 1'
 wrong 4 stats yes '0 or 1'
 wrong 4 check 2 '0 or 1'

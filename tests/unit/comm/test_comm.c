@@ -2,6 +2,7 @@
 /* fs_comm_*: a thread per rank, whole calls from the top, and every way in
  * which the ranks must decline, or fail, together. */
 #include "comm/fs_comm.h"
+#include "fs_host_fake.h"
 #include "fs_test_device.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"
@@ -85,9 +86,15 @@ static fs_status_t agree(void *ctx, fs_status_t mine)
     return worst;
 }
 
+static fs_fake_t *fake; /* the MPI's own messages; NULL: none */
+
 static void progress(void *ctx)
 {
-    (void)ctx;
+    if (fake != NULL) {
+        fs_native_t host = fs_fake_host(fake, ((rank_t *)ctx)->rank);
+
+        host.progress(host.ctx);
+    }
     sched_yield();
 }
 
@@ -251,6 +258,56 @@ static void warn(void *ctx, const char *line)
 
 static bool accelerated; /* a rank has an accelerator */
 
+/* ---- the MPI's own messages ---- */
+
+static int no_own = -1; /* a rank that gets no communicator for them */
+
+static void *fake_of(void *ctx)
+{
+    return fs_fake_host(fake, ((rank_t *)ctx)->rank).ctx;
+}
+
+static const fs_native_p2p_t *fake_p2p(void)
+{
+    return fs_fake_host(fake, 0).p2p;
+}
+
+static fs_status_t p2p_open(void *ctx)
+{
+    return (int)((rank_t *)ctx)->rank == no_own ? FS_ERR_NATIVE : FS_OK;
+}
+
+static fs_status_t p2p_isend(void *ctx, const void *buf, uint64_t len_bytes,
+                             uint32_t peer, uint32_t tag, void **request_p)
+{
+    return fake_p2p()->isend(fake_of(ctx), buf, len_bytes, peer, tag,
+                             request_p);
+}
+
+static fs_status_t p2p_irecv(void *ctx, void *buf, uint64_t len_bytes,
+                             uint32_t peer, uint32_t tag, void **request_p)
+{
+    return fake_p2p()->irecv(fake_of(ctx), buf, len_bytes, peer, tag,
+                             request_p);
+}
+
+static fs_status_t p2p_test(void *ctx, void *request, uint64_t *len_p)
+{
+    return fake_p2p()->test(fake_of(ctx), request, len_p);
+}
+
+static void p2p_cancel(void *ctx, void *request)
+{
+    fake_p2p()->cancel(fake_of(ctx), request);
+}
+
+static const fs_native_p2p_t p2p = {.n_tags = 32768,
+                                    .open   = p2p_open,
+                                    .isend  = p2p_isend,
+                                    .irecv  = p2p_irecv,
+                                    .test   = p2p_test,
+                                    .cancel = p2p_cancel};
+
 static fs_tuning_t learned; /* by earlier communicators */
 
 static const fs_tuning_t *tuning(void *ctx)
@@ -270,6 +327,7 @@ static void *live(void *arg)
                           .net       = net,
                           .warn      = warn,
                           .name      = "An MPI 1.2",
+                          .p2p       = fake != NULL ? &p2p : NULL,
                           .tuning    = tuning};
     fs_member_t member = {.n_ranks         = N_RANKS,
                           .rank            = me->rank,
@@ -1131,6 +1189,124 @@ START_TEST(they_are_expected_to_come_apart)
 }
 END_TEST
 
+/* ---- all at once ---- */
+
+static void set_up_eager(void)
+{
+    set_up();
+    no_own = -1;
+    fake   = fs_fake_create(N_RANKS, 32768, 11);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].params.algorithm = FS_ALG_EAGER;
+    }
+}
+
+static void tear_down_eager(void)
+{
+    fs_fake_destroy(fake);
+    fake = NULL;
+    tear_down();
+}
+
+/* Blocks of up to five pieces; some are packed, or prepared. */
+START_TEST(eager_blocks_arrive)
+{
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ranks[r].packs    = r == 1 || r == 2;
+        ranks[r].prepares = r == 4;
+        for (uint32_t s = 0; s < N_RANKS; ++s) {
+            for (uint32_t d = 0; d < N_RANKS; ++d) {
+                ranks[r].counts[s][d] *= 4;
+            }
+        }
+    }
+    live_on(3, come_apart);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_EAGER], 3);
+    ck_assert_uint_eq(fs_fake_n_pending(fake), 0);
+}
+END_TEST
+
+START_TEST(no_communicator_for_eager_messages)
+{
+    no_own = _i;
+    live_on(3, NULL);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_int_eq(ranks[0].algs[0], FS_ALG_NATIVE);
+    ck_assert_int_eq(ranks[0].algs[1], FS_ALG_STAGED);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_EAGER], 0);
+}
+END_TEST
+
+/* Once all have decided it is too late to do otherwise. Who does not need what this rank
+ * would have sent may not hear of it. */
+START_TEST(an_error_of_an_eager_call)
+{
+    uint32_t n_heard = 0;
+
+    if (_i == 0) {
+        ranks[3].prepares = ranks[3].prepare_fails = true;
+    } else {
+        fs_fake_cut(fake, 3, 2);
+    }
+    live_all();
+    ck_assert_int_eq(ranks[3].called, _i == 0 ? FS_ERR_NOMEM : FS_ERR_TRUNCATE);
+    ck_assert_msg(strstr(ranks[3].why,
+                         "rank 3 on server 0, exchange by the MPI's own "
+                         "messages: ") == ranks[3].why,
+                  "%s", ranks[3].why);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        n_heard += ranks[r].called == FS_ERR_PEER;
+        ck_assert(r == 3 || ranks[r].called == FS_OK ||
+                  ranks[r].called == FS_ERR_PEER);
+    }
+    ck_assert(_i > 0 || n_heard == N_RANKS - 1);
+}
+END_TEST
+
+/* As come_last_until_early(), and the calls that were seen have taken long after the last
+ * entry. */
+static void come_last_in_a_long_call(rank_t *me, int k)
+{
+    fs_last_call_t *last = &me->comm->last;
+
+    if (!last->is_eager) {
+        last->round_ns = 1;
+        last->run.ns   = UINT64_C(1000000000);
+    }
+    if (me->rank == 3) {
+        nanosleep(&(struct timespec){0, 100000000}, NULL);
+    }
+    (void)k;
+}
+
+START_TEST(they_go_eager_if_that_takes_less)
+{
+    uint32_t n = 0;
+
+    SET(algorithm, FS_ALGORITHM_AUTO);
+    SET(early, FS_EARLY_AUTO);
+    SET(tuner, 0);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        for (uint32_t s = 0; s < N_RANKS; ++s) {
+            for (uint32_t d = 0; d < N_RANKS; ++d) {
+                ranks[r].counts[s][d] = 100000;
+            }
+        }
+    }
+    live_on(20, come_last_in_a_long_call);
+    all_came_out(FS_OK, FS_OK, true);
+    for (int k = 0; k < 4; ++k) {
+        ck_assert_int_ne(ranks[0].algs[k], FS_ALG_EAGER);
+    }
+    for (int k = 0; k < 20; ++k) {
+        n += ranks[0].algs[k] == FS_ALG_EAGER;
+    }
+    ck_assert_uint_ge(n, 7);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_EAGER], n);
+}
+END_TEST
+
 /* ---- nothing happens any more ---- */
 
 static void enter_late(rank_t *me, int k)
@@ -1463,6 +1639,7 @@ int main(void)
 {
     Suite *suite = suite_create("coll");
     TCase *tcase = tcase_create("coll");
+    TCase *eager = tcase_create("eager");
 
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
@@ -1526,5 +1703,12 @@ int main(void)
     tcase_add_loop_test(tcase, an_error_after_an_early_begin_is_everybodys, 0,
                         4 * N_RANKS);
     suite_add_tcase(suite, tcase);
+    tcase_set_timeout(eager, 60);
+    tcase_add_checked_fixture(eager, set_up_eager, tear_down_eager);
+    tcase_add_test(eager, eager_blocks_arrive);
+    tcase_add_loop_test(eager, no_communicator_for_eager_messages, 0, 2);
+    tcase_add_loop_test(eager, an_error_of_an_eager_call, 0, 2);
+    tcase_add_test(eager, they_go_eager_if_that_takes_less);
+    suite_add_tcase(suite, eager);
     return fs_test_run(suite);
 }
