@@ -151,6 +151,7 @@ SIBLINGS = [Lab("4x4", "100mbit", 1)]
 SIBLING_ENTRIES = ["", "uniform:0.3"]
 SIBLING_PATTERNS = ["balanced", "zipf:0.5", "zipf:0.8", "zipf:1.2"]
 SIBLING_SIZES = [300000]
+SIBLING_WARMUP = 110  # each column finds out for itself what is faster
 ALLREDUCES = [Lab(layout, rate, 0) for layout, rate in suite_allreduce.LABS]
 
 
@@ -314,8 +315,10 @@ def entry_jobs(kind, lab, options):
         for pattern in options.only or patterns:
             for arrival in entries:
                 for variant in variants:
+                    settles = kind == "siblings" and arrival and variant == "fast"
                     yield Job(kind, lab, variant, pattern, f"{size}:{size}",
-                              options.repeat or 9, LATE_WARMUP,
+                              options.repeat or 9,
+                              SIBLING_WARMUP if settles else LATE_WARMUP,
                               mpi=options.mpi, arrival=arrival)
 
 
