@@ -300,10 +300,10 @@ static osu_verdict_t settle(osu_options_t *options, bool has_dynamic,
             "same to every rank; allowed: balanced",
             options->pattern_text);
     }
-    if (options->siblings && options->path != NULL) {
+    if (options->siblings && options->as_is && options->path != NULL) {
         return osu_bad(why,
-                       "-p \"%s\": with --siblings each communicator has a "
-                       "matrix of its own; allowed: a pattern",
+                       "-p \"%s\": with --siblings it needs -m, the average of "
+                       "each communicator's part",
                        options->pattern_text);
     }
     if (options->arrival_text != NULL && options->rate == 0) {

@@ -27,6 +27,19 @@ static uint64_t first_slot(const bench_t *b)
     return b->options->validate ? CANARY_BYTES : 0;
 }
 
+/* What a file has for these ranks. */
+static fs_status_t take_part(const bench_t *b, uint64_t size, uint32_t n,
+                             const uint32_t *rank)
+{
+    uint64_t any = 0;
+
+    for (uint32_t i = 0; i < n * n; ++i) {
+        b->total[i] = b->file[(size_t)rank[i / n] * b->n + rank[i % n]];
+        any |= b->total[i];
+    }
+    return any == 0 ? FS_OK : fs_pattern_scale(n, size, b->total);
+}
+
 /* The matrix of the communicator of the k-th ranks of all servers. */
 static fs_status_t draw_sibling(bench_t *b, uint64_t size, uint64_t seed,
                                 uint32_t k)
@@ -45,8 +58,9 @@ static fs_status_t draw_sibling(bench_t *b, uint64_t size, uint64_t seed,
     if (n == 0) {
         return FS_OK;
     }
-    status = fs_pattern_fill(&b->options->pattern, n, server, size, seed + k,
-                             b->total);
+    status = b->file != NULL ? take_part(b, size, n, rank)
+                             : fs_pattern_fill(&b->options->pattern, n, server,
+                                               size, seed + k, b->total);
     for (uint32_t i = 0; i < n * n && status == FS_OK; ++i) {
         b->matrix[(size_t)rank[i / n] * b->n + rank[i % n]] = b->total[i];
     }
@@ -59,7 +73,7 @@ fs_status_t osu_skew_draw(bench_t *b, uint64_t size, uint64_t iteration)
     size_t      len    = (size_t)b->n * b->n * sizeof(*b->matrix);
     fs_status_t status = FS_OK;
 
-    if (b->file != NULL) {
+    if (b->file != NULL && !b->options->siblings) {
         memcpy(b->matrix, b->file, len);
         return b->options->as_is ? FS_OK
                                  : fs_pattern_scale(b->n, size, b->matrix);

@@ -192,15 +192,15 @@ static uint64_t as_ns(fs_u128_t cost)
                                     : fs_u64_max((uint64_t)cost, 1);
 }
 
-/* Are there blocks that the MPI would not send at once anyway, and not too many for a
- * rank's memory? */
+/* Are there perhaps blocks that the MPI would not send at once anyway, as some may be
+ * four times as long as the mean of their rank, and not too many for a rank's memory? */
 static bool may_be_eager(const fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
     uint64_t         most = request->outcome.traffic.max_inter;
 
     return fs_eager_can(comm) && !comm->net->rdma && most <= FS_EAGER_MOST &&
-           most > (uint64_t)FS_EAGER_PIECE * (comm->topo->n_ranks - 1);
+           4 * most > (uint64_t)FS_EAGER_PIECE * (comm->topo->n_ranks - 1);
 }
 
 /* Late ranks aside, would it take little more than a schedule does? */
