@@ -33,9 +33,9 @@ static struct {
 
 /* ---- how many calls fast has served ---- */
 
-static const char *const names[] = {"calls_bundles", "calls_staged",
+static const char *const names[] = {"calls_bundles",       "calls_staged",
                                     "calls_staged_coarse", "calls_pipe2d",
-                                    "calls_direct", "calls_eager"};
+                                    "calls_direct",        "calls_eager"};
 enum { N_NAMES = sizeof(names) / sizeof(names[0]) };
 
 static struct {

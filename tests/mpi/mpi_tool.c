@@ -363,7 +363,7 @@ static void write_at_random(void)
 {
     static const char *const algorithms[] = {
         "auto", "off", "staged", "pipe2d", "direct", "bundles", "eager"};
-    MPI_Comm                 comms[2]     = {duplicate(), duplicate()};
+    MPI_Comm comms[2] = {duplicate(), duplicate()};
 
     call(comms[0], 100);
     call(comms[1], 100);
