@@ -240,7 +240,8 @@ typedef struct fs_native {
     /** Print one line about something that does not stop the call. NULL: do
      *  not print it. */
     void (*warn)(void *process, const char *line);
-    /** The MPI's own messages, for peers that net cannot reach. Static; NULL:
+    /** The MPI's own messages, for peers that net cannot reach, and for calls
+     *  that go eager. Static; NULL:
      *  not to be used. */
     const fs_native_p2p_t *p2p;
     /** Kinds of device memory that these take: bits 1 << fs_mem_kind_t. */
@@ -254,7 +255,7 @@ typedef struct fs_native {
     const fs_tuning_t *(*tuning)(void *process);
     /** Parameters algorithm, tuner and verbose as this rank wants them from now on:
      *  they may be written between calls. A communicator changes its own at its
-     *  second blocking call after all its ranks want the same. Borrowed for life;
+     *  second blocking call with a summary after all its ranks want the same. Borrowed for life;
      *  NULL: they stay. */
     const fs_params_t *wanted;
 } fs_native_t;
@@ -430,7 +431,8 @@ typedef struct fs_call {
                           uint64_t len_bytes);
     /** Called once all ranks know that they will run the call, before any
      *  block is read; may set the blocks. NULL: nothing to prepare. If it fails
-     *  (out of memory) on any rank, all ranks use the native algorithm. */
+     *  (out of memory) on any rank, all ranks use the native algorithm; but if
+     *  the call goes eager, the communicator is lost. */
     fs_status_t (*prepare)(void *owner);
     /** Called before bytes of a send block are read, any number of times: it may
      *  be filled only then. An error ends the call. NULL: it is there. */
@@ -451,7 +453,8 @@ typedef struct fs_call {
  *         pair); FS_ERR_NOMEM (for that check, on some rank);
  *         FS_ERR_UNSUPPORTED (the call cannot be served, see
  *         fs_consent_t: nothing was moved); an error of the transport,
- *         FS_ERR_ACCEL, FS_ERR_STALLED (parameter watchdog), or FS_ERR_PEER
+ *         FS_ERR_NOMEM or FS_ERR_TRUNCATE (of an eager call: out of memory;
+ *         counts differ), FS_ERR_ACCEL, FS_ERR_STALLED (parameter watchdog), or FS_ERR_PEER
  *         (another rank has had one of these), after which the communicator is
  *         unusable and the network may still write into the receive blocks.
  */
@@ -501,7 +504,8 @@ typedef struct fs_comm_stats {
     uint64_t plan_ns;             /**< in planning and agreeing on it */
     uint64_t run_ns;              /**< in moving the data */
     uint64_t copy_ns;      /**< of that, with copies from, to or on a device */
-    uint64_t inter_bytes;  /**< between servers, all ranks, in those calls */
+    uint64_t inter_bytes;  /**< between servers, all ranks, in those calls,
+                                but for eager ones without a summary */
     uint64_t moved_bytes;  /**< gathered or redistributed by this rank */
     uint64_t meta_bytes;   /**< of summaries this rank sent between servers */
     uint64_t peak_staging; /**< bytes */
@@ -518,7 +522,8 @@ typedef struct fs_comm_stats {
     uint64_t tuner_gone_back; /**< classes settled on the native algorithm */
     uint64_t stage_cost;      /**< bytes, given or measured; 0: no call yet */
     uint64_t apart_calls;  /**< calls of which the next three tell, all but the
-                                last one and those without a summary */
+                                last one, those without a summary, and the one
+                                before several of these that go eager */
     uint64_t apart_ns;     /**< sum: from the first entry to the last */
     uint64_t apart_max_ns; /**< likewise, of one call */
     uint64_t last_rank;    /**< that entered last most often, with parameter

@@ -199,7 +199,7 @@ static bool may_be_eager(const fs_request_t *request)
     const fs_comm_t *comm = request->comm;
     uint64_t         most = request->outcome.traffic.max_inter;
 
-    return fs_eager_can(comm) && !comm->net->rdma && most <= FS_EAGER_MOST &&
+    return fs_eager_can(comm) && !comm->has_rdma && most <= FS_EAGER_MOST &&
            4 * most > (uint64_t)FS_EAGER_PIECE * (comm->topo->n_ranks - 1);
 }
 
@@ -468,7 +468,8 @@ static void apply_tuner(fs_request_t *request)
     if (vote->flags & FS_FLAG_NO_NATIVE || request->is_early) {
         call.estimate[FS_CANDIDATE_NATIVE] = 0;
     }
-    if (request->plans_only || request->is_early) {
+    if (vote->flags & FS_FLAG_NO_NATIVE || request->plans_only ||
+        request->is_early || !fs_eager_can(comm)) {
         call.estimate[FS_CANDIDATE_EAGER] = 0;
     }
     outcome->question = request->plans_only || request->is_early
@@ -577,8 +578,12 @@ static void expect(fs_comm_t *comm, const fs_vote_t *vote)
                  .apart_ns = fs_entries_apart(vote->max_waited, vote->last),
                  .after_ns = fs_entries_time(vote->last) + settled + vote->max_ns};
 
-    if (last->is_eager) {
+    if (last->is_eager && vote->flags & FS_FLAG_UNLIKE) {
+        fs_apart_eager_note(&comm->apart_eager, false);
+    } else if (last->is_eager) {
         time_eager(comm, vote);
+    }
+    if (last->is_eager) {
         return;
     }
     fs_apart_note(&comm->apart, &call);
@@ -691,7 +696,7 @@ static void decide(fs_request_t *request)
     find_plan(request);
     predict(request);
     if (request->is_early) {
-        comm->unseen.unlike = false;
+        fs_unseen_heed(&comm->unseen, vote->flags & FS_FLAG_UNLIKE);
     } else {
         comm->may_be_eager = pays_eager(request);
         note_seen(request, vote);

@@ -37,7 +37,9 @@ bool fs_eager_open(fs_comm_t *comm)
     const fs_native_t *native = &comm->native;
     fs_status_t        mine   = FS_OK;
 
-    if (!comm->eager_open) {
+    if (!comm->eager_open && !comm->eager_failed) {
+        /* In open() our network may make no progress: all are here first. */
+        (void)native->agree(native->ctx, FS_OK);
         if (native->p2p->open != NULL) {
             mine = native->p2p->open(native->ctx);
         }

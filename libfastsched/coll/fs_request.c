@@ -523,7 +523,8 @@ static fs_step_t leave_unseen(fs_request_t *request)
     return leave(request);
 }
 
-/* Ranks come apart: does it go eager? The same on all ranks. */
+/* Ranks come apart: does it go eager? The same on all ranks. Not while the tuner waits
+ * for the time of the last call. */
 static bool goes_eager(const fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
@@ -532,6 +533,7 @@ static bool goes_eager(const fs_request_t *request)
            !fs_request_is_nonblocking(request) && !request->plans_only &&
            comm->params.early != FS_EARLY_OFF &&
            comm->params.algorithm == FS_ALGORITHM_AUTO && !comm->explores &&
+           !comm->last.question.closes &&
            request->collective->tuned == comm->seen;
 }
 

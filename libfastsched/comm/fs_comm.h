@@ -88,6 +88,7 @@ struct fs_comm {
     bool                waits_only; /* nobody progresses it between calls */
     bool                dead;
     bool                has_accel;                /* some rank */
+    bool                has_rdma;                 /* likewise, its network */
     bool                eager_open, eager_failed; /* fs_eager_open() */
     fs_cached_plan_t   *lost_plan; /* of the program that died with it */
     char                error[512];

@@ -282,8 +282,19 @@ static fs_status_t greet(const fs_comm_t *comm, fs_net_hello_t *hello_p,
         fs_net_lock(comm->net);
         status = comm->net->ops->hello(comm->net, hello_p, address_p);
         pthread_mutex_unlock(&comm->net->lock);
+        hello_p->rdma = comm->net->rdma;
     }
     return status;
+}
+
+static bool has_rdma(const fs_creation_t *c)
+{
+    bool any = false;
+
+    for (uint32_t r = 0; r < c->member->n_ranks; ++r) {
+        any = any || c->hellos[r].rdma != 0;
+    }
+    return any;
 }
 
 static fs_status_t open_network(fs_creation_t *c)
@@ -298,9 +309,10 @@ static fs_status_t open_network(fs_creation_t *c)
     status = fs_creation_gather(c, &hello, sizeof(hello), c->hellos);
     if (status == FS_OK) {
         join_memory(c);
-        status    = greeted == FS_OK ? alloc_addresses(c) : greeted;
-        status    = fs_creation_agree_on(c, status, comm->rank);
-        c->shared = settle_memory(c);
+        comm->has_rdma = has_rdma(c);
+        status         = greeted == FS_OK ? alloc_addresses(c) : greeted;
+        status         = fs_creation_agree_on(c, status, comm->rank);
+        c->shared      = settle_memory(c);
     }
     if (status == FS_OK) {
         status = gather_addresses(c, address);

@@ -89,6 +89,7 @@ typedef struct fs_net_hello {
     uint64_t secret;     /* that of rank 0 is the communicator's */
     uint32_t group;      /* its name for this communicator */
     uint32_t address_len;
+    uint64_t rdma; /* fs_net_t.rdma; fs_comm_network.c says so */
 } fs_net_hello_t;
 
 /* A communicator in the making. */

@@ -18,14 +18,21 @@ static uint32_t patience(const fs_unseen_t *unseen)
     return FS_UNSEEN_PATIENCE * fs_u32_max(unseen->factor, 1);
 }
 
+void fs_unseen_heed(fs_unseen_t *unseen, bool unlike)
+{
+    if (unlike && patience(unseen) < FS_UNSEEN_PATIENCE_MOST) {
+        unseen->factor = 4 * fs_u32_max(unseen->factor, 1);
+    }
+    unseen->left   = unlike ? 0 : unseen->left;
+    unseen->unlike = false;
+}
+
 void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen)
 {
     bool goes_on = seen->settled && seen->tuned == unseen->tuned &&
                    seen->served == unseen->served && !seen->unlike;
 
-    if (seen->unlike && patience(unseen) < FS_UNSEEN_PATIENCE_MOST) {
-        unseen->factor = 4 * fs_u32_max(unseen->factor, 1);
-    }
+    fs_unseen_heed(unseen, seen->unlike);
     unseen->n_settled = goes_on ? unseen->n_settled + 1 : seen->settled;
     unseen->run       = goes_on ? unseen->run : 0;
     unseen->left      = 0;
@@ -36,5 +43,4 @@ void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen)
     unseen->tuned     = seen->tuned;
     unseen->served    = seen->served;
     unseen->own_bytes = seen->own_bytes;
-    unseen->unlike    = false;
 }

@@ -51,6 +51,10 @@ typedef struct fs_seen {
 /* A call is about to begin: does it go unseen? The same on all ranks. */
 bool fs_unseen_take(fs_unseen_t *unseen, fs_tuned_t tuned, uint64_t own_bytes);
 
+/* A call has been seen of which no more is known than if some rank has noticed one that
+ * was unlike. */
+void fs_unseen_heed(fs_unseen_t *unseen, bool unlike);
+
 /* A call has been seen. */
 void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen);
 
