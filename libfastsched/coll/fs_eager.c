@@ -17,14 +17,16 @@ typedef struct piece {
     bool     is_receive;
 } piece_t;
 
-typedef struct eager {
+typedef struct eager eager_t;
+struct eager {
+    eager_t         *next; /* of those that were abandoned */
     fs_comm_t       *comm;
     const fs_call_t *call;
     piece_t         *piece; /* all receives, then all sends */
     size_t           n_pieces;
     char *packed; /* blocks that have no place of their own, those that
                                 are sent first */
-} eager_t;
+};
 
 bool fs_eager_can(const fs_comm_t *comm)
 {
@@ -247,20 +249,50 @@ static fs_status_t exchange(eager_t *e)
     return status == FS_OK ? take_in(call, received) : status;
 }
 
-/* After an error the MPI may still use the memory: it stays allocated. */
+/* What the MPI may still use after an error, for the rest of the process. */
+static eager_t *abandoned;
+
+static void abandon(eager_t *e)
+{
+    e->next = __atomic_load_n(&abandoned, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&abandoned, &e->next, e, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+}
+
+static void destroy(eager_t *e)
+{
+    free(e->packed);
+    free(e->piece);
+    free(e);
+}
+
+static eager_t *create(fs_comm_t *comm, const fs_call_t *call)
+{
+    eager_t *e = calloc(1, sizeof(*e));
+
+    if (e == NULL) {
+        return NULL;
+    }
+    *e        = (eager_t){.comm = comm, .call = call};
+    e->piece  = malloc((count_pieces(e) + 1) * sizeof(*e->piece));
+    e->packed = malloc(packed_bytes(call) + 1);
+    if (e->piece == NULL || e->packed == NULL) {
+        destroy(e);
+        return NULL;
+    }
+    return e;
+}
+
 fs_status_t fs_eager_run(fs_comm_t *comm, const fs_call_t *call)
 {
-    eager_t     e      = {.comm = comm, .call = call};
-    fs_status_t status = FS_ERR_NOMEM;
+    eager_t    *e      = create(comm, call);
+    fs_status_t status = e == NULL ? FS_ERR_NOMEM : exchange(e);
 
-    e.piece  = malloc((count_pieces(&e) + 1) * sizeof(*e.piece));
-    e.packed = malloc(packed_bytes(call) + 1);
-    if (e.piece != NULL && e.packed != NULL) {
-        status = exchange(&e);
-    }
-    if (status == FS_OK || e.n_pieces == 0) {
-        free(e.packed);
-        free(e.piece);
+    if (status == FS_OK) {
+        destroy(e);
+    } else if (e != NULL) {
+        abandon(e);
     }
     return status;
 }
