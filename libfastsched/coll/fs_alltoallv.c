@@ -558,6 +558,10 @@ static void time_eager(fs_comm_t *comm, const fs_vote_t *vote)
     uint64_t after_ns = vote->whole_ns -
                         fs_u64_min(vote->min_ns, vote->whole_ns);
 
+    if (vote->flags & FS_FLAG_UNLIKE) {
+        fs_apart_eager_note(&comm->apart_eager, false);
+        return;
+    }
     fs_apart_eager_timed(&comm->apart_eager,
                          bytes > 0 ? fs_apart_price(after_ns, bytes) : 0,
                          comm->apart.usual);
@@ -578,12 +582,8 @@ static void expect(fs_comm_t *comm, const fs_vote_t *vote)
                  .apart_ns = fs_entries_apart(vote->max_waited, vote->last),
                  .after_ns = fs_entries_time(vote->last) + settled + vote->max_ns};
 
-    if (last->is_eager && vote->flags & FS_FLAG_UNLIKE) {
-        fs_apart_eager_note(&comm->apart_eager, false);
-    } else if (last->is_eager) {
-        time_eager(comm, vote);
-    }
     if (last->is_eager) {
+        time_eager(comm, vote);
         return;
     }
     fs_apart_note(&comm->apart, &call);

@@ -199,10 +199,11 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     fs_candidate_t      served  = outcome->choice.alg == FS_ALG_EAGER
                                       ? FS_CANDIDATE_EAGER
                                       : FS_CANDIDATE_NATIVE;
-    bool                asked   = outcome->question.reason != FS_TUNER_NONE &&
-                 outcome->question.candidate == served;
-    bool     closes = (asked || outcome->timed) && fs_outcome_closes(outcome);
-    uint64_t now_ns = fs_now_ns();
+    bool                counts  = outcome->timed ||
+                  (outcome->question.reason != FS_TUNER_NONE &&
+                   outcome->question.candidate == served);
+    bool        closes = counts && fs_outcome_closes(outcome);
+    uint64_t    now_ns = fs_now_ns();
     fs_status_t status = FS_OK;
 
     fs_comm_count(comm, outcome, now_ns);
@@ -212,7 +213,7 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     if (status != FS_OK) {
         return status;
     }
-    if (asked || outcome->timed) {
+    if (counts) {
         comm->last = fs_last_call_of(
             outcome, false,
             (fs_timed_run_t){.ns = now_ns - outcome->decided_ns});

@@ -42,6 +42,21 @@ static fs_step_t end(fs_request_t *request, fs_status_t status)
     return request->is_early ? FS_STEP_DRAIN : FS_STEP_DONE;
 }
 
+/* Under the net's lock. What follows is step LAST. */
+static void give_up(fs_request_t *request, fs_status_t status,
+                    const char *where)
+{
+    fs_comm_t *comm = request->comm;
+
+    comm->dead      = true;
+    comm->net->lost = true;
+    fs_request_explain(request, status, where, comm->error,
+                       sizeof(comm->error));
+    fs_exec_give_up(comm->exec);
+    request->status      = status;
+    request->deadline_ns = fs_now_ns() + LAST_NS;
+}
+
 /* The communicator is lost: set its error text and notify the peers. What a
  * program uses, its plan too, stays allocated: the network may still access
  * it. */
@@ -59,11 +74,7 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
     };
     fs_comm_t *comm = request->comm;
 
-    comm->dead      = true;
-    comm->net->lost = true;
-    fs_request_explain(request, status, where[request->step], comm->error,
-                       sizeof(comm->error));
-    fs_exec_give_up(comm->exec);
+    give_up(request, status, where[request->step]);
     if (request->is_early) {
         fs_early_give_up(comm->early);
     }
@@ -71,8 +82,6 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
         comm->lost_plan = request->plan;
         request->plan   = NULL;
     }
-    request->status      = status;
-    request->deadline_ns = fs_now_ns() + LAST_NS;
     return FS_STEP_LAST;
 }
 
@@ -978,17 +987,11 @@ fs_status_t fs_request_wait(fs_request_t *request)
 
 fs_status_t fs_request_give_up(fs_request_t *request, fs_status_t status)
 {
-    fs_comm_t *comm = request->comm;
+    fs_net_t *net = request->comm->net;
 
-    fs_request_explain(request, status, "exchange by the MPI's own messages",
-                       comm->error, sizeof(comm->error));
-    fs_net_lock(comm->net);
-    comm->dead      = true;
-    comm->net->lost = true;
-    fs_exec_give_up(comm->exec);
-    pthread_mutex_unlock(&comm->net->lock);
-    request->status      = status;
-    request->deadline_ns = fs_now_ns() + LAST_NS;
+    fs_net_lock(net);
+    give_up(request, status, "exchange by the MPI's own messages");
+    pthread_mutex_unlock(&net->lock);
     fs_request_post(request, FS_STEP_LAST);
     return fs_request_wait(request);
 }

@@ -902,7 +902,7 @@ START_TEST(tuner_probes)
 {
     live_on(90, three_classes);
     ck_assert_uint_ge(ranks[0].stats.tuner_probes, 3 + 1);
-    ck_assert_uint_le(ranks[0].stats.tuner_probes, 3 * (4 + 2 * 3));
+    ck_assert_uint_le(ranks[0].stats.tuner_probes, 3 * 6);
     for (int k = 0; k < 90; ++k) {
         bool first_two = k < 6, look = k >= 6 && k < 9;
 
