@@ -555,15 +555,15 @@ static void tell_tuner(fs_comm_t *comm, const fs_vote_t *vote)
 static void time_eager(fs_comm_t *comm, const fs_vote_t *vote)
 {
     uint64_t bytes    = comm->apart.usual_bytes;
-    uint64_t after_ns = vote->whole_ns -
-                        fs_u64_min(vote->min_ns, vote->whole_ns);
+    uint64_t first_ns = vote->max_waited -
+                        fs_u64_min(vote->min_ns, vote->max_waited);
 
     if (vote->flags & FS_FLAG_UNLIKE) {
         fs_apart_eager_note(&comm->apart_eager, false);
         return;
     }
     fs_apart_eager_timed(&comm->apart_eager,
-                         bytes > 0 ? fs_apart_price(after_ns, bytes) : 0,
+                         bytes > 0 ? fs_apart_price(first_ns, bytes) : 0,
                          comm->apart.usual);
 }
 

@@ -144,13 +144,17 @@ static inline bool fs_outcome_closes(const fs_outcome_t *outcome)
 
 /* That round, which began at ended_ns, is over. Whoever entered last saw the least of
  * the whole, whoever ended last the least of the round: their difference is the time from
- * the last entry to the last end. */
+ * the last entry to the last end. The most of the whole, which an eager call that was
+ * not seen has for the time that it waited, began with the first entry. */
 static inline void fs_last_call_close(fs_last_call_t     *last,
                                       const fs_outcome_t *outcome,
                                       uint64_t ended_ns, uint64_t now_ns)
 {
     last->round_ns = now_ns - ended_ns;
     last->whole_ns = now_ns - outcome->entered_ns;
+    if (last->is_eager) {
+        last->waited_ns = last->whole_ns;
+    }
 }
 
 /* A new operation; call is borrowed. */

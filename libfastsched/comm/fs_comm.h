@@ -59,9 +59,11 @@ typedef struct fs_last_call {
     uint64_t max_inter; /* largest volume of a rank between servers */
     fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
-    uint64_t round_ns;  /* of its summary; if it was closed, of that round */
-    uint64_t whole_ns;  /* if it was closed: of all, that round too */
-    uint64_t waited_ns; /* until all had entered, and it knew */
+    uint64_t round_ns; /* of its summary; if it was closed, of that round */
+    uint64_t whole_ns; /* if it was closed: of all, that round too */
+    uint64_t
+        waited_ns; /* until all had entered, and it knew; of one that is_eager:
+                           whole_ns */
 } fs_last_call_t;
 
 struct fs_comm {

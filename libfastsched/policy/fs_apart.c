@@ -5,9 +5,9 @@
 
 enum { PS_PER_NS = 1000, AVERAGE = 4 /* calls */ };
 
-uint64_t fs_apart_price(uint64_t after_ns, uint64_t bytes)
+uint64_t fs_apart_price(uint64_t ns, uint64_t bytes)
 {
-    fs_u128_t price = (fs_u128_t)after_ns * PS_PER_NS / bytes;
+    fs_u128_t price = (fs_u128_t)ns * PS_PER_NS / bytes;
 
     return fs_u64_max((uint64_t)price, 1);
 }
@@ -35,7 +35,9 @@ static void note_usual(fs_apart_t *apart, const fs_apart_call_t *call)
     bool goes_on = call->early == apart->early &&
                    fs_u64_is_like(call->bytes, apart->usual_bytes);
 
-    apart->usual = fs_apart_average(goes_on ? apart->usual : 0, price_of(call));
+    apart->usual = fs_apart_average(
+        goes_on ? apart->usual : 0,
+        fs_apart_price(call->apart_ns + call->after_ns, call->bytes));
     apart->usual_bytes = call->bytes;
     apart->early       = call->early;
 }

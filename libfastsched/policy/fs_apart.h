@@ -35,8 +35,8 @@ typedef struct fs_apart {
     uint64_t bytes;  /* of the last call that did not begin early */
     uint64_t price;  /* of those that did not: picoseconds per byte, an average
                         over the last ones. 0: unknown */
-    uint64_t
-        usual; /* likewise of the last ones in a row that all did, or did not */
+    uint64_t usual;  /* from the first entry on, of the last ones in a row that
+                       all did, or did not */
     uint64_t usual_bytes; /* of the last of them */
     bool     early;       /* they did */
 } fs_apart_t;
@@ -57,8 +57,8 @@ void fs_apart_note(fs_apart_t *apart, const fs_apart_call_t *call);
 /* Did its ranks come further apart than this part of what it took, and was it LONG? */
 bool fs_apart_counts(const fs_apart_call_t *call, uint32_t part);
 
-/* So long after the last entry, per byte: never 0. */
-uint64_t fs_apart_price(uint64_t after_ns, uint64_t bytes);
+/* So long, per byte: never 0. */
+uint64_t fs_apart_price(uint64_t ns, uint64_t bytes);
 
 /* An average over the last ones, and one more; 0: it is the first. */
 uint64_t fs_apart_average(uint64_t average, uint64_t price);

@@ -14,16 +14,22 @@ static uint32_t next_run(fs_apart_eager_t *eager)
     return eager->run;
 }
 
+/* By chance, perhaps: one trial, and half as many the next time. */
+static void doubt(fs_apart_eager_t *eager)
+{
+    eager->n_won -= eager->n_won > 0;
+    eager->run /= 2;
+}
+
 void fs_apart_eager_note(fs_apart_eager_t *eager, bool apart)
 {
     uint32_t first = eager->is_warm ? 1 : FS_APART_EAGER_FIRST;
 
     eager->rest -= eager->rest > 0;
     eager->left = 0;
-    if (!apart) { /* by chance, perhaps */
-        eager->n_won -= eager->n_won > 0;
+    if (!apart) {
         eager->n_seen = 0;
-        eager->run /= 2;
+        doubt(eager);
     } else if (++eager->n_seen >= first && eager->rest == 0) {
         eager->left = next_run(eager);
     }
@@ -36,7 +42,7 @@ bool fs_apart_eager_take(fs_apart_eager_t *eager)
 
 static void rest(fs_apart_eager_t *eager)
 {
-    eager->price = eager->n_lost = 0;
+    eager->price = eager->n_lost = eager->n_won = eager->run = 0;
     eager->rested =
         fs_u32_max(fs_u32_min(2 * eager->rested, FS_APART_EAGER_REST_MOST),
                    FS_APART_EAGER_REST);
@@ -53,8 +59,7 @@ void fs_apart_eager_timed(fs_apart_eager_t *eager, uint64_t price,
         return;
     }
     eager->is_warm = true;
-    has_won        = (fs_u128_t)fs_apart_average(eager->price, price) * 100 <
-              (fs_u128_t)usual * FS_APART_EAGER_LESS;
+    has_won        = fs_apart_average(eager->price, price) < usual;
     if (!is_warm && !has_won) {
         return;
     }
@@ -63,7 +68,7 @@ void fs_apart_eager_timed(fs_apart_eager_t *eager, uint64_t price,
         eager->n_lost = eager->rested = 0;
         eager->n_won += eager->n_won < FS_APART_EAGER_TO_WIN;
     } else {
-        eager->n_won = eager->run = 0;
+        doubt(eager);
         if (++eager->n_lost == FS_APART_EAGER_LOST) {
             rest(eager);
         }

@@ -4,12 +4,15 @@
  *
  * What goes eager waits for nobody but its receiver, so balanced traffic loses less time
  * to late ranks than by a schedule, even by one that begins early. Whether it does is
- * measured: what calls take after their last entry, per byte. After some calls in a row
- * whose ranks came apart, one goes eager and is timed. After TO_WIN of those that
- * took less than the others do, 7 go eager at a time, then 15, and so on to MOST; the
- * last of them is timed, and two that are seen come between. After LOST in a row that
- * took no less none goes for a while, which doubles each time. One of a communicator is
- * not lost, in which the MPI may connect its ranks.
+ * measured: what calls take from their first entry to the end, per byte. (From the last
+ * entry on, what goes eager takes the less the later that is: one call would say little.)
+ *
+ * After some calls in a row whose ranks came apart, one goes eager and is timed. After
+ * TO_WIN of those that took less than the others do, 7 go eager at a time, then 15, and
+ * so on to MOST; the last of them is timed, and two that are seen come between. One that
+ * took no less, or was seen and did not come apart, leads back to one trial and to
+ * shorter runs. After LOST in a row that took no less none goes for a while, which doubles
+ * each time. One of a communicator is not lost, in which the MPI may connect its ranks.
  *
  * Pure: times come from outside, in votes, so every rank learns the same.
  */
@@ -26,7 +29,6 @@ enum {
     FS_APART_EAGER_LOST      = 2,
     FS_APART_EAGER_LEAST     = 7, /* calls at a time, to */
     FS_APART_EAGER_MOST      = 63,
-    FS_APART_EAGER_LESS      = 97, /* percent of what others take */
     FS_APART_EAGER_REST      = 16, /* calls that are seen */
     FS_APART_EAGER_REST_MOST = 1 << 16
 };
@@ -51,7 +53,7 @@ void fs_apart_eager_note(fs_apart_eager_t *eager, bool apart);
 /* A call begins that may go eager: it does. Returns if it is to be timed. */
 bool fs_apart_eager_take(fs_apart_eager_t *eager);
 
-/* It has taken so much after the last entry, others take usual: picoseconds per byte,
+/* It has taken so much from the first entry on, others take usual: picoseconds per byte,
  * 0 if unknown. */
 void fs_apart_eager_timed(fs_apart_eager_t *eager, uint64_t price,
                           uint64_t usual);

@@ -117,6 +117,19 @@ START_TEST(an_average)
 }
 END_TEST
 
+/* From the first entry on; those that begin early are no longer compared with the
+ * others. */
+START_TEST(the_usual_time)
+{
+    plain(2000, 10000);
+    ck_assert_uint_eq(apart.usual, 12000);
+    plain(6000, 10000);
+    ck_assert_uint_eq(apart.usual, 13000);
+    early(3000, 8000);
+    ck_assert_uint_eq(apart.usual, 11000);
+}
+END_TEST
+
 /* Calls of other sizes, times that nobody knows, ranks that compute. */
 START_TEST(what_does_not_compare)
 {
@@ -155,6 +168,7 @@ int main(void)
     tcase_add_test(tcase, not_where_it_gains_nothing);
     tcase_add_test(tcase, the_longest_rest);
     tcase_add_test(tcase, an_average);
+    tcase_add_test(tcase, the_usual_time);
     tcase_add_test(tcase, what_does_not_compare);
     suite_add_tcase(suite, tcase);
     return fs_test_run(suite);

@@ -3,7 +3,7 @@
 #include "policy/fs_apart_eager.h"
 #include "fs_test_util.h"
 
-enum { USUAL = 10000, LESS = 9699, AS_MUCH = 9700 };
+enum { USUAL = 10000, LESS = USUAL - 1, AS_MUCH = USUAL };
 
 static fs_apart_eager_t eager;
 
@@ -130,6 +130,21 @@ START_TEST(back_to_trials)
     go(2 * USUAL);
     see(1, true);
     ck_assert_uint_eq(eager.left, 1);
+    go(1);
+    see(1, true);
+    ck_assert_uint_eq(eager.left, 15);
+    for (int k = 0; k < FS_APART_EAGER_LOST; ++k) {
+        go(2 * USUAL);
+        ck_assert_uint_eq(eager.rest > 0, k > 0);
+        see(1, true);
+    }
+    see(FS_APART_EAGER_REST, true);
+    for (int k = 0; k < FS_APART_EAGER_TO_WIN; ++k) {
+        ck_assert_uint_eq(eager.left, 1);
+        go(LESS);
+        see(1, true);
+    }
+    ck_assert_uint_eq(eager.left, FS_APART_EAGER_LEAST);
 }
 END_TEST
 
