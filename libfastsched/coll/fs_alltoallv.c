@@ -5,8 +5,9 @@
  *
  *   bundles   small blocks, before anything is known    fs_control.h
  *   select    the algorithms that can serve the rest    fs_select.c
- *   cost      their costs by the model                  fs_cost.c
+ *   estimate  what they should take                     fs_estimate.c
  *   tuner     the fastest at calls of this class        fs_tuner.c
+ *   times     what the last call took                   fs_times.c
  *   recall    the plan of a call with the same counts   fs_plan_cache.c
  *   unseen    calls that the MPI gets without a summary fs_unseen.c
  *
@@ -19,31 +20,21 @@
  */
 #include "base/fs_arith.h"
 #include "base/fs_digest.h"
-#include "comm/fs_params.h"
-#include "comm/fs_wish.h"
+#include "coll/fs_chunks.h"
 #include "coll/fs_eager.h"
+#include "coll/fs_estimate.h"
 #include "coll/fs_frame_request.h"
 #include "coll/fs_request.h"
-#include "sched/model/fs_ports.h"
+#include "coll/fs_times.h"
+#include "comm/fs_params.h"
+#include "comm/fs_wish.h"
 #include "sched/model/fs_topo.h"
-#include "sched/plan/fs_cost.h"
 #include "sched/plan/fs_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    /* Chunks of a stage: with fewer a receiver sees too late that it ends, and the
-     * next one does not follow at once. */
-    FEWEST = 6,
-    FINEST = 4096, /* a chunk: in a shorter one start-up counts */
-    COARSE = 4,    /* chunks of FS_CANDIDATE_COARSE, in chunks */
-    ALIGN  = 64,
-    /* Bytes of a stage that a NIC's queue holds; into how many chunks it is cut then, and
-     * how many of them are on their way to a lane. */
-    QUEUE        = 192 << 10,
-    FEWEST_SHORT = 4,
-    SHORT_WINDOW = 2,
     TINY = 4096, /* bytes of a pair that goes in a bundle while others are
                      staged */
     MOST_TRIED =
@@ -66,35 +57,18 @@ static const uint64_t limits[] = {
     [FS_CANDIDATE_PIPE2D] = TINY, [FS_CANDIDATE_EAGER] = 0,
 };
 
-/* Can the MPI's messages begin it without a summary? */
-static bool is_left(fs_candidate_t candidate)
-{
-    return candidate == FS_CANDIDATE_NATIVE || candidate == FS_CANDIDATE_EAGER;
-}
-
-/* A forced algorithm has no bundles, and bypasses the tuner. */
-static bool is_auto(const fs_comm_t *comm)
-{
-    return comm->params.algorithm == FS_ALGORITHM_AUTO;
-}
-
-static bool is_tuned(const fs_comm_t *comm)
-{
-    return is_auto(comm) && comm->params.tuner;
-}
-
 /* Where nothing is known, what a stage costs is the limit: bundles that go out at
  * once, in no order, keep the rest waiting. */
 static uint64_t bundle_limit(const fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
-    bool             left = is_left(comm->predicted);
+    bool             left = fs_unseen_can(comm->predicted);
 
     if (request->plans_only) {
         return 0;
     }
-    if (is_auto(comm)) {
-        return is_tuned(comm) && comm->predicts &&
+    if (fs_comm_is_auto(comm)) {
+        return fs_comm_is_tuned(comm) && comm->predicts &&
                        !(left && fs_request_is_nonblocking(request))
                    ? limits[comm->predicted]
                    : comm->params.stage_cost;
@@ -138,146 +112,6 @@ static fs_vote_t make_vote(const fs_request_t *request)
 
 /* ---- what is known of the call ---- */
 
-static fs_plan_params_t select_params(const fs_comm_t *comm)
-{
-    fs_plan_params_t params = fs_params_plan(&comm->params);
-
-    if (is_tuned(comm) && comm->params.min_bytes == FS_MIN_BYTES_AUTO) {
-        params.min_bytes = 0; /* it is the tuner that decides */
-    }
-    return params;
-}
-
-/* The longest chunk of a short stage; 0: there are none, as the NICs are fast, or
- * nothing is known of them. */
-static uint64_t short_chunk(const fs_comm_t *comm)
-{
-    return comm->quarter < comm->params.chunk ? comm->quarter : 0;
-}
-
-/* The messages of a call: short enough for its stages, if there are several; and no
- * longer than the call, since staging memory is made of them.
- *
- * A short stage would be in the queue of its sender's NIC as soon as it is granted.
- * Behind it would wait, if the NIC is slow, the grants for which the next stages of
- * others wait. So most of it is left with the sender: what is on its way is what a
- * NIC sends in half a millisecond, which hides the time that a grant takes. */
-static fs_plan_params_t cut(const fs_request_t *request, bool coarse)
-{
-    const fs_comm_t *comm     = request->comm;
-    fs_plan_params_t params   = fs_params_plan(&comm->params);
-    uint64_t         bound    = request->outcome.bound;
-    uint32_t         n_stages = fs_ports_most_peers(comm->topo);
-    bool is_short = n_stages > 1 && bound <= (uint64_t)n_stages * QUEUE &&
-                    short_chunk(comm) > 0;
-    uint64_t n_chunks = n_stages == 1 ? 1
-                        : is_short    ? n_stages * FEWEST_SHORT
-                                      : n_stages * FEWEST;
-    uint64_t chunk    = fs_u64_div_up(bound, n_chunks * ALIGN) * ALIGN;
-
-    chunk = fs_u64_min(chunk, is_short ? short_chunk(comm) : params.chunk);
-    params.chunk = fs_u64_min(fs_u64_max(chunk, FINEST), params.chunk);
-    if (coarse) {
-        params.chunk *= COARSE;
-    } else if (is_short) {
-        params.window = fs_u32_min(SHORT_WINDOW, params.window);
-    }
-    return params;
-}
-
-/* For the tuner, a byte as a nanosecond: it finds the factor. */
-static uint64_t as_ns(fs_u128_t cost)
-{
-    return cost >= FS_TUNER_UNKNOWN ? FS_TUNER_UNKNOWN - 1
-                                    : fs_u64_max((uint64_t)cost, 1);
-}
-
-/* Are there perhaps blocks that the MPI would not send at once anyway, as some may be
- * four times as long as the mean of their rank, and not too many for a rank's memory? */
-static bool may_be_eager(const fs_request_t *request)
-{
-    const fs_comm_t *comm = request->comm;
-    uint64_t         most = request->outcome.traffic.max_inter;
-
-    return fs_eager_can(comm) && !comm->has_rdma && most <= FS_EAGER_MOST &&
-           4 * most > (uint64_t)FS_EAGER_PIECE * (comm->topo->n_ranks - 1);
-}
-
-/* Late ranks aside, would it take little more than a schedule does? */
-static bool pays_eager(const fs_request_t *request)
-{
-    const fs_comm_t    *comm    = request->comm;
-    const fs_outcome_t *outcome = &request->outcome;
-    const fs_traffic_t *traffic = &outcome->traffic;
-    uint64_t            alpha   = comm->params.stage_cost;
-
-    return traffic->inter_bytes > 0 && may_be_eager(request) &&
-           fs_cost_native(comm->topo, traffic, outcome->bound, alpha) * 4 <=
-               fs_cost_staged(comm->topo, traffic, outcome->bound, alpha) * 5;
-}
-
-/* What each candidate should take. A threshold that the user has set forces: the
- * native algorithm is not the first guess above it, and between staged and pipe2d
- * there is no choice. */
-static void estimate(const fs_request_t *request, const fs_busiest_t *busiest,
-                     uint64_t ns[FS_N_CANDIDATES])
-{
-    const fs_comm_t    *comm    = request->comm;
-    const fs_outcome_t *outcome = &request->outcome;
-    const fs_topo_t    *topo    = comm->topo;
-    const fs_traffic_t *traffic = &outcome->traffic;
-    fs_plan_params_t    params  = select_params(comm);
-    uint64_t            alpha   = params.stage_cost;
-    uint64_t            chunk   = cut(request, false).chunk;
-    bool     forced = comm->params.mtm_threshold != FS_MTM_THRESHOLD_AUTO;
-    uint64_t staged =
-        as_ns(fs_cost_staged(topo, traffic, outcome->bound, alpha));
-
-    ns[FS_CANDIDATE_NATIVE] =
-        comm->params.min_bytes == FS_MIN_BYTES_AUTO
-            ? as_ns(fs_cost_native(topo, traffic, outcome->bound, alpha))
-            : FS_TUNER_UNKNOWN;
-    ns[FS_CANDIDATE_EAGER] = comm->params.min_bytes == FS_MIN_BYTES_AUTO &&
-                                     may_be_eager(request)
-                                 ? ns[FS_CANDIDATE_NATIVE]
-                                 : 0;
-    ns[FS_CANDIDATE_BUNDLES] =
-        busiest->cell <= fs_control_bundle_max(comm->control)
-            ? as_ns(fs_cost_bundles(outcome->bound, alpha))
-            : 0;
-    if (!forced || outcome->choice.alg == FS_ALG_STAGED) {
-        ns[FS_CANDIDATE_STAGED] = staged;
-    }
-    /* Where a lane's bytes are a chunk at most, it is the same. The first of them
-     * takes longer through staging. */
-    if (ns[FS_CANDIDATE_STAGED] != 0 && outcome->bound > chunk &&
-        params.staging_limit / chunk / COARSE >=
-            FS_STAGING_RINGS * FS_STAGING_MIN_SLOTS) {
-        ns[FS_CANDIDATE_COARSE] =
-            as_ns((fs_u128_t)staged + (COARSE - 1) * (fs_u128_t)chunk);
-    }
-    if (fs_select_can(topo, &params, FS_ALG_PIPE2D) &&
-        (!forced || outcome->choice.alg == FS_ALG_PIPE2D)) {
-        ns[FS_CANDIDATE_PIPE2D] =
-            as_ns(fs_cost_pipe2d(topo, traffic, outcome->bound, alpha));
-    }
-}
-
-static void describe(fs_request_t *request, const fs_busiest_t *busiest)
-{
-    fs_outcome_t       *outcome  = &request->outcome;
-    const fs_topo_t    *topo     = request->comm->topo;
-    const fs_traffic_t *traffic  = &outcome->traffic;
-    uint32_t            of_class = fs_tuner_class(
-                   traffic->inter_bytes, fs_traffic_mtm_milli(topo, traffic),
-                   fs_cost_server_skew_milli(traffic, busiest));
-
-    outcome->tuned = (fs_tuner_call_t){
-        .of_class = fs_tuner_class_for(request->collective->tuned, of_class),
-        .bound    = outcome->bound};
-    estimate(request, busiest, outcome->tuned.estimate);
-}
-
 /* Bytes between servers and their sums. False: too many. */
 static bool sum_traffic(const fs_comm_t *comm, uint64_t *bytes,
                         uint64_t max_inter, fs_traffic_t *traffic)
@@ -299,7 +133,7 @@ static bool is_ours(const fs_request_t *request)
 static fs_choice_t choose(const fs_request_t *request)
 {
     const fs_comm_t *comm   = request->comm;
-    fs_plan_params_t params = select_params(comm);
+    fs_plan_params_t params = fs_estimate_params(comm);
     uint64_t         all    = request->outcome.traffic.inter_bytes;
 
     if (comm->params.algorithm == FS_ALGORITHM_OFF) {
@@ -346,8 +180,8 @@ static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
     outcome->bound  = busiest.per_lane;
     outcome->line   = busiest.line;
     outcome->choice = choose(request);
-    if (is_tuned(comm) && outcome->traffic.inter_bytes > 0) {
-        describe(request, &busiest);
+    if (fs_comm_is_tuned(comm) && outcome->traffic.inter_bytes > 0) {
+        fs_estimate(request, &busiest);
     }
 }
 
@@ -460,7 +294,7 @@ static void apply_tuner(fs_request_t *request)
     fs_tuner_call_t  call    = outcome->tuned;
     const fs_vote_t *vote    = fs_control_vote(comm->control);
 
-    if (!is_tuned(comm) || outcome->choice.alg == FS_ALG_NATIVE ||
+    if (!fs_comm_is_tuned(comm) || outcome->choice.alg == FS_ALG_NATIVE ||
         outcome->traffic.inter_bytes == 0 ||
         fs_request_is_nonblocking(request)) {
         return;
@@ -515,86 +349,6 @@ static void find_plan(fs_request_t *request)
     fs_request_recall(request);
 }
 
-/* What a call that was closed took, from the last entry to the last end. The native
- * algorithm is settled on without summaries, and each rank begins it when it has
- * learned the result of this one: what counts is the longest time of a rank in it. From
- * the last of them it would seem too fast where ranks share cores, since those that
- * knew first have sent what they have by then. */
-static uint64_t exact_time(const fs_vote_t *vote, fs_candidate_t candidate)
-{
-    return is_left(candidate)              ? vote->max_ns
-           : vote->whole_ns > vote->min_ns ? vote->whole_ns - vote->min_ns
-                                           : 1;
-}
-
-/* About: bundles have come during the summary, from the servers that were ready
- * first a part of the time before. 0: nobody knows. */
-static uint64_t rough_time(const fs_vote_t *vote, fs_candidate_t candidate)
-{
-    uint64_t ns = vote->max_ns;
-
-    return ns == 0 || is_left(candidate) || fs_u64_add(ns, vote->min_ns, &ns)
-               ? ns
-               : UINT64_MAX;
-}
-
-static void tell_tuner(fs_comm_t *comm, const fs_vote_t *vote)
-{
-    const fs_tuner_question_t *question = &comm->last.question;
-
-    if (vote->whole_ns != 0) {
-        fs_tuner_update(&comm->tuner, question,
-                        exact_time(vote, question->candidate));
-    } else {
-        fs_tuner_hear(&comm->tuner, question,
-                      rough_time(vote, question->candidate));
-    }
-}
-
-/* What a call took that has gone eager since then. */
-static void time_eager(fs_comm_t *comm, const fs_vote_t *vote)
-{
-    uint64_t bytes    = comm->apart.usual_bytes;
-    uint64_t first_ns = vote->max_waited -
-                        fs_u64_min(vote->min_ns, vote->max_waited);
-
-    if (vote->flags & FS_FLAG_UNLIKE) {
-        fs_apart_eager_note(&comm->apart_eager, false);
-        return;
-    }
-    fs_apart_eager_timed(&comm->apart_eager,
-                         bytes > 0 ? fs_apart_price(first_ns, bytes) : 0,
-                         comm->apart.usual);
-}
-
-/* While ranks compute in a nonblocking call nothing of theirs moves: they come apart if
- * some compute longer. */
-static void expect(fs_comm_t *comm, const fs_vote_t *vote)
-{
-    const fs_last_call_t *last    = &comm->last;
-    uint64_t              settled = last->is_early ? vote->min_ns : 0;
-    fs_apart_call_t       call    = {
-                 .early    = last->is_early,
-                 .computes = last->is_nonblocking,
-                 .bytes    = last->max_inter,
-                 .round_ns = vote->min_ns,
-                 .run_ns   = vote->max_ns,
-                 .apart_ns = fs_entries_apart(vote->max_waited, vote->last),
-                 .after_ns = fs_entries_time(vote->last) + settled + vote->max_ns};
-
-    if (last->is_eager) {
-        time_eager(comm, vote);
-        return;
-    }
-    fs_apart_note(&comm->apart, &call);
-    if (call.bytes > 0) {
-        fs_apart_eager_note(&comm->apart_eager,
-                            fs_apart_counts(&call, FS_APART_EAGER_PART) &&
-                                comm->may_be_eager && !call.computes &&
-                                !(vote->flags & FS_FLAG_UNLIKE));
-    }
-}
-
 /* For the next call that begins early. */
 static void choose_early_chunk(const fs_request_t *request)
 {
@@ -604,46 +358,6 @@ static void choose_early_chunk(const fs_request_t *request)
         comm->early_chunk =
             fs_early_chunk(request->outcome.bound, comm->params.chunk);
     }
-}
-
-/* Has this run been faster than all before it, so that chunks are others? */
-static bool learn_quarter(fs_comm_t *comm, const fs_timed_run_t *run)
-{
-    uint64_t before = short_chunk(comm);
-
-    comm->quarter = fs_u64_max(comm->quarter, fs_calibration_quarter(run));
-    return short_chunk(comm) != before;
-}
-
-/* What the last run says of the network. Plans made by what was known before are
- * stale. */
-static void calibrate(fs_comm_t *comm, const fs_timed_run_t *run)
-{
-    bool costs = fs_calibration_update(&comm->calibration, run,
-                                       &comm->params.stage_cost);
-
-    if (learn_quarter(comm, run) || costs) {
-        fs_plan_cache_clear(&comm->cache);
-    }
-}
-
-/* Times of the last call. */
-static void apply_times(fs_comm_t *comm, const fs_vote_t *vote)
-{
-    fs_timed_run_t run = comm->last.run;
-
-    expect(comm, vote);
-    if (!comm->last.is_nonblocking && !comm->last.is_eager) {
-        fs_entries_add(&comm->entries, vote->max_waited, vote->last);
-    }
-    tell_tuner(comm, vote);
-    comm->stats.tuner_gone_back = comm->tuner.n_native;
-    run.ns                      = vote->max_ns;
-    if (comm->params.calibrate) {
-        calibrate(comm, &run);
-    }
-    comm->stats.stage_cost = comm->params.stage_cost;
-    comm->last             = (fs_last_call_t){0};
 }
 
 /* Does a round take so much of this call's time that it counts? */
@@ -666,7 +380,7 @@ static void note_seen(const fs_request_t *request, const fs_vote_t *vote)
     const fs_outcome_t *outcome = &request->outcome;
     fs_candidate_t      served  = outcome->question.candidate;
     bool                settled = outcome->question.reason == FS_TUNER_FOUND &&
-                   is_left(served);
+                   fs_unseen_can(served);
     fs_seen_t seen = {.tuned     = request->collective->tuned,
                       .settled   = settled,
                       .served    = served,
@@ -682,7 +396,7 @@ static void decide(fs_request_t *request)
     fs_comm_t       *comm = request->comm;
     const fs_vote_t *vote = fs_control_vote(comm->control);
 
-    apply_times(comm, vote);
+    fs_times_apply(comm, vote);
     if (vote->sum[0] != vote->sum[1] ||
         (vote->flags & FS_VOTE_ROWS && vote->flags & FS_VOTE_UNIFORM)) {
         request->outcome.choice =
@@ -698,7 +412,7 @@ static void decide(fs_request_t *request)
     if (request->is_early) {
         fs_unseen_heed(&comm->unseen, vote->flags & FS_FLAG_UNLIKE);
     } else {
-        comm->may_be_eager = pays_eager(request);
+        comm->may_be_eager = fs_estimate_pays_eager(request);
         note_seen(request, vote);
     }
 }
@@ -742,8 +456,9 @@ static uint64_t *planned_counts(const fs_comm_t *comm)
 static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
                         fs_schedule_t **lane_p)
 {
-    fs_comm_t         *comm   = request->comm;
-    fs_plan_params_t   params = cut(request, is_coarse(&request->outcome));
+    fs_comm_t       *comm = request->comm;
+    fs_plan_params_t params =
+        fs_chunks_cut(request, is_coarse(&request->outcome));
     uint64_t          *counts = NULL;
     fs_local_traffic_t local  = {
          .send        = fs_control_local_send(comm->control),

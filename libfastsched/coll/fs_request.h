@@ -175,6 +175,11 @@ fs_status_t fs_request_give_up(fs_request_t *request, fs_status_t status);
 /* Progress the net until the queue is empty. */
 void fs_request_wait_all(fs_comm_t *comm);
 
+/* Release what it holds. */
+void fs_request_fini(fs_request_t *request);
+
+/* ---- fs_request_steps.c ---- */
+
 /* The plan of an earlier call with its key, if there is one. */
 void fs_request_recall(fs_request_t *request);
 
@@ -183,8 +188,5 @@ uint64_t fs_request_consent(const fs_request_t *request);
 
 /* fs_call_t.prepare, once. */
 fs_status_t fs_request_prepare(fs_request_t *request);
-
-/* Release what it holds. */
-void fs_request_fini(fs_request_t *request);
 
 #endif

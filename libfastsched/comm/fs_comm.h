@@ -160,4 +160,15 @@ fs_choice_t fs_comm_leave(const char *reason);
 /* Write the trace, if there is one; a failure becomes a warning. */
 void fs_comm_write_trace(fs_comm_t *comm);
 
+/* A forced algorithm has no bundles, and bypasses the tuner. */
+static inline bool fs_comm_is_auto(const fs_comm_t *comm)
+{
+    return comm->params.algorithm == FS_ALGORITHM_AUTO;
+}
+
+static inline bool fs_comm_is_tuned(const fs_comm_t *comm)
+{
+    return fs_comm_is_auto(comm) && comm->params.tuner;
+}
+
 #endif

@@ -48,6 +48,12 @@ typedef struct fs_seen {
     uint64_t       own_bytes; /* of this rank */
 } fs_seen_t;
 
+/* Can the MPI's messages begin it without a summary? */
+static inline bool fs_unseen_can(fs_candidate_t candidate)
+{
+    return candidate == FS_CANDIDATE_NATIVE || candidate == FS_CANDIDATE_EAGER;
+}
+
 /* A call is about to begin: does it go unseen? The same on all ranks. */
 bool fs_unseen_take(fs_unseen_t *unseen, fs_tuned_t tuned, uint64_t own_bytes);
 

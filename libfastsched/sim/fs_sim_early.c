@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * As a request does (coll/fs_request.c), for all ranks at once:
+ * As a request does (coll/fs_request_steps.c), for all ranks at once:
  *
  *   alarm of a rank      it enters: fs_early_begin()
  *   the last entry       the agreement is under way
