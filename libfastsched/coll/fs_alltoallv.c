@@ -26,7 +26,6 @@
 #include "coll/fs_frame_request.h"
 #include "coll/fs_request.h"
 #include "coll/fs_times.h"
-#include "comm/fs_params.h"
 #include "comm/fs_wish.h"
 #include "sched/model/fs_topo.h"
 #include "sched/plan/fs_plan.h"

@@ -43,7 +43,7 @@ fs_plan_params_t fs_chunks_cut(const fs_request_t *request, bool coarse)
     chunk = fs_u64_min(chunk, is_short ? fs_chunks_short(comm) : params.chunk);
     params.chunk = fs_u64_min(fs_u64_max(chunk, FINEST), params.chunk);
     if (coarse) {
-        params.chunk *= FS_CHUNKS_COARSE;
+        params.chunk *= FS_TUNER_COARSE;
     } else if (is_short) {
         params.window = fs_u32_min(SHORT_WINDOW, params.window);
     }

@@ -5,8 +5,6 @@
 
 #include "coll/fs_request.h"
 
-enum { FS_CHUNKS_COARSE = 4 }; /* those of FS_CANDIDATE_COARSE, in others */
-
 /* The longest chunk of a short stage; 0: there are none, as the NICs are fast, or
  * nothing is known of them. */
 uint64_t fs_chunks_short(const fs_comm_t *comm);

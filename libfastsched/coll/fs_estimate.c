@@ -6,7 +6,6 @@
 #include "coll/fs_eager.h"
 #include "comm/fs_params.h"
 #include "sched/model/fs_topo.h"
-#include "sched/plan/fs_cost.h"
 #include "sched/plan/fs_plan.h"
 
 fs_plan_params_t fs_estimate_params(const fs_comm_t *comm)
@@ -84,10 +83,10 @@ static void estimate(const fs_request_t *request, const fs_busiest_t *busiest,
     /* Where a lane's bytes are a chunk at most, it is the same. The first of them
      * takes longer through staging. */
     if (ns[FS_CANDIDATE_STAGED] != 0 && outcome->bound > chunk &&
-        params.staging_limit / chunk / FS_CHUNKS_COARSE >=
+        params.staging_limit / chunk / FS_TUNER_COARSE >=
             FS_STAGING_RINGS * FS_STAGING_MIN_SLOTS) {
-        ns[FS_CANDIDATE_COARSE] = as_ns(
-            (fs_u128_t)staged + (FS_CHUNKS_COARSE - 1) * (fs_u128_t)chunk);
+        ns[FS_CANDIDATE_COARSE] =
+            as_ns((fs_u128_t)staged + (FS_TUNER_COARSE - 1) * (fs_u128_t)chunk);
     }
     if (fs_select_can(topo, &params, FS_ALG_PIPE2D) &&
         (!forced || outcome->choice.alg == FS_ALG_PIPE2D)) {

@@ -166,17 +166,6 @@ fs_status_t fs_request_wait(fs_request_t *request)
     return request->status;
 }
 
-fs_status_t fs_request_give_up(fs_request_t *request, fs_status_t status)
-{
-    fs_net_t *net = request->comm->net;
-
-    fs_net_lock(net);
-    fs_request_lose(request, status, "exchange by the MPI's own messages");
-    pthread_mutex_unlock(&net->lock);
-    fs_request_post(request, FS_STEP_LAST);
-    return fs_request_wait(request);
-}
-
 void fs_request_wait_all(fs_comm_t *comm)
 {
     if (comm->net != NULL) {

@@ -168,10 +168,6 @@ void fs_request_post(fs_request_t *request, fs_step_t step);
 /* Progress the net until it is DONE. Returns its status. */
 fs_status_t fs_request_wait(fs_request_t *request);
 
-/* After it has failed outside the queue, which is empty: the communicator is lost, and its
- * peers are notified. Returns the status. */
-fs_status_t fs_request_give_up(fs_request_t *request, fs_status_t status);
-
 /* Progress the net until the queue is empty. */
 void fs_request_wait_all(fs_comm_t *comm);
 
@@ -188,5 +184,9 @@ uint64_t fs_request_consent(const fs_request_t *request);
 
 /* fs_call_t.prepare, once. */
 fs_status_t fs_request_prepare(fs_request_t *request);
+
+/* After it has failed outside the queue, which is empty: the communicator is lost, and its
+ * peers are notified. Returns the status. */
+fs_status_t fs_request_give_up(fs_request_t *request, fs_status_t status);
 
 #endif

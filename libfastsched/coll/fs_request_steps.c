@@ -40,8 +40,9 @@ static fs_step_t end(fs_request_t *request, fs_status_t status)
     return request->is_early ? FS_STEP_DRAIN : FS_STEP_DONE;
 }
 
-void fs_request_lose(fs_request_t *request, fs_status_t status,
-                     const char *where)
+/* Under the net's lock. What follows is step LAST. */
+static void give_up(fs_request_t *request, fs_status_t status,
+                    const char *where)
 {
     fs_comm_t *comm = request->comm;
 
@@ -71,7 +72,7 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
     };
     fs_comm_t *comm = request->comm;
 
-    fs_request_lose(request, status, where[request->step]);
+    give_up(request, status, where[request->step]);
     if (request->is_early) {
         fs_early_give_up(comm->early);
     }
@@ -102,6 +103,17 @@ static fs_step_t leave(fs_request_t *request)
         return end(request, FS_ERR_UNSUPPORTED);
     }
     return end(request, FS_OK);
+}
+
+fs_status_t fs_request_give_up(fs_request_t *request, fs_status_t status)
+{
+    fs_net_t *net = request->comm->net;
+
+    fs_net_lock(net);
+    give_up(request, status, "exchange by the MPI's own messages");
+    pthread_mutex_unlock(&net->lock);
+    fs_request_post(request, FS_STEP_LAST);
+    return fs_request_wait(request);
 }
 
 /* ---- for the trace ---- */
@@ -537,9 +549,8 @@ static bool goes_eager(const fs_request_t *request)
 
     return comm->apart_eager.left > 0 && comm->may_be_eager &&
            !fs_request_is_nonblocking(request) && !request->plans_only &&
-           comm->params.early != FS_EARLY_OFF &&
-           comm->params.algorithm == FS_ALGORITHM_AUTO && !comm->explores &&
-           !comm->last.question.closes &&
+           comm->params.early != FS_EARLY_OFF && fs_comm_is_auto(comm) &&
+           !comm->explores && !comm->last.question.closes &&
            request->collective->tuned == comm->seen;
 }
 

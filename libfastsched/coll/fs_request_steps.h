@@ -9,9 +9,4 @@
  * check_clock: it is time for the watchdog. */
 void fs_request_move(fs_request_t *request, bool check_clock);
 
-/* The communicator is lost, by an error where the text says. What follows is step
- * LAST. */
-void fs_request_lose(fs_request_t *request, fs_status_t status,
-                     const char *where);
-
 #endif

@@ -61,6 +61,8 @@ typedef enum fs_candidate { FS_CANDIDATE_MAP(FS_LIST_VALUE) } fs_candidate_t;
 
 enum { FS_N_CANDIDATES = 0 FS_CANDIDATE_MAP(FS_LIST_ONE) };
 
+enum { FS_TUNER_COARSE = 4 }; /* chunks of FS_CANDIDATE_COARSE, in others */
+
 /* A row for each collective that is tuned: the MPI serves each in its own way. */
 #define FS_TUNED_MAP(X)                               \
     X(FS_TUNED_ALLTOALLV, alltoallv, "MPI_Alltoallv") \

@@ -3,8 +3,7 @@
 #include "tools/fs_tool_compare.h"
 
 #include "base/fs_arith.h"
-
-enum { COARSE = 4 }; /* times the usual chunks, as staged_coarse has */
+#include "policy/fs_tuner.h"
 
 static const struct {
     const char       *name;
@@ -115,8 +114,8 @@ static void run_fast(fs_tool_compare_t *compare, fs_tool_report_t *report)
 
     compare->fast_way = FS_TOOL_N_WAYS;
     run(compare, FS_TOOL_N_WAYS, 0, 0, report, &compare->fast);
-    run(compare, FS_TOOL_N_WAYS + 1, 0, COARSE * compare->fast.chunk, report,
-        &coarse);
+    run(compare, FS_TOOL_N_WAYS + 1, 0, FS_TUNER_COARSE * compare->fast.chunk,
+        report, &coarse);
     if (coarse.time < compare->fast.time) {
         compare->fast     = coarse;
         compare->fast_way = FS_TOOL_N_WAYS + 1;

@@ -84,9 +84,7 @@ void fs_summary_add(fs_summary_t *summary, const fs_comm_t *comm,
     fs_summary_comm_t of;
 
     fs_comm_get_stats(comm, &stats);
-    summary->is_forced |=
-        comm->exec != NULL &&
-        (comm->params.algorithm != FS_ALGORITHM_AUTO || !comm->params.tuner);
+    summary->is_forced |= comm->exec != NULL && !fs_comm_is_tuned(comm);
     of = look_at(comm, &stats, name);
     if (of.ns > summary->longest.ns) {
         summary->longest = of;
