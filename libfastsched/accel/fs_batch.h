@@ -11,15 +11,26 @@
 
 enum { FS_BATCH_MAX = 256, FS_BATCH_BYTES = 256 << 10 };
 
-/* Set the first three, zero the rest: nothing gathered. */
 typedef struct fs_batch {
     fs_accel_t  *accel;
     fs_mem_t     mem;     /* of the side that may be on a device */
     bool         to_host; /* it is the source */
     uint32_t     n;
     uint64_t     len_bytes;
-    fs_segment_t segments[FS_BATCH_MAX];
+    fs_segment_t segments[FS_BATCH_MAX]; /* the first n are set */
 } fs_batch_t;
+
+/* Nothing gathered. To set all segments to zero would take longer than a small call
+ * needs them for. */
+static inline void fs_batch_begin(fs_batch_t *batch, fs_accel_t *accel,
+                                  fs_mem_t mem, bool to_host)
+{
+    batch->accel     = accel;
+    batch->mem       = mem;
+    batch->to_host   = to_host;
+    batch->n         = 0;
+    batch->len_bytes = 0;
+}
 
 /* Copy, at once or later. FS_OK, FS_ERR_ACCEL. */
 fs_status_t fs_batch_add(fs_batch_t *batch, void *dst, const void *src,

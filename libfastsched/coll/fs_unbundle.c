@@ -27,11 +27,11 @@ fs_status_t fs_unbundle(const fs_request_t *request)
     const fs_comm_t *comm       = request->comm;
     const fs_call_t *call       = request->call;
     const uint64_t  *recv_bytes = call->counts->recv_bytes;
-    fs_batch_t       batch      = {.accel = call->device.accel,
-                                   .mem   = call->device.recv_mem};
     fs_status_t      status     = FS_OK;
+    fs_batch_t       batch;
     fs_bytes_t       block;
 
+    fs_batch_begin(&batch, call->device.accel, call->device.recv_mem, false);
     for (uint32_t r = 0; r < comm->topo->n_ranks && status == FS_OK; ++r) {
         if (recv_bytes[r] > 0 && is_bundled(comm, r)) {
             status = fs_control_block_of(comm->control, r, &block) &&

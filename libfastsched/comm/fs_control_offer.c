@@ -104,13 +104,14 @@ uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
     fs_control_block_t *block  = &control->block;
     const fs_counts_t  *counts = call->counts;
     size_t  p = fs_topo_n_ranks(control->topo), at = control->local * p;
-    size_t  n     = fs_topo_n_servers(control->topo);
-    offer_t offer = {.control = control,
-                     .call    = call,
-                     .batch   = {.accel   = call->device.accel,
-                                 .mem     = call->device.send_mem,
-                                 .to_host = true}};
+    size_t  n = fs_topo_n_servers(control->topo);
+    offer_t offer;
 
+    offer.control = control;
+    offer.call    = call;
+    offer.used    = 0;
+    fs_batch_begin(&offer.batch, call->device.accel, call->device.send_mem,
+                   true);
     fs_control_block_turn(block);
     control->block_bytes =
         block_bytes > fs_u64_min(limit, fs_control_bundle_max(control))

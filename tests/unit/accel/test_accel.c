@@ -345,15 +345,17 @@ START_TEST(small_blocks_are_few_kernels)
     const driver_t *driver = &drivers[_i / 2];
     bool            kernel = _i % 2 == 0;
     char           *host = calloc(2, WAY_LEN), *want = host + WAY_LEN, *device;
-    fs_batch_t      out = {.to_host = true}, in = {.to_host = false};
+    fs_batch_t      out, in;
+    fs_mem_t        mem;
 
     if (_i % 2 == 1) {
         setenv(driver->without_kernel, "1", 1);
     }
     load(driver);
-    device    = on_device(WAY_LEN, 1);
-    out.accel = in.accel = wrapper.accel;
-    out.mem = in.mem = fs_accel_query(wrapper.accel, device);
+    device = on_device(WAY_LEN, 1);
+    mem    = fs_accel_query(wrapper.accel, device);
+    fs_batch_begin(&out, wrapper.accel, mem, true);
+    fs_batch_begin(&in, wrapper.accel, mem, false);
     fill(alias_of(device), WAY_LEN);
     add_blocks(&out, host, device);
     want_blocks(want, alias_of(device));
