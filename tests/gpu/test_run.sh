@@ -37,7 +37,7 @@ case $* in
 esac
 case $how in
 hang) exec sleep 100 ;;
-slow) sleep 1 ;;
+slow) sleep 2 ;;
 fail) status=5 ;;
 wrong) valid=Fail status=1 ;;
 host) algorithm=host ;;
@@ -157,7 +157,7 @@ fails 'another algorithm' host 'served by host, not staged' --host
 fails 'jobs that say nothing' silent 'no figure at 4096 bytes' --host
 fails 'jobs that say something else' words 'no figure at 4096 bytes' --host
 fails 'sizes are missing' short 'no figure at 65536 bytes' --host
-fails 'jobs that do not end, until no time is left' hang 'no end in 1 seconds, after 0 sizes' --host -l 1 -t 3
+fails 'jobs that do not end, until no time is left' hang 'no end in 1 seconds, after 0 sizes' --host -l 1 -t 6
 fails 'a GPU: copies are not told' no_stats 'no time of copies'
 fails 'a GPU: copy_bench says nothing' no_copies 'copy_bench: exit status 0, 1 lines'
 at='-m 8:8'
@@ -168,7 +168,7 @@ at='^fast*cuda'
 fails "a GPU: Open MPI's own algorithm does not end" hang 'gpu-mpi, 4 ranks, balanced: no end' -l 1 -t 99
 at=
 
-try slow --host -l 4 -t 6 fake.tar.xz
+try slow --host -l 12 -t 20 fake.tar.xz
 said RESULTS.md '| 12.5 |'
 said RESULTS.md '| no time |'
 silent RESULTS.md '- |'
