@@ -797,7 +797,7 @@ static int read_switch(const char *word)
 static void run(const test_case_t *c)
 {
     test.name = c->name;
-    limit_time(50);
+    limit_time(100);
     c->run();
     MPI_Barrier(MPI_COMM_WORLD);
 }
