@@ -114,7 +114,7 @@ blocking='types sizes bits comms mixed ops gaps'
     case_of 'two tiers, in finer pieces' job 8 4x2 $all $fixed 5 $pieces -- --all --late 5 \
         --expect stragglar $blocking outstanding
     once 'two tiers, in finer pieces, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 $pieces -- \
-        --all --expect stragglar sizes bits large mixed comms persistent
+        --all --expect stragglar sizes bits mixed comms persistent
     once 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
         --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
         --mca coll_fast_window 1 -- --expect stragglar --all sizes bits mixed
