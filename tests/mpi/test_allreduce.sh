@@ -48,6 +48,7 @@ all='--mca coll_fast_allreduce all'
 exact='--mca coll_fast_allreduce exact'
 fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
 pieces='--mca coll_fast_stage_cost 0' # they pay at any length
+little='--mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k --mca coll_fast_window 1'
 # But the large ones, which take long; with little memory, where a piece waits for the one before,
 # too long on a busy machine.
 blocking='types sizes bits comms mixed ops gaps'
@@ -75,8 +76,7 @@ blocking='types sizes bits comms mixed ops gaps'
     case_of 'in finer pieces, it is late' job 8 8x1 $all $fixed 5 $pieces -- --late 5 \
         --expect stragglar --all sizes bits mixed
     once 'in finer pieces, little memory, window 1' job 6 6x1 $all $fixed 2 $pieces \
-        --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
-        --mca coll_fast_window 1 -- --expect stragglar --all sizes bits
+        $little -- --expect stragglar --all sizes bits
     case_of 'it is late' job 8 8x1 $all $fixed 5 -- --late 5 --expect stragglar \
         --all sizes bits mixed
     once 'another one is late' job 8 8x1 $all $fixed 5 -- --late 2 \
@@ -84,8 +84,7 @@ blocking='types sizes bits comms mixed ops gaps'
     case_of 'ranks in another order' job 5 @4,2,0,3,1 $all $fixed 1 -- \
         --expect stragglar --all $blocking persistent
     once 'little memory, window 1' job 8 8x1 $all $fixed 2 \
-        --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
-        --mca coll_fast_window 1 -- --expect stragglar --all $blocking outstanding persistent
+        $little -- --expect stragglar --all $blocking outstanding persistent
     once 'no plan is kept' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_plan_cache 0 -- --expect stragglar --all $blocking persistent
     case_of 'messages of the MPI' job 8 8x1 $all $fixed 2 \
@@ -114,10 +113,9 @@ blocking='types sizes bits comms mixed ops gaps'
     case_of 'two tiers, in finer pieces' job 8 4x2 $all $fixed 5 $pieces -- --all --late 5 \
         --expect stragglar $blocking outstanding
     once 'two tiers, in finer pieces, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 $pieces -- \
-        --all --expect stragglar sizes bits mixed comms persistent
+        --all --expect stragglar sizes bits large mixed comms persistent
     once 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
-        --mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k \
-        --mca coll_fast_window 1 -- --expect stragglar --all sizes bits mixed
+        $little -- --expect stragglar --all sizes bits mixed
     case_of 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
         --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
         --no-persistent
@@ -159,7 +157,7 @@ straight_job() {
     case_of 'on a device, ring' straight_job 4 4x1 none '' ring
     case_of 'on a device, two tiers, in finer pieces' straight_job 8 4x2 5 "$pieces" stragglar
     once 'on a device, little memory, window 1' straight_job 8 8x1 2 \
-        '--mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k --mca coll_fast_window 1' stragglar "$short"
+        "$little" stragglar "$short"
     case_of 'on a device, its kernel is not taken' job 4 4x1 $straight -x FAKE_CUDA_NO_KERNEL=1 $all \
         $fixed 2 -- --device --all --expect stragglar types sizes mixed comms
     case $only in
