@@ -127,6 +127,7 @@ void fs_control_destroy(fs_control_t *control)
         free(control->heads);
         free(control->place);
         free(control->peer);
+        free(control->pairs);
         free(control);
     }
 }

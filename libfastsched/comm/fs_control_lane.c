@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each pair of servers has a lane, and its proxies send each other one message with
- * the server's vote, its row and the bundle, or as much of the bundle as is this
- * lane's: a long one is cut among the lanes of the pair. The others know what they
- * have to receive when that message is here.
+ * Each pair of servers has a lane for its heads: their proxies send each other one
+ * message with the server's vote, its row and the bundle, or as much of the bundle as
+ * is this lane's: a long one is cut among the lanes of the pair. The others know what
+ * they have to receive when that message is here.
  */
 #include "comm/fs_control_state.h"
 
@@ -13,36 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A bundle of CUT_BYTES is cut among all lanes, if a packet is left for each: fewer
- * would load some NICs more than others. A shorter one costs less in one message,
- * unless it is the only one, of two servers: all other NICs would have nothing. */
-enum { CUT_BYTES = 5000, RANGE_BYTES = 1250 };
-enum { ONLY_CUT_BYTES = 2000, ONLY_RANGE_BYTES = 1000 };
-
 /* ---- lanes of a pair of servers ---- */
-
-static uint32_t pair_lanes(const fs_control_t *control, uint32_t server)
-{
-    return control->all_share
-               ? fs_u32_min(fs_topo_n_lanes(control->topo, control->server),
-                            fs_topo_n_lanes(control->topo, server))
-               : 1;
-}
-
-/* The place of a pair's heads. */
-static uint32_t head_place(const fs_control_t *control, uint32_t server)
-{
-    return (control->server + server) % pair_lanes(control, server);
-}
 
 static bool has_head(const fs_control_t *control, uint32_t server)
 {
-    return control->place[server] == head_place(control, server);
+    return control->place[server] == control->pairs[server].head;
 }
 
 static bool is_of_pair(const fs_control_t *control, uint32_t server)
 {
-    return control->place[server] < pair_lanes(control, server);
+    return control->place[server] < control->pairs[server].n_lanes;
 }
 
 /* Bytes from to from + len of the bundle of a pair. */
@@ -51,28 +31,20 @@ typedef struct range {
     uint64_t len; /* 0: none */
 } range_t;
 
-static uint64_t n_ranges(const fs_control_t *control, uint64_t lanes,
-                         uint64_t bundle_len)
-{
-    bool     is_only = fs_topo_n_servers(control->topo) == 2;
-    uint64_t range   = is_only ? ONLY_RANGE_BYTES : RANGE_BYTES;
-
-    return bundle_len < (is_only ? ONLY_CUT_BYTES : CUT_BYTES)
-               ? 1
-               : fs_u64_min(bundle_len / range, lanes);
-}
-
 /* What of a bundle is this lane's. */
 static range_t own_range(const fs_control_t *control, uint32_t server,
                          uint64_t bundle_len)
 {
-    uint32_t lanes = pair_lanes(control, server);
-    uint32_t place = control->place[server];
-    uint32_t k     = (place + lanes - head_place(control, server)) % lanes;
-    uint64_t n     = n_ranges(control, lanes, bundle_len);
+    const fs_lane_pair_t *pair = &control->pairs[server];
+
+    uint32_t lanes = pair->n_lanes;
+    uint32_t k     = (control->place[server] + lanes - pair->head) % lanes;
+    uint64_t n     = bundle_len < pair->cut_bytes
+                         ? 1
+                         : fs_u64_min(bundle_len / FS_LANE_RANGE_BYTES, lanes);
     uint64_t each;
 
-    if (place >= lanes || k >= n) {
+    if (!is_of_pair(control, server) || k >= n) {
         return (range_t){0, 0};
     }
     each = fs_u64_div_up(bundle_len, n);
@@ -92,10 +64,10 @@ static uint64_t longest_bundle(const fs_control_t *control, uint32_t server)
 /* Room for one message between servers; the next begins at a number. */
 static uint64_t longest_message(const fs_control_t *control, uint32_t server)
 {
-    uint64_t lanes = pair_lanes(control, server);
+    uint64_t lanes = control->pairs[server].n_lanes;
     uint64_t most  = longest_bundle(control, server);
-    uint64_t range =
-        fs_u64_min(most, fs_u64_max(fs_u64_div_up(most, lanes), CUT_BYTES));
+    uint64_t range = fs_u64_min(
+        most, fs_u64_max(fs_u64_div_up(most, lanes), FS_LANE_CUT_BYTES));
 
     return fs_control_head_len(control->topo) +
            fs_u64_div_up(range, sizeof(uint64_t)) * sizeof(uint64_t);
@@ -117,33 +89,50 @@ static void find_peer(fs_control_t *control, uint32_t server)
         fs_topo_rank(topo, server, fs_topo_proxy(topo, server, lane));
 }
 
+static fs_status_t find_pairs(fs_control_t *control)
+{
+    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
+        find_peer(control, u);
+        control->pairs[u] = (fs_lane_pair_t){1, 0, FS_LANE_CUT_BYTES};
+    }
+    return control->all_share
+               ? fs_lane_pairs(control->topo, control->server, control->pairs)
+               : FS_OK;
+}
+
+static fs_status_t alloc_out(fs_control_t *control)
+{
+    size_t bytes = 0;
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
+        bytes += longest_message(control, u);
+    }
+    control->out = calloc(bytes, 1);
+    return control->out != NULL ? FS_OK : FS_ERR_NOMEM;
+}
+
 fs_status_t fs_lane_alloc(fs_control_t *control)
 {
-    uint32_t n   = fs_topo_n_servers(control->topo);
-    size_t   out = 0;
+    uint32_t    n = fs_topo_n_servers(control->topo);
+    fs_status_t status;
 
-    for (uint32_t u = 0; u < n; ++u) {
-        out += longest_message(control, u);
-    }
     control->head = calloc(1, fs_control_head_len(control->topo));
     control->pieces =
         calloc(1 + (size_t)control->n_local, sizeof(*control->pieces));
     control->ends  = calloc(control->n_local, sizeof(*control->ends));
-    control->out   = calloc(out, 1);
     control->todo  = calloc(n, sizeof(*control->todo));
     control->heads = calloc(n, sizeof(*control->heads));
     control->place = calloc(n, sizeof(*control->place));
     control->peer  = calloc(n, sizeof(*control->peer));
+    control->pairs = calloc(n, sizeof(*control->pairs));
     if (control->head == NULL || control->pieces == NULL ||
-        control->ends == NULL || control->out == NULL ||
-        control->todo == NULL || control->heads == NULL ||
-        control->place == NULL || control->peer == NULL) {
+        control->ends == NULL || control->todo == NULL ||
+        control->heads == NULL || control->place == NULL ||
+        control->peer == NULL || control->pairs == NULL) {
         return FS_ERR_NOMEM;
     }
-    for (uint32_t u = 0; u < n; ++u) {
-        find_peer(control, u);
-    }
-    return FS_OK;
+    status = find_pairs(control);
+    return status == FS_OK ? alloc_out(control) : status;
 }
 
 /* ---- numbers ---- */

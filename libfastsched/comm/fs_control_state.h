@@ -12,6 +12,7 @@
 
 #include "comm/fs_control.h"
 #include "comm/fs_control_block.h"
+#include "comm/fs_lane_pairs.h"
 
 /* Number in the key. */
 enum {
@@ -81,6 +82,7 @@ struct fs_control {
     fs_pending_t     **heads; /* [N] of those in todo, that are this lane's */
     uint32_t          *place; /* [N] fs_topo_place() of this lane */
     uint32_t *peer; /* [N] the rank of the other server that it talks to */
+    fs_lane_pair_t *pairs; /* [N] */
 };
 
 static inline bool fs_control_is_leader(const fs_control_t *control)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each pair of servers has as many lanes as the smaller one of them. One of these sends
+ * the heads of the pair, and bundles that are not cut. Pairs are spread such that no lane
+ * has much more to carry than the others of its server.
+ */
+#ifndef FS_LANE_PAIRS_H
+#define FS_LANE_PAIRS_H
+
+#include "fastsched.h"
+
+/* Bundles of so many bytes are cut in any pair; and of one that is cut each lane has so
+ * much or nothing, as a message costs, too. */
+enum { FS_LANE_CUT_BYTES = 5000, FS_LANE_RANGE_BYTES = 1000 };
+
+/* Of a server with another one. */
+typedef struct fs_lane_pair {
+    uint32_t n_lanes;
+    uint32_t head;      /* the place of its lane: fs_topo_place() */
+    uint64_t cut_bytes; /* bundles of that length or more are cut among lanes */
+} fs_lane_pair_t;
+
+/* pairs: [N] those of a server; the one with itself is not set. Equal at both ends.
+ * FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_lane_pairs(const fs_topo_t *topo, uint32_t server,
+                          fs_lane_pair_t *pairs);
+
+#endif
