@@ -128,6 +128,8 @@ void fs_control_destroy(fs_control_t *control)
         free(control->place);
         free(control->peer);
         free(control->pairs);
+        free(control->ranges);
+        free(control->early);
         free(control);
     }
 }

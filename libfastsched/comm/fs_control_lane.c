@@ -3,7 +3,8 @@
  * Each pair of servers has a lane for its heads: their proxies send each other one
  * message with the server's vote, its row and the bundle, or as much of the bundle as
  * is this lane's: a long one is cut among the lanes of the pair. The others know what
- * they have to receive when that message is here.
+ * they have to receive when that message is here; if the bundle before was cut they
+ * receive at once, whatever comes.
  */
 #include "comm/fs_control_state.h"
 
@@ -61,16 +62,15 @@ static uint64_t longest_bundle(const fs_control_t *control, uint32_t server)
         fs_control_bundle_bytes(control->topo, server, control->bundle_memory));
 }
 
-/* Room for one message between servers; the next begins at a number. */
-static uint64_t longest_message(const fs_control_t *control, uint32_t server)
+/* Room for what a lane has of a bundle; what follows begins at a number. */
+static uint64_t longest_range(const fs_control_t *control, uint32_t server)
 {
     uint64_t lanes = control->pairs[server].n_lanes;
     uint64_t most  = longest_bundle(control, server);
     uint64_t range = fs_u64_min(
         most, fs_u64_max(fs_u64_div_up(most, lanes), FS_LANE_CUT_BYTES));
 
-    return fs_control_head_len(control->topo) +
-           fs_u64_div_up(range, sizeof(uint64_t)) * sizeof(uint64_t);
+    return fs_u64_div_up(range, sizeof(uint64_t)) * sizeof(uint64_t);
 }
 
 /* Where not all servers share memory only lanes 0 exchange messages. */
@@ -100,15 +100,24 @@ static fs_status_t find_pairs(fs_control_t *control)
                : FS_OK;
 }
 
-static fs_status_t alloc_out(fs_control_t *control)
+static fs_status_t alloc_messages(fs_control_t *control)
 {
-    size_t bytes = 0;
+    uint32_t n     = fs_topo_n_servers(control->topo);
+    size_t   bytes = 0, at = 0;
 
-    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
-        bytes += longest_message(control, u);
+    for (uint32_t u = 0; u < n; ++u) {
+        bytes += longest_range(control, u);
     }
-    control->out = calloc(bytes, 1);
-    return control->out != NULL ? FS_OK : FS_ERR_NOMEM;
+    control->out   = calloc(bytes + n * fs_control_head_len(control->topo), 1);
+    control->early = calloc(bytes + 1, 1);
+    if (control->out == NULL || control->early == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    for (uint32_t u = 0; u < n; ++u) {
+        control->ranges[u].early = control->early + at;
+        at += longest_range(control, u);
+    }
+    return FS_OK;
 }
 
 fs_status_t fs_lane_alloc(fs_control_t *control)
@@ -119,20 +128,22 @@ fs_status_t fs_lane_alloc(fs_control_t *control)
     control->head = calloc(1, fs_control_head_len(control->topo));
     control->pieces =
         calloc(1 + (size_t)control->n_local, sizeof(*control->pieces));
-    control->ends  = calloc(control->n_local, sizeof(*control->ends));
-    control->todo  = calloc(n, sizeof(*control->todo));
-    control->heads = calloc(n, sizeof(*control->heads));
-    control->place = calloc(n, sizeof(*control->place));
-    control->peer  = calloc(n, sizeof(*control->peer));
-    control->pairs = calloc(n, sizeof(*control->pairs));
+    control->ends   = calloc(control->n_local, sizeof(*control->ends));
+    control->todo   = calloc(n, sizeof(*control->todo));
+    control->heads  = calloc(n, sizeof(*control->heads));
+    control->place  = calloc(n, sizeof(*control->place));
+    control->peer   = calloc(n, sizeof(*control->peer));
+    control->pairs  = calloc(n, sizeof(*control->pairs));
+    control->ranges = calloc(n, sizeof(*control->ranges));
     if (control->head == NULL || control->pieces == NULL ||
         control->ends == NULL || control->todo == NULL ||
         control->heads == NULL || control->place == NULL ||
-        control->peer == NULL || control->pairs == NULL) {
+        control->peer == NULL || control->pairs == NULL ||
+        control->ranges == NULL) {
         return FS_ERR_NOMEM;
     }
     status = find_pairs(control);
-    return status == FS_OK ? alloc_out(control) : status;
+    return status == FS_OK ? alloc_messages(control) : status;
 }
 
 /* ---- numbers ---- */
@@ -303,6 +314,14 @@ static void mark_bundles(fs_control_t *control)
 
 /* ---- messages ---- */
 
+/* Had this lane a range of the last bundle, which was so long, but no head? */
+static bool had_range(const fs_control_t *control, uint32_t server,
+                      uint64_t bundle_len)
+{
+    return control->summary && !has_head(control, server) &&
+           own_range(control, server, bundle_len).len > 0;
+}
+
 /* The message for a server, if this lane has one; its end. */
 static char *send_to(fs_control_t *control, uint32_t server, char *out)
 {
@@ -310,13 +329,17 @@ static char *send_to(fs_control_t *control, uint32_t server, char *out)
     bool               first   = has_head(control, server);
     bool               bundled = control->summary &&
                    control->head->row[server] & FS_CONTROL_BUNDLED;
+    bool     again = had_range(control, server, control->ranges[server].sent);
     uint64_t len   = bundled ? bundle_to(control, server) : 0;
     range_t  range = own_range(control, server, len);
     size_t   front = !first              ? 0
                      : has_rows(control) ? fs_control_head_len(control->topo)
                                          : sizeof(fs_vote_t);
 
-    if (!first && range.len == 0) {
+    if (control->summary) {
+        control->ranges[server].sent = len;
+    }
+    if (!first && !again && range.len == 0) {
         return out;
     }
     memcpy(out, control->head, front);
@@ -364,6 +387,7 @@ void fs_lane_begin(fs_control_t *control)
         }
         control->todo[control->n_todo++] = u;
         control->heads[u]                = NULL;
+        control->ranges[u].pending       = NULL;
         if (first && control->summary) {
             control->heads[u] = fs_control_recv(
                 control, control->peer[u], FS_CONTROL_HEAD,
@@ -373,6 +397,10 @@ void fs_lane_begin(fs_control_t *control)
                 control, control->peer[u], FS_CONTROL_HEAD,
                 &fs_control_block_votes(block, control->round)[u],
                 sizeof(fs_vote_t), sizeof(fs_vote_t));
+        } else if (had_range(control, u, control->ranges[u].came)) {
+            control->ranges[u].pending = fs_control_recv(
+                control, control->peer[u], FS_CONTROL_RANGE,
+                control->ranges[u].early, 0, longest_range(control, u));
         }
     }
 }
@@ -407,19 +435,28 @@ static void take_head(fs_control_t *control, uint32_t server)
     fs_control_block_write_round(&control->block.here[server], control->round);
 }
 
-/* Another lane has the head of a server: receive what of its bundle is ours. */
-static void expect_range(fs_control_t *control, uint32_t server)
+/* Another lane has the head of a server, and it is here: what of its bundle is ours
+ * has come, or is received now. False: not yet. */
+static bool take_range(fs_control_t *control, uint32_t server)
 {
-    char *inbox = fs_control_block_inbox(&control->block, server);
-    const fs_control_head_t *head = (const fs_control_head_t *)inbox;
-    range_t range = own_range(control, server, head->bundle_len);
+    fs_lane_range_t *r     = &control->ranges[server];
+    char            *inbox = fs_control_block_inbox(&control->block, server);
+    uint64_t         len   = ((fs_control_head_t *)inbox)->bundle_len;
+    range_t          range = own_range(control, server, len);
+    char *at = inbox + fs_control_head_len(control->topo) + range.from;
 
-    if (range.len > 0) {
+    if (r->pending == NULL && range.len > 0) {
         (void)fs_control_recv(control, control->peer[server], FS_CONTROL_RANGE,
-                              inbox + fs_control_head_len(control->topo) +
-                                  range.from,
-                              range.len, range.len);
+                              at, range.len, range.len);
+    } else if (r->pending != NULL && !r->pending->ended) {
+        return false;
+    } else if (r->pending != NULL && r->pending->len_bytes != range.len) {
+        control->status = FS_ERR_TRUNCATE;
+    } else if (r->pending != NULL) {
+        memcpy(at, r->early, range.len);
     }
+    r->came = len;
+    return true;
 }
 
 static bool is_head_here(const fs_control_t *control, uint32_t server)
@@ -442,8 +479,8 @@ bool fs_lane_progress(fs_control_t *control)
             control->todo[n_left++] = u;
         } else if (control->heads[u] != NULL) {
             take_head(control, u);
-        } else {
-            expect_range(control, u);
+        } else if (!take_range(control, u)) {
+            control->todo[n_left++] = u;
         }
     }
     control->n_todo = n_left;

@@ -39,6 +39,16 @@ typedef struct fs_pending {
     bool          ended;
 } fs_pending_t;
 
+/* Of a bundle of another lane, in the summary before: if it was cut the next one is,
+ * mostly. So who had a range then receives the next at once, and who sent one sends
+ * again, though it may be empty. */
+typedef struct fs_lane_range {
+    uint64_t      sent; /* length of the bundle */
+    uint64_t      came;
+    char         *early;   /* room for the range that is received at once, */
+    fs_pending_t *pending; /* if there is one */
+} fs_lane_range_t;
+
 struct fs_control {
     const fs_topo_t *topo;
     fs_transport_t  *transport;
@@ -82,7 +92,9 @@ struct fs_control {
     fs_pending_t     **heads; /* [N] of those in todo, that are this lane's */
     uint32_t          *place; /* [N] fs_topo_place() of this lane */
     uint32_t *peer; /* [N] the rank of the other server that it talks to */
-    fs_lane_pair_t *pairs; /* [N] */
+    fs_lane_pair_t  *pairs;  /* [N] */
+    fs_lane_range_t *ranges; /* [N] */
+    char            *early;  /* room of all of them */
 };
 
 static inline bool fs_control_is_leader(const fs_control_t *control)

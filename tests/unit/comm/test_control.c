@@ -751,6 +751,38 @@ START_TEST(lanes_share_a_bundle)
 }
 END_TEST
 
+/* Long bundles, which lanes share, short ones and none, one after the other: who had a
+ * range in the summary before receives the next before it knows whether there is one. */
+START_TEST(ranges_come_and_go)
+{
+    enum { N = 8, ROUNDS = 60 };
+    static const uint64_t lens[]       = {0, 9, 700, 4000};
+    uint32_t              layouts[][N] = {{0, 0, 0, 0, 1, 1, 1, 1},
+                                          {0, 0, 0, 1, 1, 1, 2, 2}};
+    table_t table = {.all_share = true, .memory = 1 << 20, .limit = 1 << 20};
+
+    fs_rng_init(&table.tc.rng, 7);
+    ck_assert_int_eq(fs_topo_create(N, layouts[_i], 0, &table.tc.topo), FS_OK);
+    table.tc.counts  = fs_test_alloc(N * N, sizeof(uint64_t));
+    table.tc.n_ranks = N;
+    table_start(&table, 7);
+    for (uint32_t round = 0; round < ROUNDS; ++round) {
+        uint64_t len = lens[fs_rng_below(&table.tc.rng, 4)];
+
+        for (uint32_t k = 0; k < N * N; ++k) {
+            table.tc.counts[k] = fs_rng_below(&table.tc.rng, 8) > 0 ? len : 0;
+        }
+        fs_test_traffic_fini(&table.tc.traffic);
+        table.tc.traffic = fs_test_traffic(table.tc.topo, table.tc.counts);
+        summary_round(&table);
+        if (fs_rng_below(&table.tc.rng, 3) == 0) {
+            agree_round(&table);
+        }
+    }
+    table_fini(&table);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("meta");
@@ -763,6 +795,7 @@ int main(void)
     tcase_add_loop_test(tcase, shared_memory_saves_messages, 0, 10);
     tcase_add_loop_test(tcase, waits_for_the_late_rank, 0, 20);
     tcase_add_loop_test(tcase, lanes_share_a_bundle, 0, 2);
+    tcase_add_loop_test(tcase, ranges_come_and_go, 0, 2);
     tcase_add_test(tcase, leader_tells_of_its_failure);
     tcase_add_test(tcase, large_counts_do_not_wrap);
     tcase_add_test(tcase, wire_bytes_are_n_by_n);
