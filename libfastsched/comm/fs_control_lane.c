@@ -62,15 +62,41 @@ static uint64_t longest_bundle(const fs_control_t *control, uint32_t server)
         fs_control_bundle_bytes(control->topo, server, control->bundle_memory));
 }
 
-/* Room for what a lane has of a bundle; what follows begins at a number. */
-static uint64_t longest_range(const fs_control_t *control, uint32_t server)
+static uint64_t to_number(uint64_t bytes)
+{
+    return fs_u64_div_up(bytes, sizeof(uint64_t)) * sizeof(uint64_t);
+}
+
+/* Room for what a lane has of a bundle if it is cut; the next begins at a number. */
+static uint64_t cut_room(const fs_control_t *control, uint32_t server)
 {
     uint64_t lanes = control->pairs[server].n_lanes;
     uint64_t most  = longest_bundle(control, server);
-    uint64_t range = fs_u64_min(
-        most, fs_u64_max(fs_u64_div_up(most, lanes), FS_LANE_CUT_BYTES));
 
-    return fs_u64_div_up(range, sizeof(uint64_t)) * sizeof(uint64_t);
+    return to_number(fs_u64_min(
+        most, fs_u64_max(fs_u64_div_up(most, lanes), 2 * FS_LANE_RANGE_BYTES)));
+}
+
+/* Room for a message to another server; the next begins at a number. */
+static uint64_t message_room(const fs_control_t *control, uint32_t server)
+{
+    uint64_t whole =
+        fs_u64_min(longest_bundle(control, server), FS_LANE_CUT_BYTES);
+
+    return server == control->server ? 0
+           : !control->all_share
+               ? fs_control_head_len(control->topo)
+               : fs_control_head_len(control->topo) +
+                     fs_u64_max(to_number(whole), cut_room(control, server));
+}
+
+/* Room for what a lane receives before it knows what comes. */
+static uint64_t early_room(const fs_control_t *control, uint32_t server)
+{
+    return server == control->server || !control->all_share ||
+                   has_head(control, server) || !is_of_pair(control, server)
+               ? 0
+               : cut_room(control, server);
 }
 
 /* Where not all servers share memory only lanes 0 exchange messages. */
@@ -102,20 +128,22 @@ static fs_status_t find_pairs(fs_control_t *control)
 
 static fs_status_t alloc_messages(fs_control_t *control)
 {
-    uint32_t n     = fs_topo_n_servers(control->topo);
-    size_t   bytes = 0, at = 0;
+    uint32_t n   = fs_topo_n_servers(control->topo);
+    size_t   out = 0, early = 0;
 
     for (uint32_t u = 0; u < n; ++u) {
-        bytes += longest_range(control, u);
+        out += message_room(control, u);
+        early += early_room(control, u);
     }
-    control->out   = calloc(bytes + n * fs_control_head_len(control->topo), 1);
-    control->early = calloc(bytes + 1, 1);
+    control->out   = calloc(out + 1, 1);
+    control->early = calloc(early + 1, 1);
     if (control->out == NULL || control->early == NULL) {
         return FS_ERR_NOMEM;
     }
+    early = 0;
     for (uint32_t u = 0; u < n; ++u) {
-        control->ranges[u].early = control->early + at;
-        at += longest_range(control, u);
+        control->ranges[u].early = control->early + early;
+        early += early_room(control, u);
     }
     return FS_OK;
 }
@@ -400,7 +428,7 @@ void fs_lane_begin(fs_control_t *control)
         } else if (had_range(control, u, control->ranges[u].came)) {
             control->ranges[u].pending = fs_control_recv(
                 control, control->peer[u], FS_CONTROL_RANGE,
-                control->ranges[u].early, 0, longest_range(control, u));
+                control->ranges[u].early, 0, early_room(control, u));
         }
     }
 }

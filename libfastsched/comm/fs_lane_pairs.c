@@ -6,20 +6,23 @@
 
 #include <stdlib.h>
 
-/* Bundles that are cut leave a lane nothing beyond the mean of its server's lanes, but
- * all lanes have a message for each server. They are cut where the fullest lane would
- * save so many bytes, and so many for each message more. */
+/* Bundles that are cut leave a lane little beyond the mean of its server's lanes, but
+ * lanes have more messages. They are cut where the fullest lane would save so many
+ * bytes, and so many for each message more. */
 enum { SAVED_BYTES = 1875, MESSAGE_BYTES = 500 };
 
 /* Bytes of a block are counted in so many parts. */
 enum { PARTS = 1024 };
 
+/* Of more servers each lane has many pairs, which come out even, and to cut their
+ * bundles would cost too many messages. */
+enum { FEW_SERVERS = 64 };
+
 /* While pairs are spread. */
 typedef struct spread {
     const fs_topo_t *topo;
-    uint64_t *load;   /* blocks of each lane, at topo->first[server] + lane */
-    uint32_t *passed; /* [N] lanes of the smaller servers so far */
-    bool      even;   /* all servers have as many lanes */
+    uint64_t *load; /* blocks of each lane, at topo->first[server] + lane */
+    bool      even; /* all servers are alike */
 } spread_t;
 
 static uint64_t n_blocks(const fs_topo_t *topo, uint32_t u, uint32_t v)
@@ -31,24 +34,17 @@ static bool is_even(const fs_topo_t *topo)
 {
     uint32_t n = fs_topo_n_servers(topo), u = 1;
 
-    while (u < n && fs_topo_n_lanes(topo, u) == fs_topo_n_lanes(topo, 0)) {
+    while (u < n && fs_topo_n_lanes(topo, u) == fs_topo_n_lanes(topo, 0) &&
+           fs_topo_n_local(topo, u) == fs_topo_n_local(topo, 0)) {
         ++u;
     }
     return u == n;
 }
 
-/* fs_topo_first_lane() of a server, which is asked for all others in turn. */
-static uint32_t next_first(spread_t *s, uint32_t server, uint32_t other)
+/* Partners of a server have lanes of their own, as far as there are so many. */
+static uint32_t turn(const fs_topo_t *topo, uint32_t u, uint32_t v)
 {
-    uint32_t n     = fs_topo_n_lanes(s->topo, server);
-    uint32_t m     = fs_topo_n_lanes(s->topo, other);
-    uint32_t first = 0;
-
-    if (m < n) {
-        first             = s->passed[server];
-        s->passed[server] = (first + m) % n;
-    }
-    return first;
+    return (u + v) % fs_topo_tile_lanes(topo, u, v);
 }
 
 static uint64_t *load_of(const spread_t *s, uint32_t server, uint32_t lane)
@@ -57,19 +53,18 @@ static uint64_t *load_of(const spread_t *s, uint32_t server, uint32_t lane)
                     lane % fs_topo_n_lanes(s->topo, server)];
 }
 
-/* (u + v) modulo the number of lanes where all servers have as many: no lane has more
- * than one pair beyond another's. Else the place that has least at the end that has
- * more. */
+/* Where servers are alike each pair takes its turn. Else it has the place that has least
+ * at the end that has more, its turn if that is one of them. */
 static uint32_t spread_pair(spread_t *s, uint32_t u, uint32_t v)
 {
     uint32_t n       = fs_topo_tile_lanes(s->topo, u, v);
-    uint32_t first_u = next_first(s, u, v);
-    uint32_t first_v = next_first(s, v, u);
+    uint32_t first_u = fs_topo_first_lane(s->topo, u, v);
+    uint32_t first_v = fs_topo_first_lane(s->topo, v, u);
     uint32_t best    = 0;
     uint64_t least   = UINT64_MAX;
 
     for (uint32_t k = 0; k < (s->even ? 1 : n); ++k) {
-        uint32_t place = (u + v + k) % n;
+        uint32_t place = (turn(s->topo, u, v) + k) % n;
         uint64_t load  = fs_u64_max(*load_of(s, u, first_u + place),
                                     *load_of(s, v, first_v + place));
 
@@ -83,17 +78,32 @@ static uint32_t spread_pair(spread_t *s, uint32_t u, uint32_t v)
     return best;
 }
 
-/* All pairs, in the same order on all ranks; those of one server are kept. */
+static uint32_t most_lanes(const fs_topo_t *topo)
+{
+    uint32_t most = 0;
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(topo); ++u) {
+        most = fs_u32_max(most, fs_topo_n_lanes(topo, u));
+    }
+    return most;
+}
+
+/* All pairs, in the same order on all ranks, those with the least choice first; those of
+ * one server are kept. */
 static void spread_all(spread_t *s, uint32_t server, fs_lane_pair_t *pairs)
 {
-    uint32_t n = fs_topo_n_servers(s->topo);
+    uint32_t n = fs_topo_n_servers(s->topo), most = most_lanes(s->topo);
 
-    for (uint32_t u = 0; u < n; ++u) {
-        for (uint32_t v = u + 1; v < n; ++v) {
-            uint32_t head = spread_pair(s, u, v);
+    for (uint32_t lanes = 1; lanes <= most; ++lanes) {
+        for (uint32_t k = 0; k < n * n; ++k) {
+            uint32_t u = k / n, v = k % n;
 
-            if (u == server || v == server) {
-                pairs[u == server ? v : u].head = head;
+            if (u < v && fs_topo_tile_lanes(s->topo, u, v) == lanes) {
+                uint32_t head = spread_pair(s, u, v);
+
+                if (u == server || v == server) {
+                    pairs[u == server ? v : u].head = head;
+                }
             }
         }
     }
@@ -130,26 +140,34 @@ static uint64_t cut_bytes(uint64_t parts)
                       fs_u64_max(FS_LANE_RANGE_BYTES, parts / PARTS));
 }
 
+/* All lanes as the load says. */
+static fs_status_t spread_few(const fs_topo_t *topo, uint32_t server,
+                              fs_lane_pair_t *pairs)
+{
+    spread_t s = {topo, calloc(fs_topo_n_ranks(topo), sizeof(*s.load)),
+                  is_even(topo)};
+    uint64_t block;
+
+    if (s.load == NULL) {
+        return FS_ERR_NOMEM;
+    }
+    spread_all(&s, server, pairs);
+    block = block_to_cut(&s);
+    for (uint32_t v = 0; v < fs_topo_n_servers(topo); ++v) {
+        pairs[v].cut_bytes = cut_bytes(block * n_blocks(topo, server, v));
+    }
+    free(s.load);
+    return FS_OK;
+}
+
 fs_status_t fs_lane_pairs(const fs_topo_t *topo, uint32_t server,
                           fs_lane_pair_t *pairs)
 {
-    uint32_t n  = fs_topo_n_servers(topo);
-    spread_t s  = {topo, calloc(fs_topo_n_ranks(topo), sizeof(*s.load)),
-                   calloc(n, sizeof(*s.passed)), is_even(topo)};
-    bool     ok = s.load != NULL && s.passed != NULL;
-    uint64_t block;
+    uint32_t n = fs_topo_n_servers(topo);
 
-    if (ok) {
-        spread_all(&s, server, pairs);
+    for (uint32_t v = 0; v < n; ++v) {
+        pairs[v] = (fs_lane_pair_t){fs_topo_tile_lanes(topo, server, v),
+                                    turn(topo, server, v), FS_LANE_CUT_BYTES};
     }
-    block = ok ? block_to_cut(&s) : 0;
-    for (uint32_t v = 0; v < n && ok; ++v) {
-        if (v != server) {
-            pairs[v].n_lanes   = fs_topo_tile_lanes(topo, server, v);
-            pairs[v].cut_bytes = cut_bytes(block * n_blocks(topo, server, v));
-        }
-    }
-    free(s.load);
-    free(s.passed);
-    return ok ? FS_OK : FS_ERR_NOMEM;
+    return n <= FEW_SERVERS ? spread_few(topo, server, pairs) : FS_OK;
 }

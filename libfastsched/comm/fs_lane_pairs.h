@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each pair of servers has as many lanes as the smaller one of them. One of these sends
- * the heads of the pair, and bundles that are not cut. Pairs are spread such that no lane
- * has much more to carry than the others of its server.
+ * the heads of the pair, and bundles that are not cut. Pairs are spread by what they
+ * carry, and bundles are cut where a lane still has much more than the others.
  */
 #ifndef FS_LANE_PAIRS_H
 #define FS_LANE_PAIRS_H
@@ -20,8 +20,7 @@ typedef struct fs_lane_pair {
     uint64_t cut_bytes; /* bundles of that length or more are cut among lanes */
 } fs_lane_pair_t;
 
-/* pairs: [N] those of a server; the one with itself is not set. Equal at both ends.
- * FS_OK, FS_ERR_NOMEM. */
+/* pairs: [N] those of a server, equal at both ends. FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_lane_pairs(const fs_topo_t *topo, uint32_t server,
                           fs_lane_pair_t *pairs);
 

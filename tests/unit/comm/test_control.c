@@ -28,6 +28,7 @@ typedef struct round_table {
     uint64_t       memory;      /* for bundles */
     uint64_t       limit;       /* of bundles */
     uint64_t       block_bytes; /* of every block; 0: they differ */
+    uint32_t       summary; /* how many there were; the bytes depend on it */
 } table_t;
 
 /* Either all servers share memory, or one in three does not. */
@@ -252,7 +253,7 @@ static uint64_t check_bundles(const table_t *table)
 
             if (rest[pair] == 0 && matrix[pair] > 0) {
                 check_block(
-                    table, 0, src, r,
+                    table, table->summary, src, r,
                     table->tc.counts[(size_t)src * table->tc.n_ranks + r]);
             }
         }
@@ -279,6 +280,7 @@ static void summary_round(table_t *table)
     uint32_t  n    = table->tc.n_ranks;
     uint64_t *recv = fs_test_alloc(n, sizeof(*recv));
 
+    ++table->summary;
     for (uint32_t r = 0; r < n; ++r) {
         actor_t *a = &table->actors[r];
 
@@ -286,7 +288,8 @@ static void summary_round(table_t *table)
             recv[k] = table->tc.counts[(size_t)k * n + r];
         }
         a->vote = random_vote(table);
-        start_summary(table, r, 0, table->tc.counts + (size_t)r * n, recv);
+        start_summary(table, r, table->summary,
+                      table->tc.counts + (size_t)r * n, recv);
     }
     free(recv);
     finish(table);
