@@ -93,8 +93,8 @@ static uint64_t message_room(const fs_control_t *control, uint32_t server)
 /* Room for what a lane receives before it knows what comes. */
 static uint64_t early_room(const fs_control_t *control, uint32_t server)
 {
-    return server == control->server || !control->all_share ||
-                   has_head(control, server) || !is_of_pair(control, server)
+    return server == control->server || has_head(control, server) ||
+                   !is_of_pair(control, server)
                ? 0
                : cut_room(control, server);
 }

@@ -32,13 +32,12 @@ static uint64_t n_blocks(const fs_topo_t *topo, uint32_t u, uint32_t v)
 
 static bool is_even(const fs_topo_t *topo)
 {
-    uint32_t n = fs_topo_n_servers(topo), u = 1;
+    bool even = fs_topo_is_even(topo);
 
-    while (u < n && fs_topo_n_lanes(topo, u) == fs_topo_n_lanes(topo, 0) &&
-           fs_topo_n_local(topo, u) == fs_topo_n_local(topo, 0)) {
-        ++u;
+    for (uint32_t u = 1; u < fs_topo_n_servers(topo); ++u) {
+        even = even && fs_topo_n_lanes(topo, u) == fs_topo_n_lanes(topo, 0);
     }
-    return u == n;
+    return even;
 }
 
 /* Partners of a server have lanes of their own, as far as there are so many. */
