@@ -17,6 +17,7 @@
 
 static fs_status_t wait_for(MPI_Request request)
 {
+    fs_net_t *net;
     int done = 0;
 
     while (!done) {
@@ -24,8 +25,9 @@ static fs_status_t wait_for(MPI_Request request)
             return FS_ERR_NATIVE;
         }
         if (!done) {
-            if (NULL != mpich_fast_wrapper.net) {
-                (void) fs_net_progress(mpich_fast_wrapper.net);
+            net = fs_wrapper_net(&mpich_fast_wrapper);
+            if (NULL != net) {
+                (void) fs_net_progress(net);
             }
             (void) sched_yield();
         }

@@ -159,7 +159,8 @@ static bool spans_servers(ompi_communicator_t *comm)
 static int on_free(MPI_Comm comm, int keyval, void *attribute, void *extra)
 {
     mca_coll_fast_module_t *module = attribute;
-    bool is_idle = !module->is_pending && fs_wrapper_is_idle(&module->shared);
+    bool is_idle = !__atomic_load_n(&module->is_pending, __ATOMIC_ACQUIRE)
+                   && fs_wrapper_is_idle(&module->shared);
 
     (void) comm;
     (void) keyval;

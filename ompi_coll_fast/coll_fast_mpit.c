@@ -99,7 +99,7 @@ static void register_pvars(void)
 
 /* ---- counters of a communicator ---- */
 
-/* NULL: it is the MPI's own, or had no call yet. */
+/* NULL: it is the MPI's own, or its first call is not through with the set-up. */
 static const fs_comm_t *ours_of(const ompi_communicator_t *comm)
 {
     const mca_coll_fast_module_t *module;
@@ -108,7 +108,7 @@ static const fs_comm_t *ours_of(const ompi_communicator_t *comm)
         return NULL;
     }
     module = (const mca_coll_fast_module_t *) comm->c_coll->coll_alltoallv_module;
-    return module->shared.ours;
+    return __atomic_load_n(&module->is_pending, __ATOMIC_ACQUIRE) ? NULL : module->shared.ours;
 }
 
 /* A variable's context is the offset of its field in fs_comm_stats_t. */

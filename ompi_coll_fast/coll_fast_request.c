@@ -267,10 +267,13 @@ static mca_coll_fast_request_t *make_request(const mca_coll_fast_call_t *call, b
     return r;
 }
 
+/* Open MPI marks it without a barrier of its own: a thread that sees the mark must see what was
+ * received as well. */
 static void complete(mca_coll_fast_request_t *r, int rc)
 {
     own_types_give(r);
     r->super.super.req_status.MPI_ERROR = rc;
+    opal_atomic_wmb();
     (void) ompi_request_complete(&r->super.super, true);
 }
 

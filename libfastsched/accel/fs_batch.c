@@ -64,7 +64,7 @@ static fs_status_t copy(const fs_batch_t *batch, fs_copier_t *copier)
                : fs_copier_run(copier, batch->segments, batch->n, false);
 }
 
-fs_status_t fs_batch_end(fs_batch_t *batch)
+static fs_status_t copy_all(fs_batch_t *batch)
 {
     fs_copier_t *copier;
     fs_status_t  status = FS_ERR_ACCEL;
@@ -80,6 +80,14 @@ fs_status_t fs_batch_end(fs_batch_t *batch)
     batch->n         = 0;
     batch->len_bytes = 0;
     return status;
+}
+
+fs_status_t fs_batch_end(fs_batch_t *batch)
+{
+    fs_status_t status = copy_all(batch);
+
+    batch->status = batch->status != FS_OK ? batch->status : status;
+    return batch->status;
 }
 
 fs_status_t fs_batch_add(fs_batch_t *batch, void *dst, const void *src,

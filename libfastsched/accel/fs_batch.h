@@ -15,6 +15,7 @@ typedef struct fs_batch {
     fs_accel_t  *accel;
     fs_mem_t     mem;     /* of the side that may be on a device */
     bool         to_host; /* it is the source */
+    fs_status_t  status;  /* the first error since fs_batch_begin() */
     uint32_t     n;
     uint64_t     len_bytes;
     fs_segment_t segments[FS_BATCH_MAX]; /* the first n are set */
@@ -28,6 +29,7 @@ static inline void fs_batch_begin(fs_batch_t *batch, fs_accel_t *accel,
     batch->accel     = accel;
     batch->mem       = mem;
     batch->to_host   = to_host;
+    batch->status    = FS_OK;
     batch->n         = 0;
     batch->len_bytes = 0;
 }
@@ -36,7 +38,7 @@ static inline void fs_batch_begin(fs_batch_t *batch, fs_accel_t *accel,
 fs_status_t fs_batch_add(fs_batch_t *batch, void *dst, const void *src,
                          uint64_t len_bytes);
 
-/* Complete all. FS_OK, FS_ERR_ACCEL. */
+/* Complete all. FS_OK; FS_ERR_ACCEL: some have failed, perhaps long ago. */
 fs_status_t fs_batch_end(fs_batch_t *batch);
 
 #endif

@@ -46,10 +46,10 @@ static void give_up(fs_request_t *request, fs_status_t status,
 {
     fs_comm_t *comm = request->comm;
 
-    comm->dead      = true;
-    comm->net->lost = true;
     fs_request_explain(request, status, where, comm->error,
                        sizeof(comm->error));
+    comm->dead      = true;
+    comm->net->lost = true;
     fs_exec_give_up(comm->exec);
     request->status      = status;
     request->deadline_ns = fs_now_ns() + LAST_NS;

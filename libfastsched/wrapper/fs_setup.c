@@ -67,8 +67,8 @@ static void *run(void *arg)
     native.agree     = agree;
     native.progress  = yield;
     native.p2p       = NULL;
-    s->status =
-        fs_wrapper_open(s->wrapper, s->comm, &s->params, &native, &s->member);
+    s->status        = fs_wrapper_open_unlisted(s->wrapper, s->comm, &s->params,
+                                                &native, &s->member);
     pthread_mutex_lock(&s->lock);
     s->state = FS_SETUP_OVER;
     pthread_mutex_unlock(&s->lock);
@@ -148,6 +148,7 @@ fs_status_t fs_setup_end(fs_setup_t *s)
     say_lines(s);
     if (s->comm->ours != NULL) {
         hand_over(s);
+        fs_wrapper_list(s->comm);
     }
     pthread_cond_destroy(&s->answered);
     pthread_mutex_destroy(&s->lock);

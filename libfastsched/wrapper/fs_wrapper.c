@@ -82,7 +82,7 @@ void fs_wrapper_look_for_unknown(const fs_wrapper_t *wrapper,
 /* ---- what there is once ---- */
 
 /* Without it calls only make progress in the MPI's. */
-static void start_helper(fs_wrapper_t *wrapper)
+static void start_helper(fs_wrapper_t *wrapper, fs_net_t *net)
 {
     const char *text = wrapper->params.progress_thread;
     cpu_set_t   cores;
@@ -94,9 +94,27 @@ static void start_helper(fs_wrapper_t *wrapper)
     if (!any) {
         (void)fs_helper_read_cores(text, &cores);
     }
-    if (fs_helper_start(wrapper->net, any ? NULL : &cores) != FS_OK) {
+    if (fs_helper_start(net, any ? NULL : &cores) != FS_OK) {
         wrapper->say("parameter progress_thread: no thread could be started "
                      "on these cores; going on without");
+    }
+}
+
+static void create_net(fs_wrapper_t *wrapper)
+{
+    fs_net_t *net = NULL;
+
+    wrapper->net_status = wrapper->create_net(
+        wrapper->params.tcp_sndbuf, fs_nics_device(wrapper->nics), &net,
+        wrapper->no_net, sizeof(wrapper->no_net));
+    if (wrapper->net_status != FS_OK) {
+        return;
+    }
+    start_helper(wrapper, net);
+    /* Other threads look at it without the lock, see fs_wrapper_net(). */
+    __atomic_store_n(&wrapper->net, net, __ATOMIC_RELEASE);
+    if (wrapper->net_is_up != NULL) {
+        wrapper->net_is_up(net);
     }
 }
 
@@ -104,22 +122,16 @@ static void start_helper(fs_wrapper_t *wrapper)
 static fs_net_t *get_net(void *process)
 {
     fs_wrapper_t *wrapper = process;
+    fs_net_t     *net;
 
     pthread_mutex_lock(&wrapper->lock);
     if (wrapper->net == NULL &&
         (wrapper->net_status == FS_OK || wrapper->net_status == FS_ERR_NOMEM)) {
-        wrapper->net_status = wrapper->create_net(
-            wrapper->params.tcp_sndbuf, fs_nics_device(wrapper->nics),
-            &wrapper->net, wrapper->no_net, sizeof(wrapper->no_net));
-        if (wrapper->net_status == FS_OK) {
-            start_helper(wrapper);
-        }
-        if (wrapper->net_status == FS_OK && wrapper->net_is_up != NULL) {
-            wrapper->net_is_up(wrapper->net);
-        }
+        create_net(wrapper);
     }
+    net = wrapper->net;
     pthread_mutex_unlock(&wrapper->lock);
-    return wrapper->net;
+    return net;
 }
 
 static const char *why_no_net(void *process)
@@ -130,13 +142,15 @@ static const char *why_no_net(void *process)
 static fs_nics_t *get_nics(void *process)
 {
     fs_wrapper_t *wrapper = process;
+    fs_nics_t    *nics;
 
     pthread_mutex_lock(&wrapper->lock);
     if (wrapper->nics == NULL) {
         (void)fs_nics_create(wrapper->params.nics, &wrapper->nics);
     }
+    nics = wrapper->nics;
     pthread_mutex_unlock(&wrapper->lock);
-    return wrapper->nics;
+    return nics;
 }
 
 static void warn(void *process, const char *line)

@@ -147,6 +147,12 @@ static inline bool fs_wrapper_has_accel(const fs_wrapper_t *wrapper)
     return __atomic_load_n(&wrapper->accel, __ATOMIC_ACQUIRE) != NULL;
 }
 
+/** The network of the process; NULL: there is none yet. Any thread. */
+static inline fs_net_t *fs_wrapper_net(const fs_wrapper_t *wrapper)
+{
+    return __atomic_load_n(&wrapper->net, __ATOMIC_ACQUIRE);
+}
+
 /** Free all that the process holds, see fs_net_destroy(). */
 void fs_wrapper_fini(fs_wrapper_t *wrapper);
 
@@ -224,6 +230,15 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
                             const fs_params_t *params,
                             const fs_native_t *native,
                             const fs_member_t *member);
+
+/** The same in a thread: its native functions are for the set-up alone. Once it has
+ *  others it is listed: fs_wrapper_report_all() finds it. */
+fs_status_t fs_wrapper_open_unlisted(fs_wrapper_t      *wrapper,
+                                     fs_wrapper_comm_t *comm,
+                                     const fs_params_t *params,
+                                     const fs_native_t *native,
+                                     const fs_member_t *member);
+void        fs_wrapper_list(fs_wrapper_comm_t *comm);
 
 /**
  * The end of a communicator; more than once is fine. Tells its sums (parameter

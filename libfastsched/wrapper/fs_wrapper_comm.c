@@ -11,7 +11,7 @@
 
 /* ---- the list of communicators to report ---- */
 
-static void put_on(fs_wrapper_comm_t *comm)
+void fs_wrapper_list(fs_wrapper_comm_t *comm)
 {
     fs_wrapper_t *wrapper = comm->wrapper;
 
@@ -137,10 +137,11 @@ static bool moves_alone(const fs_wrapper_t *wrapper, const fs_comm_t *ours)
                FS_OK;
 }
 
-fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
-                            const fs_params_t *params,
-                            const fs_native_t *native,
-                            const fs_member_t *member)
+fs_status_t fs_wrapper_open_unlisted(fs_wrapper_t      *wrapper,
+                                     fs_wrapper_comm_t *comm,
+                                     const fs_params_t *params,
+                                     const fs_native_t *native,
+                                     const fs_member_t *member)
 {
     fs_native_t completed = *native;
     fs_member_t mine      = *member;
@@ -172,8 +173,21 @@ fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
         return FS_OK;
     }
     comm->ours->waits_only = !moves_alone(wrapper, comm->ours);
-    put_on(comm);
     return FS_OK;
+}
+
+fs_status_t fs_wrapper_open(fs_wrapper_t *wrapper, fs_wrapper_comm_t *comm,
+                            const fs_params_t *params,
+                            const fs_native_t *native,
+                            const fs_member_t *member)
+{
+    fs_status_t status =
+        fs_wrapper_open_unlisted(wrapper, comm, params, native, member);
+
+    if (comm->ours != NULL) {
+        fs_wrapper_list(comm);
+    }
+    return status;
 }
 
 /* A persistent call of it may end in another thread. */

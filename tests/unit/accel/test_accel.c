@@ -373,6 +373,32 @@ START_TEST(small_blocks_are_few_kernels)
 }
 END_TEST
 
+/* The first of three kernels fails, the others do not: at the end it still is an
+ * error, also if asked again; a new batch knows nothing of it. */
+START_TEST(a_batch_remembers_a_failure)
+{
+    const driver_t *driver = &drivers[_i];
+    char           *host   = calloc(SMALL, ROOM), *device;
+    fs_batch_t      batch;
+
+    load(driver);
+    device = on_device((size_t)SMALL * ROOM, 1);
+    fs_batch_begin(&batch, wrapper.accel, fs_accel_query(wrapper.accel, device),
+                   true);
+    fs_test_device_fail("cuLaunchKernel", 1);
+    for (size_t k = 0; k < SMALL; ++k) {
+        (void)fs_batch_add(&batch, host + k * ROOM, device + k * ROOM, ROOM);
+    }
+    ck_assert_uint_eq(fs_test_device_has_failed(), 1);
+    ck_assert_int_eq(fs_batch_end(&batch), FS_ERR_ACCEL);
+    ck_assert_int_eq(fs_batch_end(&batch), FS_ERR_ACCEL);
+    fs_batch_begin(&batch, wrapper.accel, batch.mem, true);
+    ck_assert_int_eq(fs_batch_end(&batch), FS_OK);
+    free(host);
+    unload();
+}
+END_TEST
+
 enum { N_FAILING = 3 };
 
 /* A driver that fails: an error, and nothing of ours is in flight. */
@@ -816,6 +842,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_batch_on_a_device_is_one_kernel, 0,
                         2 * N_DRIVERS);
     tcase_add_loop_test(tcase, small_blocks_are_few_kernels, 0, 2 * N_DRIVERS);
+    tcase_add_loop_test(tcase, a_batch_remembers_a_failure, 0, N_DRIVERS);
     tcase_add_loop_test(tcase, a_failing_driver_is_an_error, 0,
                         N_FAILING * N_DRIVERS);
     tcase_add_test(tcase, what_arrives_goes_back_to_the_device);
