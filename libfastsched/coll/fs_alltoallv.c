@@ -271,6 +271,25 @@ static void take_candidate(fs_request_t *request)
         reasons[outcome->question.reason][is_coarse(outcome)];
 }
 
+static fs_tuner_question_t best(const fs_request_t    *request,
+                                const fs_tuner_call_t *call)
+{
+    fs_tuner_question_t question = fs_tuner_best(&request->comm->tuner, call);
+
+    if (!request->plans_only && !suits(request, question.candidate)) {
+        question.reason = FS_TUNER_NONE;
+    }
+    return question;
+}
+
+/* To compare these all may be done again, whatever has come in bundles. */
+static bool can_repeat(const fs_tuner_question_t *question)
+{
+    return question->reason != FS_TUNER_FOUND &&
+           (question->candidate == FS_CANDIDATE_NATIVE ||
+            question->candidate == FS_CANDIDATE_EAGER);
+}
+
 /* What the tuner wants to know; if this call is not prepared for it, the next one is
  * asked. */
 static fs_tuner_question_t compare(const fs_request_t    *request,
@@ -279,11 +298,11 @@ static fs_tuner_question_t compare(const fs_request_t    *request,
     fs_tuner_t         *tuner    = &request->comm->tuner;
     fs_tuner_question_t question = fs_tuner_next(tuner, call);
 
-    if (!suits(request, question.candidate)) {
-        fs_tuner_withdraw(tuner, &question);
-        question = fs_tuner_best(tuner, call);
-    }
-    return question;
+    return suits(request, question.candidate) ||
+                   (!fs_tuner_withdraw(tuner, &question) &&
+                    can_repeat(&question))
+               ? question
+               : best(request, call);
 }
 
 static void apply_tuner(fs_request_t *request)
@@ -306,30 +325,34 @@ static void apply_tuner(fs_request_t *request)
         call.estimate[FS_CANDIDATE_EAGER] = 0;
     }
     outcome->question = request->plans_only || request->is_early
-                            ? fs_tuner_best(&comm->tuner, &call)
+                            ? best(request, &call)
                             : compare(request, &call);
-    if (request->plans_only || suits(request, outcome->question.candidate)) {
+    if (outcome->question.reason != FS_TUNER_NONE) {
         take_candidate(request);
-    } else {
-        outcome->question.reason = FS_TUNER_NONE;
     }
     comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
 }
 
 /* The next call will be like this one. Of one that has begun early only the rest is
- * known. */
+ * known. Where the class has just changed it may change again: the next call is not
+ * prepared for a probe then, which would have to wait, and leave another call
+ * without its bundles. */
 static void predict(const fs_request_t *request)
 {
-    fs_comm_t          *comm    = request->comm;
-    const fs_outcome_t *outcome = &request->outcome;
+    fs_comm_t          *comm     = request->comm;
+    uint32_t            of_class = request->outcome.tuned.of_class;
     fs_tuner_question_t next;
 
-    if (outcome->tuned.bound > 0 && !request->is_early) {
-        next            = fs_tuner_peek(&comm->tuner, outcome->tuned.of_class);
-        comm->predicts  = next.reason != FS_TUNER_NONE;
-        comm->explores  = comm->predicts && next.reason != FS_TUNER_FOUND;
-        comm->predicted = next.candidate;
+    if (request->outcome.tuned.bound == 0 || request->is_early) {
+        return;
     }
+    next             = fs_tuner_peek(&comm->tuner, of_class);
+    comm->predicts   = next.reason != FS_TUNER_NONE;
+    comm->explores   = comm->predicts && next.reason != FS_TUNER_FOUND;
+    comm->predicted  = comm->explores && of_class != comm->last_class
+                           ? fs_tuner_choice(&comm->tuner, of_class)
+                           : next.candidate;
+    comm->last_class = of_class;
 }
 
 /* Has there been a plan for this? */

@@ -113,6 +113,7 @@ struct fs_comm {
     /* What should serve the next call, if anything is known; to be compared. */
     bool           predicts, explores;
     fs_candidate_t predicted;
+    uint32_t       last_class; /* of the call from which that is known */
     /* Up to the request of this number they go in no frame; frames before it that did
      * not pay, one after the other. */
     uint32_t         alone_until, n_dissolved;

@@ -594,39 +594,53 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
     question       = step(tuner, class);
     question.bound = call->bound;
     tuner->n_native += is_native(class);
-    tuner->n_probes += question.reason == FS_TUNER_PROBE;
     tuner->n_warm_ups += question.candidate == FS_CANDIDATE_NATIVE &&
                          tuner->n_warm_ups < FS_TUNER_WARM_UPS;
     return question;
 }
 
-void fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
+bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
 {
     fs_tuner_class_t *class = find(tuner, question->of_class);
 
-    tuner->n_probes -= question->reason == FS_TUNER_PROBE;
-    tuner->n_warm_ups -= question->warm_up;
-    if (question->reason != FS_TUNER_FOUND &&
-        class->n_withdrawn < FS_TUNER_WITHDRAWN_MOST) {
-        ++class->n_withdrawn;
-        --class->in_state;
-        --class->seen[question->candidate].n_asked;
+    if (question->reason == FS_TUNER_FOUND ||
+        class->n_withdrawn == FS_TUNER_WITHDRAWN_MOST) {
+        return false;
     }
+    tuner->n_warm_ups -= question->warm_up;
+    ++class->n_withdrawn;
+    --class->in_state;
+    --class->seen[question->candidate].n_asked;
+    return true;
+}
+
+/* What has been found so far; what that is may not be possible. */
+static fs_candidate_t best_so_far(const fs_tuner_t *tuner,
+                                  const fs_tuner_class_t *class)
+{
+    return class->state != FS_TUNER_EXPLORE &&
+                   class->seen[class->choice].estimate != 0
+               ? (fs_candidate_t) class->choice
+               : guess(tuner, class);
 }
 
 fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call)
 {
     const fs_tuner_class_t *class = enter_call(tuner, call);
-    bool found                    = class->state != FS_TUNER_EXPLORE &&
-                 class->seen[class->choice].estimate != 0;
+    fs_candidate_t best           = best_so_far(tuner, class);
+    bool found = class->state != FS_TUNER_EXPLORE && best == class->choice;
 
-    return (fs_tuner_question_t){
-        .reason    = found ? FS_TUNER_FOUND : FS_TUNER_GUESS,
-        .candidate = found ? (fs_candidate_t) class->choice
-                           : guess(tuner, class),
-        .of_class  = class->key,
-        .bound     = call->bound};
+    return (fs_tuner_question_t){.reason    = found ? FS_TUNER_FOUND
+                                                    : FS_TUNER_GUESS,
+                                 .candidate = best,
+                                 .of_class  = class->key,
+                                 .bound     = call->bound};
+}
+
+fs_candidate_t fs_tuner_choice(const fs_tuner_t *tuner, uint32_t of_class)
+{
+    return best_so_far(tuner, fs_tuner_find(tuner, of_class));
 }
 
 fs_tuner_question_t fs_tuner_peek(const fs_tuner_t *tuner, uint32_t of_class)

@@ -162,9 +162,7 @@ typedef struct fs_tuner {
     fs_tuner_class_t classes[FS_TUNER_CLASSES];
     uint64_t         now; /* counts calls and measurements */
     uint32_t n_warm_ups;  /* calls of the native algorithm, at most WARM_UPS */
-    /* For statistics. */
-    uint64_t n_probes;
-    uint32_t n_native; /* classes settled on the native algorithm */
+    uint32_t n_native;    /* classes settled on the native algorithm */
 } fs_tuner_t;
 
 /* "native" and so on; "alltoallv" and so on. */
@@ -220,8 +218,9 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call);
 
 /* The call cannot be served so, as it was prepared for another candidate: the next
- * one of the class is asked the same, and so on for a few. */
-void fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question);
+ * one of the class is asked the same. False, and nothing has changed: there is no
+ * question, or it has been put off often enough. */
+bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question);
 
 /* What should serve this call from now on? The choice, or what should be the
  * fastest; nothing is counted. */
@@ -231,6 +230,9 @@ fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
 /* What would serve a call of this class, with the estimates of the last one?
  * Nothing is counted. Reason NONE: there has been none. */
 fs_tuner_question_t fs_tuner_peek(const fs_tuner_t *tuner, uint32_t of_class);
+
+/* And if nothing were to be compared? There has been one. */
+fs_candidate_t fs_tuner_choice(const fs_tuner_t *tuner, uint32_t of_class);
 
 /* What the call of a question took, from the last entry to the last end. 0: nobody
  * knows. This or the next function once for each question at most, in the order of
