@@ -312,11 +312,12 @@ static bool try_pvar(osu_algorithm_t *a, int index)
 
 void osu_algorithm_init(MPI_Comm comm, osu_algorithm_t *algorithm)
 {
-    int provided, n = 0;
+    int level, provided, n = 0;
 
     algorithm->comm  = comm;
     algorithm->found = false;
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Query_thread(&level); /* Open MPI 5.0 makes it the program's */
+    MPI_T_init_thread(level, &provided);
     MPI_T_pvar_session_create(&algorithm->session);
     MPI_T_pvar_get_num(&n);
     for (int i = 0; i < n && !algorithm->found; ++i) {

@@ -47,11 +47,13 @@ static struct {
 
 static void open_pvars(void)
 {
-    int  provided, index, count;
+    int  level, provided, index, count;
     char name[64];
 
     pvars.ready = 1;
-    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS ||
+    /* To Open MPI 4.1 and 5.0 this level becomes that of the program. */
+    if (PMPI_Query_thread(&level) != MPI_SUCCESS ||
+        MPI_T_init_thread(level, &provided) != MPI_SUCCESS ||
         MPI_T_pvar_session_create(&pvars.session) != MPI_SUCCESS) {
         return;
     }

@@ -60,8 +60,8 @@ cyclic=@0,1,2,1,2,1,2,2
 staged=(--mca coll fast --mca coll_fast_algorithm staged --mca coll_fast_min_bytes 0 --mca coll_fast_early off)
 job ompi "all cases" 1+3+4 "${staged[@]}" -- --expect staged
 job ompi "all cases, ranks go round" $cyclic --map cyclic "${staged[@]}" -- --expect staged ragged ints many late isend
-# Not over Open MPI's own TCP, see the limits in docs/no-gain.md.
 job ompi "threads" 1+3+4 "${staged[@]}" -- --expect staged --threads
+job ompi "threads, Open MPI's own TCP" 1+3+4 "${staged[@]}" --mca pml ob1 --mca btl tcp,self,vader -- --expect staged --threads
 job ompi "auto: bundles and tuner" 1+3+4 --mca coll fast --mca coll_fast_min_bytes 1k -- ragged many-counts small-large
 job ompi "begun early" 1+3+4 --mca coll fast --mca coll_fast_early on --mca coll_fast_min_bytes 0 -- ragged many structs late
 job ompi "transport mpi" 1+3+4 "${staged[@]}" --mca coll_fast_transport mpi -- ragged zero many structs late

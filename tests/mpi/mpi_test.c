@@ -139,11 +139,14 @@ static void let_go(pvar_t *pvar)
     }
 }
 
+/* Open MPI 4.1 and 5.0 take the level that is given here for the program's own: with
+ * less than MPI_Init_thread() was given, its pml ob1 loses messages of threads. */
 void pvars_init(void)
 {
-    int provided;
+    int level, provided;
 
-    must(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "MPI_T_init_thread");
+    must(MPI_Query_thread(&level), "MPI_Query_thread");
+    must(MPI_T_init_thread(level, &provided), "MPI_T_init_thread");
     must(MPI_T_pvar_session_create(&session), "MPI_T_pvar_session_create");
     find(&calls);
     snprintf(served_name, sizeof(served_name), "coll_fast_calls_%s",
