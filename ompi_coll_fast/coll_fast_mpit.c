@@ -99,7 +99,7 @@ static void register_pvars(void)
 
 /* ---- counters of a communicator ---- */
 
-/* NULL: it is the MPI's own, or its first call is not through with the set-up. */
+/* NULL: it is the MPI's own, or had no call yet, or its first one is not through with the set-up. */
 static const fs_comm_t *ours_of(const ompi_communicator_t *comm)
 {
     const mca_coll_fast_module_t *module;

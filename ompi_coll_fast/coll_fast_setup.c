@@ -72,7 +72,7 @@ void mca_coll_fast_set_up_beside(mca_coll_fast_module_t *module, const fs_native
 
     module->setup_tag = ompi_coll_base_nbc_reserve_tags(module->comm, 1);
     module->gather = (fs_setup_gather_t){.is_begun = false};
-    module->is_pending = true;
+    __atomic_store_n(&module->is_pending, true, __ATOMIC_RELEASE);
     fs_setup_begin(&module->setup, wrapper, &module->shared, native, member);
     put_on(module);
     mca_coll_fast_register_progress();
@@ -113,7 +113,7 @@ void mca_coll_fast_abandon_set_ups(void)
 {
     pthread_mutex_lock(&turn);
     while (NULL != first) {
-        first->is_pending = false;
+        __atomic_store_n(&first->is_pending, false, __ATOMIC_RELEASE);
         take_off(&first);
     }
     pthread_mutex_unlock(&turn);

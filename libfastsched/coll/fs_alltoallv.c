@@ -13,7 +13,8 @@
  *
  * Which pairs of servers go in bundles has to be known before the class of the
  * call is: it is taken to be that of the last one. Where that was wrong the call is
- * served with what has been bundled, and tells the tuner nothing.
+ * served with what has been bundled, and tells the tuner nothing unless that suits
+ * its own class. Only to compare may what has come in bundles be sent again.
  *
  * Conclusions depend only on the summary and on earlier conclusions, so they
  * are the same on every rank.
@@ -282,7 +283,7 @@ static fs_tuner_question_t best(const fs_request_t    *request,
     return question;
 }
 
-/* To compare these all may be done again, whatever has come in bundles. */
+/* To compare these all may be sent again, whatever has come in bundles. */
 static bool can_repeat(const fs_tuner_question_t *question)
 {
     return question->reason != FS_TUNER_FOUND &&
@@ -290,8 +291,8 @@ static bool can_repeat(const fs_tuner_question_t *question)
             question->candidate == FS_CANDIDATE_EAGER);
 }
 
-/* What the tuner wants to know; if this call is not prepared for it, the next one is
- * asked. */
+/* What the tuner wants to know. If this call is not prepared for it the next one is
+ * asked, a few times; then it is repeated, or nobody is asked. */
 static fs_tuner_question_t compare(const fs_request_t    *request,
                                    const fs_tuner_call_t *call)
 {
@@ -329,6 +330,8 @@ static void apply_tuner(fs_request_t *request)
                             : compare(request, &call);
     if (outcome->question.reason != FS_TUNER_NONE) {
         take_candidate(request);
+        request->repeats = !request->plans_only &&
+                           !suits(request, outcome->question.candidate);
     }
     comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
 }

@@ -55,6 +55,9 @@ struct fs_request {
     bool
         plans_only; /* nothing is to run: DONE when all ranks agree on a choice,
                         and on its plan if it has one */
+    bool
+        repeats; /* the native algorithm serves it to compare, or eager messages,
+                        though some has come in bundles */
     const fs_vote_t  *report;      /* what REPORT says; NULL: the call's time */
     fs_watchdog_t     watchdog;    /* of the step */
     uint64_t          started_ns;  /* of the program */

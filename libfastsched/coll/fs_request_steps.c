@@ -83,7 +83,7 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
     return FS_STEP_LAST;
 }
 
-/* No data has moved: the native algorithm serves the call. If it cannot use a
+/* No data is where it should be: the native algorithm serves the call. If it cannot use a
  * rank's buffers on a device, or not any more, the call fails, as with unequal
  * counts; the communicator stays usable. */
 static fs_step_t leave(fs_request_t *request)

@@ -29,6 +29,7 @@ typedef struct fs_outcome {
     uint64_t     entered_ns;
     uint64_t     gathered_ns; /* all have entered; 0: not known apart */
     uint64_t     decided_ns;  /* the summary is over */
+    uint64_t     native_ns;   /* the native algorithm begins; 0: at once then */
     uint64_t     slowest_ns;  /* with parameter verbose only */
     bool         summarised;  /* what follows is known */
     fs_status_t  status;      /* of the decision */

@@ -603,8 +603,11 @@ bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
 {
     fs_tuner_class_t *class = find(tuner, question->of_class);
 
-    if (question->reason == FS_TUNER_FOUND ||
-        class->n_withdrawn == FS_TUNER_WITHDRAWN_MOST) {
+    if (question->reason == FS_TUNER_FOUND) {
+        return false;
+    }
+    if (class->n_withdrawn == FS_TUNER_WITHDRAWN_MOST) {
+        class->seen[question->candidate].when = ++tuner->now;
         return false;
     }
     tuner->n_warm_ups -= question->warm_up;
@@ -747,7 +750,8 @@ void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
     }
     price = price_of(run_ns, question->bound);
     if (question->warm_up && !beats(class, price)) {
-        class->recheck = FS_TUNER_SOON;
+        class->recheck     = FS_TUNER_SOON;
+        class->n_withdrawn = 0;
         return;
     }
     tuner->n_native -= is_native(class);

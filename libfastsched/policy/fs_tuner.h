@@ -218,8 +218,8 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call);
 
 /* The call cannot be served so, as it was prepared for another candidate: the next
- * one of the class is asked the same. False, and nothing has changed: there is no
- * question, or it has been put off often enough. */
+ * one of the class is asked the same. False: there is no question, or it has been put
+ * off often enough, and another candidate is looked at before it is again. */
 bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question);
 
 /* What should serve this call from now on? The choice, or what should be the

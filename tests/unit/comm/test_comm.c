@@ -1602,6 +1602,25 @@ START_TEST(tuner_tries_bundles)
 }
 END_TEST
 
+static void small_and_smaller(rank_t *me, int k)
+{
+    scale(me, k % 2 ? 200 : 16);
+}
+
+/* No class comes twice in a row, so nothing is prepared for a probe: the native
+ * algorithm gets one although bundles have come. */
+START_TEST(tuner_repeats_what_was_bundled)
+{
+    use_bundles(4 << 20);
+    SET(min_bytes, FS_MIN_BYTES_AUTO);
+    live_on(60, small_and_smaller);
+    all_came_out(FS_OK, FS_OK, ranks[0].ran);
+    ck_assert_uint_ge(ranks[0].stats.calls_by[FS_ALG_BUNDLES], 10);
+    ck_assert_uint_ge(ranks[0].stats.calls_by[FS_ALG_NATIVE], 1);
+    ck_assert_uint_ge(ranks[0].stats.tuner_probes, 1);
+}
+END_TEST
+
 static void no_bytes(rank_t *me, int k)
 {
     (void)k;
@@ -1695,6 +1714,7 @@ int main(void)
     tcase_add_test(tcase, small_calls_are_bundled);
     tcase_add_loop_test(tcase, some_pairs_are_bundled, 0, 2);
     tcase_add_test(tcase, tuner_tries_bundles);
+    tcase_add_test(tcase, tuner_repeats_what_was_bundled);
     tcase_add_loop_test(tcase, one_large_pair_among_small_ones, 0, 2);
     tcase_add_test(tcase, small_between_servers_large_inside);
     tcase_add_test(tcase, no_bytes_at_all);
