@@ -83,9 +83,9 @@ static fs_step_t lose(fs_request_t *request, fs_status_t status)
     return FS_STEP_LAST;
 }
 
-/* No data is where it should be: the native algorithm serves the call. If it cannot use a
- * rank's buffers on a device, or not any more, the call fails, as with unequal
- * counts; the communicator stays usable. */
+/* No data is where it should be: the native algorithm serves the call. If it cannot
+ * use a rank's buffers on a device, or not any more, the call fails, as with
+ * unequal counts; the communicator stays usable. */
 static fs_step_t leave(fs_request_t *request)
 {
     if (request->flags & (FS_FLAG_REFUSES | FS_FLAG_NO_NATIVE)) {
