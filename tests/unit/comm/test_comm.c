@@ -1590,15 +1590,21 @@ static void small_and_middling(rank_t *me, int k)
     scale(me, k / 3 % 2 ? 60000 : 16);
 }
 
-START_TEST(tuner_tries_bundles)
+/* The tuner compares bundles with others in so many calls. */
+static void live_tuned(int n_calls, void (*change)(rank_t *me, int k))
 {
     use_bundles(4 << 20);
     SET(min_bytes, FS_MIN_BYTES_AUTO);
-    live_on(90, small_and_middling);
+    live_on(n_calls, change);
     all_came_out(FS_OK, FS_OK, ranks[0].ran);
+    ck_assert_uint_ge(ranks[0].stats.tuner_probes, 1);
+}
+
+START_TEST(tuner_tries_bundles)
+{
+    live_tuned(90, small_and_middling);
     ck_assert_uint_ge(ranks[0].stats.calls_by[FS_ALG_BUNDLES], 4);
     ck_assert_uint_ge(ranks[0].stats.calls_by[FS_ALG_STAGED], 1);
-    ck_assert_uint_ge(ranks[0].stats.tuner_probes, 1);
 }
 END_TEST
 
@@ -1611,13 +1617,9 @@ static void small_and_smaller(rank_t *me, int k)
  * algorithm gets one although bundles have come. */
 START_TEST(tuner_repeats_what_was_bundled)
 {
-    use_bundles(4 << 20);
-    SET(min_bytes, FS_MIN_BYTES_AUTO);
-    live_on(60, small_and_smaller);
-    all_came_out(FS_OK, FS_OK, ranks[0].ran);
+    live_tuned(60, small_and_smaller);
     ck_assert_uint_ge(ranks[0].stats.calls_by[FS_ALG_BUNDLES], 10);
     ck_assert_uint_ge(ranks[0].stats.calls_by[FS_ALG_NATIVE], 1);
-    ck_assert_uint_ge(ranks[0].stats.tuner_probes, 1);
 }
 END_TEST
 
