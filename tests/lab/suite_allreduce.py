@@ -161,7 +161,7 @@ def table(title, layout, size, entries):
 def csv(allreduces):
     """What tests/figures/stragglar_lab.csv is made of; "" if there is nothing. allreduces: {(place, size): entries}"""
     text = ""
-    for ((layout, rate, _), size), entries in allreduces.items():
+    for ((layout, rate, *_), size), entries in allreduces.items():
         for arrival, lines in entries.items():
             peers, best = peers_of(lines)
             if best is not None:

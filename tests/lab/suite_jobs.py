@@ -77,6 +77,7 @@ class Lab:
     rate: str
     nics: int  # of each server, 0: one per rank
     burst: str = ""  # see "lab up"
+    mtu: int = 0  # 0: as the lab has it
 
     def servers(self):
         """Ranks of each server."""
@@ -105,6 +106,11 @@ def lab_of_small(layout, rate, nics):
     lab = Lab(layout, rate, nics)
     slow = lab.bits_per_s() <= 100e6
     return dataclasses.replace(lab, burst="10kb" if slow else "")
+
+
+def with_mtu(lab, mtu):
+    """The burst is still a frame."""
+    return dataclasses.replace(lab, mtu=mtu, burst=f"{mtu + 1240}b" if lab.burst else "")
 
 
 # Calls before the timed ones where they are short: the tuner looks again at what it has
@@ -175,7 +181,8 @@ class Job:
         if self.kind == "plan":
             return f"plan {self.pattern} {self.lab.layout}"
         nics = [f"{self.lab.nics} NICs"] if self.lab.nics else []
-        words = [self.lab.layout, *nics, self.lab.rate, self.pattern]
+        mtu = [f"MTU {self.lab.mtu}"] if self.lab.mtu else []
+        words = [self.lab.layout, *nics, self.lab.rate, *mtu, self.pattern]
         if self.is_in_turn():
             words += [self.sizes]
         elif not self.matrix:
@@ -262,7 +269,13 @@ class Job:
 
 def chosen_labs(kind, options):
     """Of a kind. --layout, --rate and --nics choose among those that it has;
-    of bulk, and where none is left, they make labs of their own."""
+    of bulk, and where none is left, they make labs of their own. With --mtu they
+    have such frames."""
+    labs = labs_of(kind, options)
+    return [with_mtu(lab, options.mtu) for lab in labs] if options.mtu else labs
+
+
+def labs_of(kind, options):
     known = {"small": list(SMALL), "alltoall": list(ALLTOALL),
              "traffic": TRAFFIC, "late": LATE,
              "siblings": SIBLINGS, "allreduce": ALLREDUCES}.get(kind, [])

@@ -44,7 +44,7 @@ class SpeedGoal:
     means: bool = False  # of each pattern, or each size and pattern
 
     def is_about(self, place, collective):
-        layout, rate, nics = place
+        layout, rate, nics, _ = place
         fast_links = rate.endswith("gbit") or (
             rate.endswith("mbit") and int(rate[:-4]) >= 500)
         return (layout in self.layouts.split() and nics == self.nics
@@ -297,7 +297,7 @@ def packet_table(cells, layout):
 
 def small_table(where, collective, patterns):
     """patterns: {pattern: {size: {round: {variant: line}}}}"""
-    layout, rate, _ = where
+    layout, rate, *_ = where
     cells = {}
     for pattern, by_size in patterns.items():
         for size, rounds in by_size.items():
@@ -403,14 +403,14 @@ def tree():
 
 
 def place(line):
-    return line["layout"], line["rate"], line["nics"]
+    return line["layout"], line["rate"], line["nics"], line.get("mtu")
 
 
 def show_place(where):
-    layout, rate, nics = where
-    if nics:
-        return f"{layout}, {nics} NIC{'s' * (nics > 1)} each, {rate}"
-    return f"{layout}, {rate}"
+    layout, rate, nics, mtu = where
+    words = [layout, *([f"{nics} NIC{'s' * (nics > 1)} each"] if nics else []), rate,
+             *([f"MTU {mtu}"] if mtu else [])]
+    return ", ".join(words)
 
 
 class Lines:

@@ -62,7 +62,9 @@ test_arguments() {
     refuses 4+x '4+4+2+1' up --layout 4+x --rate 50mbit
     refuses --layout 'one or the other' up --layout 2+2 --servers 2 --rate 50mbit
     refuses lots 'b, kb or mb' up --servers 2 --ranks 2 --rate 50mbit --switch-queue lots
-    refuses 4kb '10kb or more' up --servers 2 --ranks 2 --rate 50mbit --burst 4kb
+    refuses 4kb '10240b or more' up --servers 2 --ranks 2 --rate 50mbit --burst 4kb
+    refuses 2kb '2740b or more' up --servers 2 --ranks 2 --rate 50mbit --mtu 1500 --switch-queue 2kb
+    refuses 9001 '576 to 9000' up --servers 2 --ranks 2 --rate 50mbit --mtu 9001
     refuses a/b 'letters, digits' up --servers 2 --ranks 2 --rate 50mbit --name a/b
     refuses --rate 'such as' up --servers 2 --ranks 2
     refuses --colour 'lab --help' up --servers 2 --ranks 2 --rate 50mbit --colour red

@@ -219,6 +219,9 @@ TEXT
     [[ $(grep -c "small 2x16 50mbit random 8:8k" "$work/output") == 10 &&
         $(grep -c "small 2x16 50mbit random 16k:64k .* round 2" "$work/output") == 5 ]]
     report $? "in turn, in the lab that a kind has for a layout"
+    "$suite" --list --kind small --only random --layout 4x4 --rate 50mbit --mtu 1500 --repeat 1 >"$work/output" 2>&1
+    [[ $(grep -c "small 4x4 50mbit MTU 1500 random" "$work/output") == 10 ]]
+    report $? "with other frames"
     "$suite" --list --kind alltoall --mpi mpich --repeat 1 >"$work/output" 2>&1
     [[ $(grep -c "^alltoall 4x4 100mbit balanced 8:4k" "$work/output") == 3 ]]
     report $? "of MPI_Alltoall"
