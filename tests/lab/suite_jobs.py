@@ -105,12 +105,7 @@ def lab_of_small(layout, rate, nics):
     faster than the NIC."""
     lab = Lab(layout, rate, nics)
     slow = lab.bits_per_s() <= 100e6
-    return dataclasses.replace(lab, burst="10kb" if slow else "")
-
-
-def with_mtu(lab, mtu):
-    """The burst is still a frame."""
-    return dataclasses.replace(lab, mtu=mtu, burst=f"{mtu + 1240}b" if lab.burst else "")
+    return dataclasses.replace(lab, burst="frame" if slow else "")
 
 
 # Calls before the timed ones where they are short: the tuner looks again at what it has
@@ -271,8 +266,7 @@ def chosen_labs(kind, options):
     """Of a kind. --layout, --rate and --nics choose among those that it has;
     of bulk, and where none is left, they make labs of their own. With --mtu they
     have such frames."""
-    labs = labs_of(kind, options)
-    return [with_mtu(lab, options.mtu) for lab in labs] if options.mtu else labs
+    return [dataclasses.replace(lab, mtu=options.mtu or 0) for lab in labs_of(kind, options)]
 
 
 def labs_of(kind, options):
@@ -350,7 +344,7 @@ def allreduce_jobs(lab, options):
 def jobs_in_turn(kind, lab, options):
     usual = (SMALL_PARTS, SMALL_PATTERNS if kind == "small" else ["balanced"])
     parts, patterns = {"small": SMALL, "alltoall": ALLTOALL}[kind].get(
-        lab, usual)
+        dataclasses.replace(lab, mtu=0), usual)
     # On one server calls are the MPI's own, with the same settings.
     several = len(lab.servers()) > 1
     variants = [TUNED, *(NATIVE[options.mpi] if several else ["default"])]

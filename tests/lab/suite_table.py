@@ -408,9 +408,8 @@ def place(line):
 
 def show_place(where):
     layout, rate, nics, mtu = where
-    words = [layout, *([f"{nics} NIC{'s' * (nics > 1)} each"] if nics else []), rate,
-             *([f"MTU {mtu}"] if mtu else [])]
-    return ", ".join(words)
+    words = [layout, nics and f"{nics} NIC{'s' * (nics > 1)} each", rate, mtu and f"MTU {mtu}"]
+    return ", ".join(filter(None, words))
 
 
 class Lines:
