@@ -43,18 +43,23 @@ enum {
 };
 
 static const fs_alg_t algs[] = {
-    [FS_CANDIDATE_NATIVE]  = FS_ALG_NATIVE,
-    [FS_CANDIDATE_BUNDLES] = FS_ALG_BUNDLES,
-    [FS_CANDIDATE_STAGED]  = FS_ALG_STAGED,
-    [FS_CANDIDATE_COARSE]  = FS_ALG_STAGED,
-    [FS_CANDIDATE_PIPE2D]  = FS_ALG_PIPE2D,
-    [FS_CANDIDATE_EAGER]   = FS_ALG_EAGER,
+    [FS_CANDIDATE_NATIVE]         = FS_ALG_NATIVE,
+    [FS_CANDIDATE_BUNDLES]        = FS_ALG_BUNDLES,
+    [FS_CANDIDATE_BUNDLES_COARSE] = FS_ALG_BUNDLES,
+    [FS_CANDIDATE_STAGED]         = FS_ALG_STAGED,
+    [FS_CANDIDATE_COARSE]         = FS_ALG_STAGED,
+    [FS_CANDIDATE_PIPE2D]         = FS_ALG_PIPE2D,
+    [FS_CANDIDATE_EAGER]          = FS_ALG_EAGER,
 };
 
 static const uint64_t limits[] = {
-    [FS_CANDIDATE_NATIVE] = 0,    [FS_CANDIDATE_BUNDLES] = UINT64_MAX,
-    [FS_CANDIDATE_STAGED] = TINY, [FS_CANDIDATE_COARSE] = TINY,
-    [FS_CANDIDATE_PIPE2D] = TINY, [FS_CANDIDATE_EAGER] = 0,
+    [FS_CANDIDATE_NATIVE]         = 0,
+    [FS_CANDIDATE_BUNDLES]        = UINT64_MAX,
+    [FS_CANDIDATE_BUNDLES_COARSE] = UINT64_MAX,
+    [FS_CANDIDATE_STAGED]         = TINY,
+    [FS_CANDIDATE_COARSE]         = TINY,
+    [FS_CANDIDATE_PIPE2D]         = TINY,
+    [FS_CANDIDATE_EAGER]          = 0,
 };
 
 /* Where nothing is known, what a stage costs is the limit: bundles that go out at
@@ -229,6 +234,13 @@ static bool is_coarse(const fs_outcome_t *outcome)
            outcome->question.candidate == FS_CANDIDATE_COARSE;
 }
 
+/* Are its bundles coarse, and would they be others if they were not? */
+static bool has_coarse_bundles(const fs_request_t *request)
+{
+    return fs_comm_predicts_coarse(request->comm) &&
+           request->outcome.tuned.estimate[FS_CANDIDATE_BUNDLES_COARSE] != 0;
+}
+
 /* Has the call been offered to bundles as this candidate wants it? */
 static bool suits(const fs_request_t *request, fs_candidate_t candidate)
 {
@@ -241,7 +253,11 @@ static bool suits(const fs_request_t *request, fs_candidate_t candidate)
     case FS_CANDIDATE_EAGER:
         return bundled == 0;
     case FS_CANDIDATE_BUNDLES:
-        return limit == limits[candidate] || !(request->flags & FS_VOTE_REST);
+    case FS_CANDIDATE_BUNDLES_COARSE:
+        return (limit == limits[candidate] ||
+                !(request->flags & FS_VOTE_REST)) &&
+               has_coarse_bundles(request) ==
+                   (candidate == FS_CANDIDATE_BUNDLES_COARSE);
     case FS_CANDIDATE_STAGED:
     case FS_CANDIDATE_COARSE:
     case FS_CANDIDATE_PIPE2D:
@@ -254,22 +270,28 @@ static bool suits(const fs_request_t *request, fs_candidate_t candidate)
 /* Where all that was bundled is not all, the choice is about the rest. */
 static void take_candidate(fs_request_t *request)
 {
-    static const char *const reasons[][2] = {
+    enum { PLAIN, CHUNKS, BUNDLES };
+    static const char *const reasons[][3] = {
         [FS_TUNER_GUESS] = {"guess of the tuner",
-                            "guess of the tuner, coarse chunks"},
+                            "guess of the tuner, coarse chunks",
+                            "guess of the tuner, coarse bundles"},
         [FS_TUNER_PROBE] = {"probe of the tuner",
-                            "probe of the tuner, coarse chunks"},
+                            "probe of the tuner, coarse chunks",
+                            "probe of the tuner, coarse bundles"},
         [FS_TUNER_FOUND] = {"faster according to the tuner",
-                            "faster according to the tuner, coarse chunks"},
+                            "faster according to the tuner, coarse chunks",
+                            "faster according to the tuner, coarse bundles"},
     };
-    fs_outcome_t *outcome = &request->outcome;
+    fs_outcome_t  *outcome   = &request->outcome;
+    fs_candidate_t candidate = outcome->question.candidate;
+    int            how       = candidate == FS_CANDIDATE_COARSE ? CHUNKS
+                               : candidate == FS_CANDIDATE_BUNDLES_COARSE ? BUNDLES
+                                                                          : PLAIN;
 
-    if (request->plans_only ||
-        outcome->question.candidate != FS_CANDIDATE_BUNDLES) {
-        outcome->choice.alg = algs[outcome->question.candidate];
+    if (request->plans_only || algs[candidate] != FS_ALG_BUNDLES) {
+        outcome->choice.alg = algs[candidate];
     }
-    outcome->choice.reason =
-        reasons[outcome->question.reason][is_coarse(outcome)];
+    outcome->choice.reason = reasons[outcome->question.reason][how];
 }
 
 static fs_tuner_question_t best(const fs_request_t    *request,

@@ -77,6 +77,9 @@ static void estimate(const fs_request_t *request, const fs_busiest_t *busiest,
         busiest->cell <= fs_control_bundle_max(comm->control)
             ? as_ns(fs_cost_bundles(outcome->bound, alpha))
             : 0;
+    if (fs_control_can_be_coarse(comm->control, busiest->cell)) {
+        ns[FS_CANDIDATE_BUNDLES_COARSE] = ns[FS_CANDIDATE_BUNDLES];
+    }
     if (!forced || outcome->choice.alg == FS_ALG_STAGED) {
         ns[FS_CANDIDATE_STAGED] = staged;
     }

@@ -111,6 +111,8 @@ static fs_status_t get_ready(fs_persistent_t *p, const fs_comm_t *of,
         p->memory = 0;
         return status;
     }
+    p->comm->predicts    = p->outcome.question.reason != FS_TUNER_NONE;
+    p->comm->predicted   = p->outcome.question.candidate; /* coarse bundles? */
     p->comm->apart       = of->apart;
     p->comm->early_chunk = fs_early_chunk(p->outcome.bound, of->params.chunk);
     return of->native.agree(of->native.ctx, reserve(p, call));

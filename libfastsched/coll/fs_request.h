@@ -95,6 +95,12 @@ static inline bool fs_comm_begins_early(const fs_comm_t *comm)
            (comm->params.early == FS_EARLY_ON || comm->apart.left > 0);
 }
 
+/* Likewise: are bundles coarse? */
+static inline bool fs_comm_predicts_coarse(const fs_comm_t *comm)
+{
+    return comm->predicts && comm->predicted == FS_CANDIDATE_BUNDLES_COARSE;
+}
+
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
 {
     return request->done != NULL;

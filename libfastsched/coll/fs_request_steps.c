@@ -315,6 +315,7 @@ static fs_step_t summarise(fs_request_t *request)
     enter(request, FS_TRACE_SUMMARY);
     request->offered = fs_control_offer(
         comm->control, request->call, collective->bundle_limit(request),
+        fs_comm_predicts_coarse(comm),
         uniform ? request->call->counts->send_bytes[0] : 0);
     vote   = collective->vote(request);
     status = fs_control_start_summary(comm->control, &vote);

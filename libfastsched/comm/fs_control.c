@@ -56,6 +56,9 @@ static fs_status_t alloc(fs_control_t *control, const fs_control_setup_t *setup)
     if (fs_control_is_lane(control)) {
         status = fs_lane_alloc(control);
     }
+    if (status == FS_OK && setup->all_share) {
+        status = fs_lane_least_cut(control->topo, &control->least_cut);
+    }
     return control->pending != NULL &&
                    (!control->messages || control->up != NULL)
                ? status
@@ -326,6 +329,11 @@ const fs_vote_t *fs_control_vote(const fs_control_t *control)
 uint64_t fs_control_bundle_max(const fs_control_t *control)
 {
     return control->bundle_max;
+}
+
+bool fs_control_can_be_coarse(const fs_control_t *control, uint64_t most)
+{
+    return control->all_share && most >= control->least_cut;
 }
 
 uint64_t *fs_control_matrix(const fs_control_t *control)

@@ -66,12 +66,13 @@ void        fs_control_destroy(fs_control_t *control);
  * A summary is about to begin: its counts, copied, and the blocks that may go in
  * bundles, copied as well. All blocks of a pair of servers do, if they are no
  * more than limit bytes and every rank has room for its part; limit is equal on
- * all ranks, 0: there are no bundles. block_bytes: the length of every block of
+ * all ranks, 0: there are no bundles. coarse, likewise: they are cut among lanes only
+ * where they are FS_LANE_COARSE times as long. block_bytes: the length of every block of
  * the call (MPI_Alltoall), or 0. If no bundle has room for one, only votes travel
  * between servers: all know the counts. Returns a digest of which parts there are.
  */
 uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
-                          uint64_t limit, uint64_t block_bytes);
+                          uint64_t limit, bool coarse, uint64_t block_bytes);
 
 /* Begin a summary round with what has been offered, and with this vote, copied.
  * Under the net's lock, like fs_control_progress(). */
@@ -95,6 +96,9 @@ bool fs_control_awaits(const fs_control_t *control, uint32_t rank);
 
 /* The largest bundle that all servers take, bytes; 0: there are none. */
 uint64_t fs_control_bundle_max(const fs_control_t *control);
+
+/* Would it matter if bundles of at most so many bytes were coarse? */
+bool fs_control_can_be_coarse(const fs_control_t *control, uint64_t most);
 
 /* Of the last round; valid until the next start. */
 const fs_vote_t *fs_control_vote(const fs_control_t *control);

@@ -38,11 +38,13 @@ static range_t own_range(const fs_control_t *control, uint32_t server,
 {
     const fs_lane_pair_t *pair = &control->pairs[server];
 
+    uint64_t times = control->coarse ? FS_LANE_COARSE : 1;
     uint32_t lanes = pair->n_lanes;
     uint32_t k     = (control->place[server] + lanes - pair->head) % lanes;
-    uint64_t n     = bundle_len < pair->cut_bytes
-                         ? 1
-                         : fs_u64_min(bundle_len / FS_LANE_RANGE_BYTES, lanes);
+    uint64_t n =
+        bundle_len < times * pair->cut_bytes
+            ? 1
+            : fs_u64_min(bundle_len / times / FS_LANE_RANGE_BYTES, lanes);
     uint64_t each;
 
     if (!is_of_pair(control, server) || k >= n) {
@@ -72,21 +74,26 @@ static uint64_t cut_room(const fs_control_t *control, uint32_t server)
 {
     uint64_t lanes = control->pairs[server].n_lanes;
     uint64_t most  = longest_bundle(control, server);
+    uint64_t range = 2 * FS_LANE_COARSE * FS_LANE_RANGE_BYTES;
 
-    return to_number(fs_u64_min(
-        most, fs_u64_max(fs_u64_div_up(most, lanes), 2 * FS_LANE_RANGE_BYTES)));
+    return to_number(
+        fs_u64_min(most, fs_u64_max(fs_u64_div_up(most, lanes), range)));
 }
 
 /* Room for a message to another server; the next begins at a number. */
 static uint64_t message_room(const fs_control_t *control, uint32_t server)
 {
-    uint64_t whole =
-        fs_u64_min(longest_bundle(control, server), FS_LANE_CUT_BYTES);
+    uint64_t front =
+        has_head(control, server) ? fs_control_head_len(control->topo) : 0;
+    uint64_t whole = has_head(control, server)
+                         ? fs_u64_min(longest_bundle(control, server),
+                                      FS_LANE_COARSE * FS_LANE_CUT_BYTES)
+                         : 0;
 
-    return server == control->server ? 0
+    return server == control->server || !is_of_pair(control, server) ? 0
            : !control->all_share
-               ? fs_control_head_len(control->topo)
-               : fs_control_head_len(control->topo) +
+               ? front
+               : front +
                      fs_u64_max(to_number(whole), cut_room(control, server));
 }
 

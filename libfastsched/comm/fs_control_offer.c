@@ -99,7 +99,7 @@ static uint64_t make_parts(offer_t *o)
 }
 
 uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
-                          uint64_t limit, uint64_t block_bytes)
+                          uint64_t limit, bool coarse, uint64_t block_bytes)
 {
     fs_control_block_t *block  = &control->block;
     const fs_counts_t  *counts = call->counts;
@@ -117,10 +117,11 @@ uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
         block_bytes > fs_u64_min(limit, fs_control_bundle_max(control))
             ? block_bytes
             : 0;
-    control->limit = control->all_share && control->block_bytes == 0
-                         ? fs_u64_min(limit, block->bundle_bytes)
-                         : 0;
-    offer.limit    = control->limit;
+    control->limit  = control->all_share && control->block_bytes == 0
+                          ? fs_u64_min(limit, block->bundle_bytes)
+                          : 0;
+    control->coarse = coarse;
+    offer.limit     = control->limit;
     memcpy(block->sends + at, counts->send_bytes, p * sizeof(uint64_t));
     memcpy(block->receives + at, counts->recv_bytes, p * sizeof(uint64_t));
     memcpy(fs_control_block_row(block, control->local) + FS_VOTE_LEN,

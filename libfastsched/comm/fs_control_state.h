@@ -65,7 +65,9 @@ struct fs_control {
     bool             summary;
     uint64_t         bundle_memory;
     uint64_t         bundle_max;
-    uint64_t         limit;       /* of bundles, in this summary */
+    uint64_t         least_cut;   /* fs_lane_least_cut() */
+    uint64_t         limit;       /* of bundles, in this summary; */
+    bool             coarse;      /* they are */
     uint64_t         block_bytes; /* of every block in this summary, so that no
                                        rows travel; 0: they do */
     uint64_t kept_bytes[2]; /* lane 0: likewise, in the matrix of each set */

@@ -88,7 +88,7 @@ static uint32_t most_lanes(const fs_topo_t *topo)
 }
 
 /* All pairs, in the same order on all ranks, those with the least choice first; those of
- * one server are kept. */
+ * one server are kept; pairs == NULL: none. */
 static void spread_all(spread_t *s, uint32_t server, fs_lane_pair_t *pairs)
 {
     uint32_t n = fs_topo_n_servers(s->topo), most = most_lanes(s->topo);
@@ -100,7 +100,7 @@ static void spread_all(spread_t *s, uint32_t server, fs_lane_pair_t *pairs)
             if (u < v && fs_topo_tile_lanes(s->topo, u, v) == lanes) {
                 uint32_t head = spread_pair(s, u, v);
 
-                if (u == server || v == server) {
+                if (pairs != NULL && (u == server || v == server)) {
                     pairs[u == server ? v : u].head = head;
                 }
             }
@@ -139,22 +139,18 @@ static uint64_t cut_bytes(uint64_t parts)
                       fs_u64_max(FS_LANE_RANGE_BYTES, parts / PARTS));
 }
 
-/* All lanes as the load says. */
+/* All lanes as the load says, and block_to_cut(). */
 static fs_status_t spread_few(const fs_topo_t *topo, uint32_t server,
-                              fs_lane_pair_t *pairs)
+                              fs_lane_pair_t *pairs, uint64_t *block)
 {
     spread_t s = {topo, calloc(fs_topo_n_ranks(topo), sizeof(*s.load)),
                   is_even(topo)};
-    uint64_t block;
 
     if (s.load == NULL) {
         return FS_ERR_NOMEM;
     }
     spread_all(&s, server, pairs);
-    block = block_to_cut(&s);
-    for (uint32_t v = 0; v < fs_topo_n_servers(topo); ++v) {
-        pairs[v].cut_bytes = cut_bytes(block * n_blocks(topo, server, v));
-    }
+    *block = block_to_cut(&s);
     free(s.load);
     return FS_OK;
 }
@@ -162,11 +158,50 @@ static fs_status_t spread_few(const fs_topo_t *topo, uint32_t server,
 fs_status_t fs_lane_pairs(const fs_topo_t *topo, uint32_t server,
                           fs_lane_pair_t *pairs)
 {
-    uint32_t n = fs_topo_n_servers(topo);
+    uint32_t    n = fs_topo_n_servers(topo);
+    uint64_t    block;
+    fs_status_t status;
 
     for (uint32_t v = 0; v < n; ++v) {
         pairs[v] = (fs_lane_pair_t){fs_topo_tile_lanes(topo, server, v),
                                     turn(topo, server, v), FS_LANE_CUT_BYTES};
     }
-    return n <= FEW_SERVERS ? spread_few(topo, server, pairs) : FS_OK;
+    if (n > FEW_SERVERS) {
+        return FS_OK;
+    }
+    status = spread_few(topo, server, pairs, &block);
+    for (uint32_t v = 0; v < n && status == FS_OK; ++v) {
+        pairs[v].cut_bytes = cut_bytes(block * n_blocks(topo, server, v));
+    }
+    return status;
+}
+
+/* Blocks of the two servers with several lanes that have the fewest; 0: there are no
+ * two. */
+static uint64_t fewest_blocks(const fs_topo_t *topo)
+{
+    uint64_t least[2] = {UINT64_MAX, UINT64_MAX}; /* ranks of a server */
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(topo); ++u) {
+        uint64_t m = fs_topo_n_lanes(topo, u) > 1 ? fs_topo_n_local(topo, u)
+                                                  : UINT64_MAX;
+
+        least[1] = fs_u64_min(least[1], fs_u64_max(least[0], m));
+        least[0] = fs_u64_min(least[0], m);
+    }
+    return least[1] == UINT64_MAX ? 0 : least[0] * least[1];
+}
+
+fs_status_t fs_lane_least_cut(const fs_topo_t *topo, uint64_t *bytes_p)
+{
+    uint64_t    fewest = fewest_blocks(topo), block;
+    fs_status_t status = FS_OK;
+
+    *bytes_p = fewest == 0 ? UINT64_MAX : FS_LANE_CUT_BYTES;
+    if (fewest > 0 && fs_topo_n_servers(topo) <= FEW_SERVERS) {
+        status   = spread_few(topo, 0, NULL, &block);
+        *bytes_p = status == FS_OK ? cut_bytes(block * fewest)
+                                   : FS_LANE_CUT_BYTES;
+    }
+    return status;
 }

@@ -10,8 +10,13 @@
 #include "fastsched.h"
 
 /* Bundles of so many bytes are cut in any pair; and of one that is cut each lane has so
- * much or nothing, as a message costs, too. */
-enum { FS_LANE_CUT_BYTES = 5000, FS_LANE_RANGE_BYTES = 1000 };
+ * much or nothing, as a message costs, too. That is for slow networks; of coarse
+ * bundles these and cut_bytes below are so many times as much. */
+enum {
+    FS_LANE_CUT_BYTES   = 5000,
+    FS_LANE_RANGE_BYTES = 1000,
+    FS_LANE_COARSE      = 16
+};
 
 /* Of a server with another one. */
 typedef struct fs_lane_pair {
@@ -23,5 +28,9 @@ typedef struct fs_lane_pair {
 /* pairs: [N] those of a server, equal at both ends. FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_lane_pairs(const fs_topo_t *topo, uint32_t server,
                           fs_lane_pair_t *pairs);
+
+/* The least cut_bytes of any two servers, equal on all ranks; UINT64_MAX: no pair has
+ * several lanes. FS_OK, FS_ERR_NOMEM. */
+fs_status_t fs_lane_least_cut(const fs_topo_t *topo, uint64_t *bytes_p);
 
 #endif

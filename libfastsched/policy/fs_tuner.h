@@ -52,6 +52,8 @@
     X(FS_CANDIDATE_NATIVE, native, "the MPI's own algorithm")             \
     X(FS_CANDIDATE_BUNDLES, bundles,                                      \
       "one message for the small blocks of two servers")                  \
+    X(FS_CANDIDATE_BUNDLES_COARSE, bundles_coarse,                        \
+      "cut among lanes only where 16 times as long")                      \
     X(FS_CANDIDATE_STAGED, staged, "one pair of servers at a time")       \
     X(FS_CANDIDATE_COARSE, staged_coarse, "with chunks 4 times as large") \
     X(FS_CANDIDATE_PIPE2D, pipe2d, "along rails")                         \

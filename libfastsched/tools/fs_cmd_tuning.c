@@ -20,10 +20,10 @@ static void print_place(const fs_tuning_place_t *place)
            place->lanes);
     printf("%s, ", fs_tool_quote(place->transport));
     printf("%s\n", fs_tool_quote(place->mpi));
-    printf("  %-10s %8s %4s %-7s %-13s %10s", "collective", "bytes", "MTM",
+    printf("  %-10s %8s %4s %-7s %-14s %10s", "collective", "bytes", "MTM",
            "servers", "choice", "calls");
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        printf(" %13s", fs_candidate_name((fs_candidate_t)c));
+        printf(" %14s", fs_candidate_name((fs_candidate_t)c));
     }
     putchar('\n');
 }
@@ -34,9 +34,9 @@ static void print_prices(const fs_tuning_entry_t *entry)
 
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         if (entry->price[c] == 0 || best == 0) {
-            printf(" %13s", "-");
+            printf(" %14s", "-");
         } else {
-            printf(" %13.2f", (double)entry->price[c] / (double)best);
+            printf(" %14.2f", (double)entry->price[c] / (double)best);
         }
     }
 }
@@ -48,7 +48,7 @@ static void print_entry(const fs_tuning_entry_t *entry)
     fs_strbuf_t text = {size, sizeof(size), 0};
 
     fs_strbuf_add_size(&text, fs_tuner_bytes_log2(entry->of_class));
-    printf("  %-10s %7s+ %3u+ %-7s %-13s %10" PRIu64,
+    printf("  %-10s %7s+ %3u+ %-7s %-14s %10" PRIu64,
            fs_tuned_name(fs_tuner_tuned(entry->of_class)), size, 1u << band,
            fs_tuner_skew_name(entry->of_class),
            fs_candidate_name(entry->choice), entry->n_calls);

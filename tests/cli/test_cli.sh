@@ -678,9 +678,9 @@ run tuning site
 { ends 0 && silent err; } >why
 cat >wanted <<'EOT'
 servers 4x4, lanes 4, transport ucx, An MPI\x0a
-  collective    bytes  MTM servers choice             calls        native       bundles        staged staged_coarse        pipe2d         eager
-  alltoallv      512+   2+ hot     native                 0             -             -             -             -             -             -
-  alltoallv       1m+   2+ even    staged                12          2.00             -          1.00             -             -             -
+  collective    bytes  MTM servers choice              calls         native        bundles bundles_coarse         staged  staged_coarse         pipe2d          eager
+  alltoallv      512+   2+ hot     native                  0              -              -              -              -              -              -              -
+  alltoallv       1m+   2+ even    staged                 12           2.00              -              -           1.00              -              -              -
 
 lines of another version: 1
 EOT

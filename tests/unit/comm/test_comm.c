@@ -1623,6 +1623,31 @@ START_TEST(tuner_repeats_what_was_bundled)
 }
 END_TEST
 
+static void settled_on_coarse(rank_t *me, int k)
+{
+    const uint64_t none[FS_N_CANDIDATES] = {0};
+
+    for (uint32_t b = 0; k == 0 && b < 30; ++b) {
+        for (uint32_t skew = 0; skew < FS_TUNER_SKEW_BANDS; ++skew) {
+            fs_tuner_seed(&me->comm->tuner, fs_tuner_class_of(b, 0, skew),
+                          FS_CANDIDATE_BUNDLES_COARSE, none);
+        }
+    }
+    scale(me, 4000);
+}
+
+/* From the second call on, the next one is prepared for it. */
+START_TEST(bundles_are_coarse)
+{
+    use_bundles(4 << 20);
+    SET(min_bytes, FS_MIN_BYTES_AUTO);
+    live_on(8, settled_on_coarse);
+    all_came_out(FS_OK, FS_OK, true);
+    ck_assert_uint_eq(ranks[0].stats.calls_by[FS_ALG_BUNDLES], 8);
+    all_said("faster according to the tuner, coarse bundles");
+}
+END_TEST
+
 static void no_bytes(rank_t *me, int k)
 {
     (void)k;
@@ -1717,6 +1742,7 @@ int main(void)
     tcase_add_loop_test(tcase, some_pairs_are_bundled, 0, 2);
     tcase_add_test(tcase, tuner_tries_bundles);
     tcase_add_test(tcase, tuner_repeats_what_was_bundled);
+    tcase_add_test(tcase, bundles_are_coarse);
     tcase_add_loop_test(tcase, one_large_pair_among_small_ones, 0, 2);
     tcase_add_test(tcase, small_between_servers_large_inside);
     tcase_add_test(tcase, no_bytes_at_all);

@@ -26,7 +26,8 @@ typedef struct round_table {
     void         **shared; /* [n_servers], NULL: messages */
     bool           all_share;
     uint64_t       memory;      /* for bundles */
-    uint64_t       limit;       /* of bundles */
+    uint64_t       limit;       /* of bundles; */
+    bool           coarse;      /* they are */
     uint64_t       block_bytes; /* of every block; 0: they differ */
     uint32_t       summary; /* how many there were; the bytes depend on it */
 } table_t;
@@ -270,7 +271,8 @@ static void start_summary(table_t *table, uint32_t rank, uint32_t summary,
     sender_t    sender = {rank, summary};
     fs_call_t   call   = {.counts = &counts, .ctx = &sender, .pack = pack};
 
-    (void)fs_control_offer(a->control, &call, table->limit, table->block_bytes);
+    (void)fs_control_offer(a->control, &call, table->limit, table->coarse,
+                           table->block_bytes);
     ck_assert(fs_control_start_summary(a->control, &a->vote) == FS_OK);
     fs_counts_fini(&counts);
 }
@@ -364,9 +366,10 @@ START_TEST(prop_all_hear_the_same)
 
     table_init(&table, (uint64_t)_i);
     for (int round = 0; round < 20; ++round) {
-        table.limit = fs_rng_below(&table.tc.rng, 3) > 0
-                          ? fs_rng_below(&table.tc.rng, 1 << 17)
-                          : 0;
+        table.limit  = fs_rng_below(&table.tc.rng, 3) > 0
+                           ? fs_rng_below(&table.tc.rng, 1 << 17)
+                           : 0;
+        table.coarse = fs_rng_below(&table.tc.rng, 2) > 0;
         switch (fs_rng_below(&table.tc.rng, 3)) {
         case 0:
             summary_round(&table);
@@ -720,15 +723,28 @@ START_TEST(large_counts_do_not_wrap)
 }
 END_TEST
 
+/* Four blocks for one rank, on four lanes: are they all used? */
+static const struct {
+    uint64_t block_bytes;
+    bool     coarse;
+    bool     shared;
+} bundles[] = {{4000, false, true},
+               {1000, false, true},
+               {1000, true, false},
+               {9000, true, false},
+               {20000, true, true}};
+
 /* A long bundle travels on all lanes of its pair, evenly; of two servers, a short
- * one does so too. */
+ * one does so too, unless it is coarse. */
 START_TEST(lanes_share_a_bundle)
 {
     enum { N = 8 };
-    static const uint64_t each[]     = {4000, 1000};
-    uint64_t              lane_bytes = each[_i];
-    uint32_t              labels[N]  = {0, 0, 0, 0, 1, 1, 1, 1};
-    table_t  table = {.all_share = true, .memory = 1 << 20, .limit = 1 << 20};
+    uint64_t lane_bytes = bundles[_i].block_bytes;
+    uint32_t labels[N]  = {0, 0, 0, 0, 1, 1, 1, 1};
+    table_t  table      = {.all_share = true,
+                           .memory    = 1 << 20,
+                           .limit     = 1 << 20,
+                           .coarse    = bundles[_i].coarse};
     uint64_t least = UINT64_MAX, most = 0;
 
     fs_rng_init(&table.tc.rng, 5);
@@ -748,8 +764,13 @@ START_TEST(lanes_share_a_bundle)
         least = sent < least ? sent : least;
         most  = sent > most ? sent : most;
     }
-    ck_assert_uint_ge(least, lane_bytes);
-    ck_assert_uint_le(most, lane_bytes + 200);
+    if (bundles[_i].shared) {
+        ck_assert_uint_ge(least, lane_bytes);
+        ck_assert_uint_le(most, lane_bytes + 200);
+    } else {
+        ck_assert_uint_eq(least, 0);
+        ck_assert_uint_ge(most, 4 * lane_bytes);
+    }
     table_fini(&table);
 }
 END_TEST
@@ -759,7 +780,7 @@ END_TEST
 START_TEST(ranges_come_and_go)
 {
     enum { N = 8, ROUNDS = 60 };
-    static const uint64_t lens[]       = {0, 9, 700, 4000};
+    static const uint64_t lens[]       = {0, 9, 700, 4000, 9000};
     uint32_t              layouts[][N] = {{0, 0, 0, 0, 1, 1, 1, 1},
                                           {0, 0, 0, 1, 1, 1, 2, 2}};
     table_t table = {.all_share = true, .memory = 1 << 20, .limit = 1 << 20};
@@ -770,8 +791,9 @@ START_TEST(ranges_come_and_go)
     table.tc.n_ranks = N;
     table_start(&table, 7);
     for (uint32_t round = 0; round < ROUNDS; ++round) {
-        uint64_t len = lens[fs_rng_below(&table.tc.rng, 4)];
+        uint64_t len = lens[fs_rng_below(&table.tc.rng, 5)];
 
+        table.coarse = fs_rng_below(&table.tc.rng, 3) == 0;
         for (uint32_t k = 0; k < N * N; ++k) {
             table.tc.counts[k] = fs_rng_below(&table.tc.rng, 8) > 0 ? len : 0;
         }
@@ -797,7 +819,8 @@ int main(void)
     tcase_add_loop_test(tcase, prop_late_readers_see_their_round, 0, 20);
     tcase_add_loop_test(tcase, shared_memory_saves_messages, 0, 10);
     tcase_add_loop_test(tcase, waits_for_the_late_rank, 0, 20);
-    tcase_add_loop_test(tcase, lanes_share_a_bundle, 0, 2);
+    tcase_add_loop_test(tcase, lanes_share_a_bundle, 0,
+                        sizeof(bundles) / sizeof(bundles[0]));
     tcase_add_loop_test(tcase, ranges_come_and_go, 0, 2);
     tcase_add_test(tcase, leader_tells_of_its_failure);
     tcase_add_test(tcase, large_counts_do_not_wrap);

@@ -27,6 +27,7 @@ START_TEST(prop_both_ends_agree)
     fs_topo_t      *topo;
     fs_lane_pair_t *pairs;
     uint32_t        n;
+    uint64_t        least = UINT64_MAX, told;
 
     fs_rng_init(&rng, (uint64_t)_i);
     topo  = fs_test_topo_random(&rng, MAX_SERVERS, MAX_LOCAL);
@@ -46,8 +47,13 @@ START_TEST(prop_both_ends_agree)
                 ck_assert_uint_le(here->cut_bytes, FS_LANE_CUT_BYTES);
                 ck_assert_uint_eq(here->cut_bytes, there->cut_bytes);
             }
+            if (u != v && here->n_lanes > 1 && here->cut_bytes < least) {
+                least = here->cut_bytes;
+            }
         }
     }
+    ck_assert(fs_lane_least_cut(topo, &told) == FS_OK);
+    ck_assert_uint_eq(told, least);
     free(pairs);
     fs_topo_destroy(topo);
 }

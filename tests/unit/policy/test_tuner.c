@@ -76,7 +76,7 @@ static fs_tuner_question_t call(uint32_t of_class)
     return question;
 }
 
-/* What serves n calls, a letter each: that of the candidate, large for a probe. */
+/* What serves n calls, a letter each: that of the candidate (l: coarse bundles), large for a probe. */
 static const char *calls(unsigned n, uint32_t of_class)
 {
     static char text[4096];
@@ -84,7 +84,7 @@ static const char *calls(unsigned n, uint32_t of_class)
     ck_assert_uint_lt(n, sizeof(text));
     for (unsigned k = 0; k < n; ++k) {
         fs_tuner_question_t q      = call(of_class);
-        char                letter = "nbscp"[q.candidate];
+        char                letter = "nblscpe"[q.candidate];
 
         text[k] = q.reason == FS_TUNER_PROBE ? (char)(letter - 'a' + 'A')
                                              : letter;
@@ -146,6 +146,8 @@ START_TEST(candidates_have_names)
 {
     ck_assert_str_eq(fs_candidate_name(FS_CANDIDATE_NATIVE), "native");
     ck_assert_str_eq(fs_candidate_name(FS_CANDIDATE_COARSE), "staged_coarse");
+    ck_assert_str_eq(fs_candidate_name(FS_CANDIDATE_BUNDLES_COARSE),
+                     "bundles_coarse");
 }
 END_TEST
 
@@ -187,12 +189,12 @@ START_TEST(six_calls_at_most)
         model[c] = 100 + c;
         takes[c] = 100 - 10 * c;
     }
-    ck_assert_str_eq(calls(9, class_a), "nnBBSSsss");
+    ck_assert_str_eq(calls(9, class_a), "nnBBLLlll");
     set_up();
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         model[c] = takes[c] = 100 + c;
     }
-    ck_assert_str_eq(calls(9, class_a), "nnBSCPnnn");
+    ck_assert_str_eq(calls(9, class_a), "nnBLSCnnn");
 }
 END_TEST
 
@@ -202,7 +204,8 @@ START_TEST(no_time_for_a_second_look)
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         model[c] = takes[c] = 100 + c;
     }
-    takes[PIPE2D] = 50;
+    model[FS_CANDIDATE_BUNDLES_COARSE] = 0;
+    takes[PIPE2D]                      = 50;
     ck_assert_str_eq(calls(6, class_a), "nnBSCP");
     ck_assert_str_eq(calls(8, class_a), "nnnnPPpp");
 }
