@@ -59,7 +59,7 @@ blocking='types sizes bits comms mixed ops gaps'
     case_of 'exact, ring' job 8 8x1 $exact $fixed none -- --expect ring
     case_of 'exact, rank 3 late' job 8 8x1 $exact $fixed 3 -- --expect stragglar \
         $blocking outstanding persistent
-    case_of 'all, ring' job 8 8x1 $all $fixed none -- --expect ring --all $blocking
+    once 'all, ring' job 8 8x1 $all $fixed none -- --expect ring --all $blocking
     case_of 'all, rank 0 late' job 8 8x1 $all $fixed 0 -- --expect stragglar --all
     for np in 4 5 7; do
         once "all, $np ranks, the last one late" job $np ${np}x1 $all \
@@ -73,11 +73,11 @@ blocking='types sizes bits comms mixed ops gaps'
         once "in finer pieces, $np ranks" job $np ${np}x1 $all $fixed 1 $pieces -- \
             --expect stragglar --all $blocking large outstanding
     done
-    case_of 'in finer pieces, it is late' job 8 8x1 $all $fixed 5 $pieces -- --late 5 \
+    once 'in finer pieces, it is late' job 8 8x1 $all $fixed 5 $pieces -- --late 5 \
         --expect stragglar --all sizes bits mixed
     once 'in finer pieces, little memory, window 1' job 6 6x1 $all $fixed 2 $pieces \
         $little -- --expect stragglar --all sizes bits
-    case_of 'it is late' job 8 8x1 $all $fixed 5 -- --late 5 --expect stragglar \
+    once 'it is late' job 8 8x1 $all $fixed 5 -- --late 5 --expect stragglar \
         --all sizes bits mixed
     once 'another one is late' job 8 8x1 $all $fixed 5 -- --late 2 \
         --expect stragglar --all sizes bits mixed
@@ -101,25 +101,25 @@ blocking='types sizes bits comms mixed ops gaps'
         --mca coll_fast_check 1 -- --all $blocking outstanding persistent
     case_of 'a late rank is found' job 8 8x1 $exact --mca coll_fast_tuner 0 -- \
         --late 6 --expect stragglar many
-    case_of 'nobody is late' job 8 8x1 $exact --mca coll_fast_tuner 0 -- \
+    once 'nobody is late' job 8 8x1 $exact --mca coll_fast_tuner 0 -- \
         --expect ring many
     case_of 'the fastest serves' job 8 8x1 $all -- --all
     case_of 'the fastest serves, a late rank' job 8 8x1 $all -- --all --late 1 many
     case_of 'two tiers, ring' job 8 4x2 $all $fixed none -- --all --expect ring $blocking
     case_of 'two tiers, rank 0 late' job 8 4x2 $all $fixed 0 -- --all --expect stragglar
-    case_of 'two tiers, rank 5 late' job 8 4x2 $all $fixed 5 -- --all --expect stragglar $blocking
+    once 'two tiers, rank 5 late' job 8 4x2 $all $fixed 5 -- --all --expect stragglar $blocking
     case_of 'two tiers, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 -- --all \
         --expect stragglar --late 3 sizes bits mixed comms outstanding persistent
-    case_of 'two tiers, in finer pieces' job 8 4x2 $all $fixed 5 $pieces -- --all --late 5 \
+    once 'two tiers, in finer pieces' job 8 4x2 $all $fixed 5 $pieces -- --all --late 5 \
         --expect stragglar $blocking outstanding
     once 'two tiers, in finer pieces, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 $pieces -- \
         --all --expect stragglar sizes bits large mixed comms persistent
     once 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
         $little -- --expect stragglar --all sizes bits mixed
-    case_of 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
+    once 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
         --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
         --no-persistent
-    case_of 'two tiers, a late rank is found' job 8 4x2 $exact \
+    once 'two tiers, a late rank is found' job 8 4x2 $exact \
         --mca coll_fast_tuner 0 -- --late 6 --expect stragglar many
     case_of 'servers of different size' job 8 3+2+2+1 $all -- --all --expect native $blocking
     once 'fewer lanes than ranks' job 8 4x2 $all --mca coll_fast_lanes 1 -- \
