@@ -228,7 +228,7 @@ static void find_out(fs_request_t *request, const fs_vote_t *vote)
 
 /* ---- what all conclude ---- */
 
-static bool is_coarse(const fs_outcome_t *outcome)
+static bool has_coarse_chunks(const fs_outcome_t *outcome)
 {
     return outcome->question.reason != FS_TUNER_NONE &&
            outcome->question.candidate == FS_CANDIDATE_COARSE;
@@ -391,8 +391,8 @@ static void find_plan(fs_request_t *request)
         return;
     }
     request->key =
-        fs_digest_add(request->counts_key,
-                      (uint64_t)outcome->choice.alg << 1 | is_coarse(outcome));
+        fs_digest_add(request->counts_key, (uint64_t)outcome->choice.alg << 1 |
+                                               has_coarse_chunks(outcome));
     fs_request_recall(request);
 }
 
@@ -505,7 +505,7 @@ static fs_status_t plan(const fs_request_t *request, fs_plan_t **plan_p,
 {
     fs_comm_t       *comm = request->comm;
     fs_plan_params_t params =
-        fs_chunks_cut(request, is_coarse(&request->outcome));
+        fs_chunks_cut(request, has_coarse_chunks(&request->outcome));
     uint64_t          *counts = NULL;
     fs_local_traffic_t local  = {
          .send        = fs_control_local_send(comm->control),

@@ -53,11 +53,17 @@ static fs_status_t alloc(fs_control_t *control, const fs_control_setup_t *setup)
                        fs_control_block_message_len(&control->block, true),
                    sizeof(*control->up));
     }
-    if (fs_control_is_lane(control)) {
-        status = fs_lane_alloc(control);
+    control->pairs     = calloc(n, sizeof(*control->pairs));
+    control->least_cut = UINT64_MAX;
+    if (control->pairs == NULL) {
+        return FS_ERR_NOMEM;
     }
-    if (status == FS_OK && setup->all_share) {
-        status = fs_lane_least_cut(control->topo, &control->least_cut);
+    if (setup->all_share) {
+        status = fs_lane_pairs(control->topo, control->server, control->pairs,
+                               &control->least_cut);
+    }
+    if (status == FS_OK && fs_control_is_lane(control)) {
+        status = fs_lane_alloc(control);
     }
     return control->pending != NULL &&
                    (!control->messages || control->up != NULL)
@@ -333,7 +339,7 @@ uint64_t fs_control_bundle_max(const fs_control_t *control)
 
 bool fs_control_can_be_coarse(const fs_control_t *control, uint64_t most)
 {
-    return control->all_share && most >= control->least_cut;
+    return most >= control->least_cut;
 }
 
 uint64_t *fs_control_matrix(const fs_control_t *control)

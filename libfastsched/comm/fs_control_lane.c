@@ -38,13 +38,12 @@ static range_t own_range(const fs_control_t *control, uint32_t server,
 {
     const fs_lane_pair_t *pair = &control->pairs[server];
 
-    uint64_t times = control->coarse ? FS_LANE_COARSE : 1;
+    uint64_t len   = bundle_len / (control->coarse ? FS_LANE_COARSE : 1);
     uint32_t lanes = pair->n_lanes;
     uint32_t k     = (control->place[server] + lanes - pair->head) % lanes;
-    uint64_t n =
-        bundle_len < times * pair->cut_bytes
-            ? 1
-            : fs_u64_min(bundle_len / times / FS_LANE_RANGE_BYTES, lanes);
+    uint64_t n     = len < pair->cut_bytes
+                         ? 1
+                         : fs_u64_min(len / FS_LANE_RANGE_BYTES, lanes);
     uint64_t each;
 
     if (!is_of_pair(control, server) || k >= n) {
@@ -83,18 +82,18 @@ static uint64_t cut_room(const fs_control_t *control, uint32_t server)
 /* Room for a message to another server; the next begins at a number. */
 static uint64_t message_room(const fs_control_t *control, uint32_t server)
 {
-    uint64_t front =
-        has_head(control, server) ? fs_control_head_len(control->topo) : 0;
-    uint64_t whole = has_head(control, server)
-                         ? fs_u64_min(longest_bundle(control, server),
-                                      FS_LANE_COARSE * FS_LANE_CUT_BYTES)
-                         : 0;
+    uint64_t whole = fs_u64_min(longest_bundle(control, server),
+                                FS_LANE_COARSE * FS_LANE_CUT_BYTES);
+    uint64_t cut   = cut_room(control, server);
 
-    return server == control->server || !is_of_pair(control, server) ? 0
-           : !control->all_share
-               ? front
-               : front +
-                     fs_u64_max(to_number(whole), cut_room(control, server));
+    if (server == control->server || !is_of_pair(control, server)) {
+        return 0;
+    }
+    if (!has_head(control, server)) {
+        return cut;
+    }
+    return fs_control_head_len(control->topo) +
+           (control->all_share ? fs_u64_max(to_number(whole), cut) : 0);
 }
 
 /* Room for what a lane receives before it knows what comes. */
@@ -106,13 +105,16 @@ static uint64_t early_room(const fs_control_t *control, uint32_t server)
                : cut_room(control, server);
 }
 
-/* Where not all servers share memory only lanes 0 exchange messages. */
+/* Where not all servers share memory only lanes 0 exchange messages, and there is one for
+ * each pair. */
 static void find_peer(fs_control_t *control, uint32_t server)
 {
     const fs_topo_t *topo  = control->topo;
     uint32_t         place = 0, lane = 0;
 
-    if (control->all_share) {
+    if (!control->all_share) {
+        control->pairs[server] = (fs_lane_pair_t){1, 0, FS_LANE_CUT_BYTES};
+    } else {
         place = fs_topo_place(topo, control->server, control->lane, server);
         lane  = (place + fs_topo_first_lane(topo, server, control->server)) %
                fs_topo_n_lanes(topo, server);
@@ -120,17 +122,6 @@ static void find_peer(fs_control_t *control, uint32_t server)
     control->place[server] = place;
     control->peer[server] =
         fs_topo_rank(topo, server, fs_topo_proxy(topo, server, lane));
-}
-
-static fs_status_t find_pairs(fs_control_t *control)
-{
-    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
-        find_peer(control, u);
-        control->pairs[u] = (fs_lane_pair_t){1, 0, FS_LANE_CUT_BYTES};
-    }
-    return control->all_share
-               ? fs_lane_pairs(control->topo, control->server, control->pairs)
-               : FS_OK;
 }
 
 static fs_status_t alloc_messages(fs_control_t *control)
@@ -157,8 +148,7 @@ static fs_status_t alloc_messages(fs_control_t *control)
 
 fs_status_t fs_lane_alloc(fs_control_t *control)
 {
-    uint32_t    n = fs_topo_n_servers(control->topo);
-    fs_status_t status;
+    uint32_t n = fs_topo_n_servers(control->topo);
 
     control->head = calloc(1, fs_control_head_len(control->topo));
     control->pieces =
@@ -168,17 +158,17 @@ fs_status_t fs_lane_alloc(fs_control_t *control)
     control->heads  = calloc(n, sizeof(*control->heads));
     control->place  = calloc(n, sizeof(*control->place));
     control->peer   = calloc(n, sizeof(*control->peer));
-    control->pairs  = calloc(n, sizeof(*control->pairs));
     control->ranges = calloc(n, sizeof(*control->ranges));
     if (control->head == NULL || control->pieces == NULL ||
         control->ends == NULL || control->todo == NULL ||
         control->heads == NULL || control->place == NULL ||
-        control->peer == NULL || control->pairs == NULL ||
-        control->ranges == NULL) {
+        control->peer == NULL || control->ranges == NULL) {
         return FS_ERR_NOMEM;
     }
-    status = find_pairs(control);
-    return status == FS_OK ? alloc_messages(control) : status;
+    for (uint32_t u = 0; u < n; ++u) {
+        find_peer(control, u);
+    }
+    return alloc_messages(control);
 }
 
 /* ---- numbers ---- */

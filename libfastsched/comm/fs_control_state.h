@@ -65,7 +65,8 @@ struct fs_control {
     bool             summary;
     uint64_t         bundle_memory;
     uint64_t         bundle_max;
-    uint64_t         least_cut;   /* fs_lane_least_cut() */
+    fs_lane_pair_t  *pairs;       /* [N] */
+    uint64_t         least_cut;   /* of any pairs */
     uint64_t         limit;       /* of bundles, in this summary; */
     bool             coarse;      /* they are */
     uint64_t         block_bytes; /* of every block in this summary, so that no
@@ -94,7 +95,6 @@ struct fs_control {
     fs_pending_t     **heads; /* [N] of those in todo, that are this lane's */
     uint32_t          *place; /* [N] fs_topo_place() of this lane */
     uint32_t *peer; /* [N] the rank of the other server that it talks to */
-    fs_lane_pair_t  *pairs;  /* [N] */
     fs_lane_range_t *ranges; /* [N] */
     char            *early;  /* room of all of them */
 };

@@ -88,7 +88,7 @@ static uint32_t most_lanes(const fs_topo_t *topo)
 }
 
 /* All pairs, in the same order on all ranks, those with the least choice first; those of
- * one server are kept; pairs == NULL: none. */
+ * one server are kept. */
 static void spread_all(spread_t *s, uint32_t server, fs_lane_pair_t *pairs)
 {
     uint32_t n = fs_topo_n_servers(s->topo), most = most_lanes(s->topo);
@@ -100,7 +100,7 @@ static void spread_all(spread_t *s, uint32_t server, fs_lane_pair_t *pairs)
             if (u < v && fs_topo_tile_lanes(s->topo, u, v) == lanes) {
                 uint32_t head = spread_pair(s, u, v);
 
-                if (pairs != NULL && (u == server || v == server)) {
+                if (u == server || v == server) {
                     pairs[u == server ? v : u].head = head;
                 }
             }
@@ -155,27 +155,6 @@ static fs_status_t spread_few(const fs_topo_t *topo, uint32_t server,
     return FS_OK;
 }
 
-fs_status_t fs_lane_pairs(const fs_topo_t *topo, uint32_t server,
-                          fs_lane_pair_t *pairs)
-{
-    uint32_t    n = fs_topo_n_servers(topo);
-    uint64_t    block;
-    fs_status_t status;
-
-    for (uint32_t v = 0; v < n; ++v) {
-        pairs[v] = (fs_lane_pair_t){fs_topo_tile_lanes(topo, server, v),
-                                    turn(topo, server, v), FS_LANE_CUT_BYTES};
-    }
-    if (n > FEW_SERVERS) {
-        return FS_OK;
-    }
-    status = spread_few(topo, server, pairs, &block);
-    for (uint32_t v = 0; v < n && status == FS_OK; ++v) {
-        pairs[v].cut_bytes = cut_bytes(block * n_blocks(topo, server, v));
-    }
-    return status;
-}
-
 /* Blocks of the two servers with several lanes that have the fewest; 0: there are no
  * two. */
 static uint64_t fewest_blocks(const fs_topo_t *topo)
@@ -192,16 +171,27 @@ static uint64_t fewest_blocks(const fs_topo_t *topo)
     return least[1] == UINT64_MAX ? 0 : least[0] * least[1];
 }
 
-fs_status_t fs_lane_least_cut(const fs_topo_t *topo, uint64_t *bytes_p)
+fs_status_t fs_lane_pairs(const fs_topo_t *topo, uint32_t server,
+                          fs_lane_pair_t *pairs, uint64_t *least_cut_p)
 {
+    uint32_t    n      = fs_topo_n_servers(topo);
     uint64_t    fewest = fewest_blocks(topo), block;
-    fs_status_t status = FS_OK;
+    fs_status_t status;
 
-    *bytes_p = fewest == 0 ? UINT64_MAX : FS_LANE_CUT_BYTES;
-    if (fewest > 0 && fs_topo_n_servers(topo) <= FEW_SERVERS) {
-        status   = spread_few(topo, 0, NULL, &block);
-        *bytes_p = status == FS_OK ? cut_bytes(block * fewest)
-                                   : FS_LANE_CUT_BYTES;
+    *least_cut_p = fewest == 0 ? UINT64_MAX : FS_LANE_CUT_BYTES;
+    for (uint32_t v = 0; v < n; ++v) {
+        pairs[v] = (fs_lane_pair_t){fs_topo_tile_lanes(topo, server, v),
+                                    turn(topo, server, v), FS_LANE_CUT_BYTES};
+    }
+    if (n > FEW_SERVERS) {
+        return FS_OK;
+    }
+    status = spread_few(topo, server, pairs, &block);
+    for (uint32_t v = 0; v < n && status == FS_OK; ++v) {
+        pairs[v].cut_bytes = cut_bytes(block * n_blocks(topo, server, v));
+    }
+    if (status == FS_OK && fewest > 0) {
+        *least_cut_p = cut_bytes(block * fewest);
     }
     return status;
 }

@@ -25,12 +25,10 @@ typedef struct fs_lane_pair {
     uint64_t cut_bytes; /* bundles of that length or more are cut among lanes */
 } fs_lane_pair_t;
 
-/* pairs: [N] those of a server, equal at both ends. FS_OK, FS_ERR_NOMEM. */
+/* pairs: [N] those of a server, equal at both ends. *least_cut_p: the least cut_bytes of
+ * any two servers, equal on all ranks; UINT64_MAX: no pair has several lanes. FS_OK,
+ * FS_ERR_NOMEM. */
 fs_status_t fs_lane_pairs(const fs_topo_t *topo, uint32_t server,
-                          fs_lane_pair_t *pairs);
-
-/* The least cut_bytes of any two servers, equal on all ranks; UINT64_MAX: no pair has
- * several lanes. FS_OK, FS_ERR_NOMEM. */
-fs_status_t fs_lane_least_cut(const fs_topo_t *topo, uint64_t *bytes_p);
+                          fs_lane_pair_t *pairs, uint64_t *least_cut_p);
 
 #endif

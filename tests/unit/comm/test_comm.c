@@ -1028,19 +1028,25 @@ END_TEST
 
 static uint32_t seen_factor; /* at the end, of what has been noticed */
 
-/* Classes that are settled before the first call; now and then a large call among
- * small ones. */
-static void settled_on_native(rank_t *me, int k)
+/* Classes that are settled before the first call. */
+static void settle(rank_t *me, int k, fs_candidate_t choice)
 {
-    enum { LARGE_FROM = 100, LARGE_EACH = 10 };
     const uint64_t none[FS_N_CANDIDATES] = {0};
 
     for (uint32_t b = 0; k == 0 && b < 30; ++b) {
         for (uint32_t skew = 0; skew < FS_TUNER_SKEW_BANDS; ++skew) {
             fs_tuner_seed(&me->comm->tuner, fs_tuner_class_of(b, 0, skew),
-                          FS_CANDIDATE_NATIVE, none);
+                          choice, none);
         }
     }
+}
+
+/* Now and then a large call among small ones. */
+static void settled_on_native(rank_t *me, int k)
+{
+    enum { LARGE_FROM = 100, LARGE_EACH = 10 };
+
+    settle(me, k, FS_CANDIDATE_NATIVE);
     if (k >= LARGE_FROM) {
         scale(me, k % LARGE_EACH == 0 ? 1 << 17 : 20000);
     }
@@ -1625,14 +1631,7 @@ END_TEST
 
 static void settled_on_coarse(rank_t *me, int k)
 {
-    const uint64_t none[FS_N_CANDIDATES] = {0};
-
-    for (uint32_t b = 0; k == 0 && b < 30; ++b) {
-        for (uint32_t skew = 0; skew < FS_TUNER_SKEW_BANDS; ++skew) {
-            fs_tuner_seed(&me->comm->tuner, fs_tuner_class_of(b, 0, skew),
-                          FS_CANDIDATE_BUNDLES_COARSE, none);
-        }
-    }
+    settle(me, k, FS_CANDIDATE_BUNDLES_COARSE);
     scale(me, 4000);
 }
 

@@ -76,7 +76,8 @@ static fs_tuner_question_t call(uint32_t of_class)
     return question;
 }
 
-/* What serves n calls, a letter each: that of the candidate (l: coarse bundles), large for a probe. */
+/* What serves n calls, a letter each: that of the candidate (l: coarse bundles), large
+ * for a probe. */
 static const char *calls(unsigned n, uint32_t of_class)
 {
     static char text[4096];
