@@ -44,30 +44,30 @@ staged() { served staged "$@"; }
 
 staged 1 1x1
 staged 2 2x1
-staged 3 2+1
+once staged 3 2+1
 staged 4 2x2
-staged 4 4x1
+once staged 4 4x1
 staged 4 @0,1,0,1
-staged 4 @3,0,3,7
+once staged 4 @3,0,3,7
 staged 5 2+2+1
-staged 5 @1,0,0,2,1
-staged 8 2x4
+once staged 5 @1,0,0,2,1
+once staged 8 2x4
 staged 8 1+3+4
 staged 8 @1,0,0,2,1,2,0,1
 staged 11 4+4+2+1
-staged 16 4x4
+once staged 16 4x4
 
 # ---- lanes, little memory ----
 
 tight='--mca coll_fast_chunk 4k --mca coll_fast_staging_limit 64k'
-staged 8 2x4 --mca coll_fast_lanes 1
-staged 8 2x4 --mca coll_fast_lanes 2
-staged 5 4+1 --mca coll_fast_window 1
+once staged 8 2x4 --mca coll_fast_lanes 1
+once staged 8 2x4 --mca coll_fast_lanes 2
+once staged 5 4+1 --mca coll_fast_window 1
 # shellcheck disable=SC2086
 {
     staged 4 2x2 $tight
-    staged 8 4x2 $tight --mca coll_fast_window 1 --mca coll_fast_lanes 1
-    staged 11 4+4+2+1 $tight
+    once staged 8 4x2 $tight --mca coll_fast_window 1 --mca coll_fast_lanes 1
+    once staged 11 4+4+2+1 $tight
 }
 staged 4 2x2 --mca coll_fast_check 1
 staged 8 1+3+4 --mca coll_fast_check 1 -- mismatch ragged
@@ -102,8 +102,8 @@ early() {
 {
     early 4 2x2
     early 4 2x2 -- --threads
-    early 8 @1,0,0,2,1,2,0,1 $tight --mca coll_fast_algorithm staged
-    early 11 4+4+2+1 --mca coll_fast_algorithm pipe2d
+    once early 8 @1,0,0,2,1,2,0,1 $tight --mca coll_fast_algorithm staged
+    once early 11 4+4+2+1 --mca coll_fast_algorithm pipe2d
     early 8 1+3+4 --mca coll_fast_check 1 -- mismatch ragged
 }
 
@@ -113,21 +113,21 @@ some='ragged zero small large changing places'
 # shellcheck disable=SC2086
 {
     for decompose in compact openshop birkhoff; do
-        staged 8 @1,0,0,2,1,2,0,1 --mca coll_fast_decompose $decompose -- $some
+        once staged 8 @1,0,0,2,1,2,0,1 --mca coll_fast_decompose $decompose -- $some
     done
-    staged 11 4+4+2+1 $tight --mca coll_fast_decompose openshop -- $some
+    once staged 11 4+4+2+1 $tight --mca coll_fast_decompose openshop -- $some
 }
 for algorithm in pipe2d direct; do
     # shellcheck disable=SC2086
     {
         served $algorithm 8 2x4
-        served $algorithm 11 4+4+2+1 $tight -- $some
-        served $algorithm 8 @1,0,0,2,1,2,0,1 --mca coll_fast_lanes 1 -- $some
+        once served $algorithm 11 4+4+2+1 $tight -- $some
+        once served $algorithm 8 @1,0,0,2,1,2,0,1 --mca coll_fast_lanes 1 -- $some
     }
 done
 
 served eager 8 2x4
-served eager 8 @1,0,0,2,1,2,0,1 -- --threads
+once served eager 8 @1,0,0,2,1,2,0,1 -- --threads
 # shellcheck disable=SC2086
 served eager 11 4+4+2+1 --mca coll_fast_check 1 -- mismatch far $some
 
@@ -138,7 +138,7 @@ mpi='--mca coll_fast_transport mpi'
 {
     staged 4 2x2 $mpi
     staged 11 4+4+2+1 $mpi $tight --mca coll_fast_window 1 -- $some structs in-place split
-    served pipe2d 8 @1,0,0,2,1,2,0,1 $mpi
+    once served pipe2d 8 @1,0,0,2,1,2,0,1 $mpi
     served direct 8 2x4 $mpi -- $some
     staged 4 2x2 $mpi -- --threads
 }
@@ -165,9 +165,9 @@ served_on_device() {
 # shellcheck disable=SC2086
 {
     served_on_device staged 4 2x2
-    served_on_device staged 8 1+3+4 $tight --mca coll_fast_check 1
-    served_on_device pipe2d 8 2x4
-    served_on_device direct 8 @1,0,0,2,1,2,0,1
+    once served_on_device staged 8 1+3+4 $tight --mca coll_fast_check 1
+    once served_on_device pipe2d 8 2x4
+    once served_on_device direct 8 @1,0,0,2,1,2,0,1
     served_on_device staged 4 2x2 $mpi
     report 'on a device, two threads' job 4 2x2 any --mca coll fast $device \
         --mca coll_fast_min_bytes 0 -- --device --threads
@@ -214,8 +214,8 @@ straight_from_device() {
     every_case 'straight from a device' "$direct"
     straight_from_device staged 4 2x2
     straight_from_device staged 8 1+3+4 $tight --mca coll_fast_check 1
-    straight_from_device pipe2d 8 2x4
-    straight_from_device direct 8 @1,0,0,2,1,2,0,1
+    once straight_from_device pipe2d 8 2x4
+    once straight_from_device direct 8 @1,0,0,2,1,2,0,1
     report 'straight from a device, two threads' job 4 2x2 any --mca coll fast \
         $direct --mca coll_fast_min_bytes 0 -- --device --threads
     report 'straight from a device, tuner' job 4 2x2 any \
@@ -252,11 +252,11 @@ bundles 4 2x2 --mca coll_fast_bundle_memory 20k
 bundles 4 2x2 -- --threads
 bundles 8 @1,0,0,2,1,2,0,1
 bundles 8 1+3+4 --mca coll_fast_transport mpi
-bundles 11 4+4+2+1 --mca coll_fast_bundle_memory 64k
+once bundles 11 4+4+2+1 --mca coll_fast_bundle_memory 64k
 # shellcheck disable=SC2086
 bundles 11 4+4+2+1 --mca coll_fast_lanes 2 --mca coll_fast_check 1 \
     -- $some structs in-place split dup
-bundles 16 4x4
+once bundles 16 4x4
 
 # ---- MPI_Alltoall ----
 
@@ -278,8 +278,8 @@ even() {
 even 4 2x2 1000000 staged --mca coll_fast_algorithm staged
 even 4 2x2 300000 bundles --mca coll_fast_algorithm bundles
 even 8 @1,0,0,2,1,2,0,1 70000 bundles
-even 11 4+4+2+1 70000 bundles
-even 6 1+2+3 300000 pipe2d --mca coll_fast_algorithm pipe2d
+once even 11 4+4+2+1 70000 bundles
+once even 6 1+2+3 300000 pipe2d --mca coll_fast_algorithm pipe2d
 
 # ---- MPI_Alltoallw ----
 
@@ -357,9 +357,9 @@ each_as() {
 # ---- now ours, now the MPI's, by the tuner: always right ----
 
 report 'tuner' job 4 2x2 any --mca coll fast --mca coll_fast_min_bytes 1k
-report 'tuner, no bundles' job 4 2x2 any --mca coll fast \
+once report 'tuner, no bundles' job 4 2x2 any --mca coll fast \
     --mca coll_fast_min_bytes 1k --mca coll_fast_bundle_memory 0
-report 'tuner, places' job 8 @1,0,0,2,1,2,0,1 any --mca coll fast \
+once report 'tuner, places' job 8 @1,0,0,2,1,2,0,1 any --mca coll fast \
     --mca coll_fast_min_bytes 300 --mca coll_fast_plan_cache 20k
 
 # Lines of stats about MPI_COMM_WORLD of 4 ranks: inside an MPICH (FS_NATIVE) before 5.0 it

@@ -56,6 +56,14 @@ said() {
     return 1
 }
 
+# Before the command of a job in scripts whose ranks keep all cores busy: such jobs take
+# longer two at a time than one after the other.
+turn=
+in_turn() { turn="flock -o $build"; }
+
+# Before what differs in the schedule only, which both MPIs share: under one of them.
+once() { case $program in */mpich/*) ;; *) "$@" ;; esac; }
+
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT

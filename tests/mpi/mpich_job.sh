@@ -31,7 +31,8 @@ need_mpich() {
 # Arguments of mpiexec. Nothing is left over after LIMIT seconds.
 limit=60
 mpi_run() {
-    timeout --kill-after=5 "$limit" "$mpiexec" "$@" </dev/null
+    # shellcheck disable=SC2086 # a command
+    $turn timeout --kill-after=5 "$limit" "$mpiexec" "$@" </dev/null
 }
 
 # As in ompi_job.sh. Programs of the same name are in mpich/.

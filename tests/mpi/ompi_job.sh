@@ -25,7 +25,8 @@ limit=60
 mpi_run() {
     set -- --oversubscribe "$@"
     [ "$(id -u)" != 0 ] || set -- --allow-run-as-root "$@"
-    timeout --kill-after=5 "$limit" "$mpirun" "$@" </dev/null
+    # shellcheck disable=SC2086,SC2154 # a command, from any_mpi_job.sh
+    $turn timeout --kill-after=5 "$limit" "$mpirun" "$@" </dev/null
 }
 
 # For scripts that run under any MPI: is it there, such a job, and what people

@@ -9,6 +9,7 @@ set -u
 # shellcheck source=tests/mpi/mpich_job.sh
 . "$(dirname "$0")/mpich_job.sh"
 need_mpich mpich/mpi_alltoallv
+in_turn
 
 # Under load MPICH 4.0.2 now and then loses an MPI_Accumulate in shared memory,
 # with nothing of ours loaded: no case "window". It also loses the end of a few kB

@@ -9,6 +9,7 @@ set -u
 # shellcheck source=tests/mpi/ompi_job.sh
 . "$(dirname "$0")/ompi_job.sh"
 need_ompi mpi/mpi_alltoallv
+in_turn
 
 # NP NODES EXPECT [MCA-OPTION...] [-- [PROGRAM-OPTION...]]
 job() {

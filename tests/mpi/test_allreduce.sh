@@ -11,6 +11,7 @@ mpi=ompi
 # shellcheck source=/dev/null
 . "$(dirname "$0")/${mpi}_job.sh"
 need_mpi mpi/mpi_allreduce
+in_turn
 
 limit=200
 
@@ -41,9 +42,6 @@ job() {
     ends_well
 }
 
-# What differs in the schedule only, which both MPIs share: under one of them.
-once() { [ "$mpi" = mpich ] || case_of "$@"; }
-
 all='--mca coll_fast_allreduce all'
 exact='--mca coll_fast_allreduce exact'
 fixed='--mca coll_fast_tuner 0 --mca coll_fast_straggler'
@@ -59,33 +57,33 @@ blocking='types sizes bits comms mixed ops gaps'
     case_of 'exact, ring' job 8 8x1 $exact $fixed none -- --expect ring
     case_of 'exact, rank 3 late' job 8 8x1 $exact $fixed 3 -- --expect stragglar \
         $blocking outstanding persistent
-    once 'all, ring' job 8 8x1 $all $fixed none -- --expect ring --all $blocking
+    once case_of 'all, ring' job 8 8x1 $all $fixed none -- --expect ring --all $blocking
     case_of 'all, rank 0 late' job 8 8x1 $all $fixed 0 -- --expect stragglar --all
     for np in 4 5 7; do
-        once "all, $np ranks, the last one late" job $np ${np}x1 $all \
+        once case_of "all, $np ranks, the last one late" job $np ${np}x1 $all \
             $fixed $((np - 1)) -- --expect stragglar --all $blocking outstanding
     done
     for rank in 0 3 7; do # in unit tests each of 3 to 32
-        once "in finer pieces, rank $rank" job 8 8x1 $all $fixed $rank $pieces -- \
+        once case_of "in finer pieces, rank $rank" job 8 8x1 $all $fixed $rank $pieces -- \
             --expect stragglar --all sizes bits
     done
     for np in 4 5 7; do
-        once "in finer pieces, $np ranks" job $np ${np}x1 $all $fixed 1 $pieces -- \
+        once case_of "in finer pieces, $np ranks" job $np ${np}x1 $all $fixed 1 $pieces -- \
             --expect stragglar --all $blocking large outstanding
     done
-    once 'in finer pieces, it is late' job 8 8x1 $all $fixed 5 $pieces -- --late 5 \
+    once case_of 'in finer pieces, it is late' job 8 8x1 $all $fixed 5 $pieces -- --late 5 \
         --expect stragglar --all sizes bits mixed
-    once 'in finer pieces, little memory, window 1' job 6 6x1 $all $fixed 2 $pieces \
+    once case_of 'in finer pieces, little memory, window 1' job 6 6x1 $all $fixed 2 $pieces \
         $little -- --expect stragglar --all sizes bits
-    once 'it is late' job 8 8x1 $all $fixed 5 -- --late 5 --expect stragglar \
+    once case_of 'it is late' job 8 8x1 $all $fixed 5 -- --late 5 --expect stragglar \
         --all sizes bits mixed
-    once 'another one is late' job 8 8x1 $all $fixed 5 -- --late 2 \
+    once case_of 'another one is late' job 8 8x1 $all $fixed 5 -- --late 2 \
         --expect stragglar --all sizes bits mixed
     case_of 'ranks in another order' job 5 @4,2,0,3,1 $all $fixed 1 -- \
         --expect stragglar --all $blocking persistent
-    once 'little memory, window 1' job 8 8x1 $all $fixed 2 \
+    once case_of 'little memory, window 1' job 8 8x1 $all $fixed 2 \
         $little -- --expect stragglar --all $blocking outstanding persistent
-    once 'no plan is kept' job 8 8x1 $all $fixed 2 \
+    once case_of 'no plan is kept' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_plan_cache 0 -- --expect stragglar --all $blocking persistent
     case_of 'messages of the MPI' job 8 8x1 $all $fixed 2 \
         --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
@@ -94,38 +92,38 @@ blocking='types sizes bits comms mixed ops gaps'
         --mca coll_fast_progress_thread on -- --expect stragglar --all --no-nonblocking \
         --no-persistent outstanding among-others freed persistent
     case_of 'threads' job 4 4x1 $all $fixed 2 -- --expect stragglar --all --threads
-    once 'threads, ring' job 4 4x1 $exact $fixed none -- --expect ring --threads
+    once case_of 'threads, ring' job 4 4x1 $exact $fixed none -- --expect ring --threads
     case_of 'threads, two tiers' job 8 4x2 $all $fixed 2 -- --expect stragglar --all --threads
     case_of 'lines, sums, a trace, check' job 8 8x1 $all $fixed 2 --mca coll_fast_verbose 1 \
         --mca coll_fast_stats 1 --mca coll_fast_trace "$scratch" \
         --mca coll_fast_check 1 -- --all $blocking outstanding persistent
     case_of 'a late rank is found' job 8 8x1 $exact --mca coll_fast_tuner 0 -- \
         --late 6 --expect stragglar many
-    once 'nobody is late' job 8 8x1 $exact --mca coll_fast_tuner 0 -- \
+    once case_of 'nobody is late' job 8 8x1 $exact --mca coll_fast_tuner 0 -- \
         --expect ring many
     case_of 'the fastest serves' job 8 8x1 $all -- --all
     case_of 'the fastest serves, a late rank' job 8 8x1 $all -- --all --late 1 many
     case_of 'two tiers, ring' job 8 4x2 $all $fixed none -- --all --expect ring $blocking
     case_of 'two tiers, rank 0 late' job 8 4x2 $all $fixed 0 -- --all --expect stragglar
-    once 'two tiers, rank 5 late' job 8 4x2 $all $fixed 5 -- --all --expect stragglar $blocking
+    once case_of 'two tiers, rank 5 late' job 8 4x2 $all $fixed 5 -- --all --expect stragglar $blocking
     case_of 'two tiers, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 -- --all \
         --expect stragglar --late 3 sizes bits mixed comms outstanding persistent
-    once 'two tiers, in finer pieces' job 8 4x2 $all $fixed 5 $pieces -- --all --late 5 \
+    once case_of 'two tiers, in finer pieces' job 8 4x2 $all $fixed 5 $pieces -- --all --late 5 \
         --expect stragglar $blocking outstanding
-    once 'two tiers, in finer pieces, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 $pieces -- \
+    once case_of 'two tiers, in finer pieces, mixed' job 10 @4,2,0,3,1,0,1,2,3,4 $all $fixed 3 $pieces -- \
         --all --expect stragglar sizes bits large mixed comms persistent
-    once 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
+    once case_of 'two tiers, little memory' job 12 4x3 $all $fixed 2 \
         $little -- --expect stragglar --all sizes bits mixed
-    once 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
+    once case_of 'two tiers, messages of the MPI' job 8 4x2 $all $fixed 2 \
         --mca coll_fast_transport mpi -- --expect stragglar --all --no-nonblocking \
         --no-persistent
-    once 'two tiers, a late rank is found' job 8 4x2 $exact \
+    once case_of 'two tiers, a late rank is found' job 8 4x2 $exact \
         --mca coll_fast_tuner 0 -- --late 6 --expect stragglar many
     case_of 'servers of different size' job 8 3+2+2+1 $all -- --all --expect native $blocking
-    once 'fewer lanes than ranks' job 8 4x2 $all --mca coll_fast_lanes 1 -- \
+    once case_of 'fewer lanes than ranks' job 8 4x2 $all --mca coll_fast_lanes 1 -- \
         --all --expect native $blocking
     case_of 'one server' job 4 1x4 $all -- --all --expect native $blocking
-    once 'three ranks' job 3 3x1 $all $fixed 0 -- --all --expect native $blocking
+    once case_of 'three ranks' job 3 3x1 $all $fixed 0 -- --all --expect native $blocking
 }
 
 # ---- vectors on a device: the driver of tests/accel, and a UCX that knows it ----
@@ -156,7 +154,7 @@ straight_job() {
     case_of 'on a device' straight_job 8 8x1 2 '' stragglar
     case_of 'on a device, ring' straight_job 4 4x1 none '' ring
     case_of 'on a device, two tiers, in finer pieces' straight_job 8 4x2 5 "$pieces" stragglar
-    once 'on a device, little memory, window 1' straight_job 8 8x1 2 \
+    once case_of 'on a device, little memory, window 1' straight_job 8 8x1 2 \
         "$little" stragglar "$short"
     case_of 'on a device, its kernel is not taken' job 4 4x1 $straight -x FAKE_CUDA_NO_KERNEL=1 $all \
         $fixed 2 -- --device --all --expect stragglar types sizes mixed comms
@@ -167,7 +165,7 @@ straight_job() {
             --expect stragglar --threads
         ;;
     esac
-    once 'on a device, the fastest serves' job 8 8x1 $straight $all -- --device --all --late 1 sizes many
+    once case_of 'on a device, the fastest serves' job 8 8x1 $straight $all -- --device --all --late 1 sizes many
 }
 
 # ---- how MPICH chooses it ----

@@ -11,6 +11,7 @@ mpi=ompi
 # shellcheck source=/dev/null
 . "$(dirname "$0")/${mpi}_job.sh"
 need_mpi mpi/mpi_nomem
+in_turn
 
 limit=300 # a hang is told earlier, by the program
 
