@@ -574,12 +574,60 @@ static void start_none(rank_t *me)
     fs_comm_destroy(large);
 }
 
+/* On all ranks, messages in a start of a call that is made when the tuner has decided. */
+static uint64_t n_messages_if(rank_t *me, fs_candidate_t decided)
+{
+    static uint64_t n_messages; /* rank 0's */
+    const uint64_t  none[FS_N_CANDIDATES] = {0};
+    fs_comm_t      *comm = make_comm(me, FS_ALGORITHM_AUTO, FS_MIN_BYTES_AUTO);
+    op_t           *op   = make_op(me, 0, 11);
+    fs_persistent_t p;
+
+    for (uint32_t key = fs_tuner_class_of(14, 0, 0);
+         key < fs_tuner_class_of(17, 0, 0); ++key) {
+        fs_tuner_seed(&comm->tuner, key, decided, none);
+    }
+    make(&p, comm, op);
+    ck_assert_ptr_null(p.plan);
+    fs_test_barrier(&me->place);
+    if (me->place.rank == 0) {
+        (void)fs_loop_take_seen(world.loop);
+    }
+    fs_test_barrier(&me->place);
+    start_again(&p, op);
+    end_again(me, op);
+    fs_test_barrier(&me->place);
+    if (me->place.rank == 0) {
+        n_messages = fs_loop_take_seen(world.loop).messages;
+    }
+    fs_test_barrier(&me->place);
+    fs_persistent_fini(&p);
+    free_op(op);
+    fs_comm_destroy(comm);
+    return n_messages;
+}
+
+/* Its bundles are cut among lanes, or not, as was decided when it was made. */
+static void start_coarse(rank_t *me)
+{
+    uint64_t n_fine   = n_messages_if(me, FS_CANDIDATE_BUNDLES);
+    uint64_t n_coarse = n_messages_if(me, FS_CANDIDATE_BUNDLES_COARSE);
+
+    ck_assert_uint_lt(n_coarse, n_fine);
+}
+
 static void (*const starts[])(rank_t *me) = {start_planned, start_bundled,
                                              start_none};
 
 START_TEST(persistent_calls)
 {
     play(starts[_i]);
+}
+END_TEST
+
+START_TEST(persistent_bundles)
+{
+    play(start_coarse);
 }
 END_TEST
 
@@ -860,6 +908,7 @@ int main(void)
     tcase_add_loop_test(queues, blocking_and_nonblocking_early, 0, 3);
     tcase_add_test(queues, nonblocking_early);
     tcase_add_loop_test(queues, persistent_calls, 0, 3);
+    tcase_add_test(queues, persistent_bundles);
     tcase_add_loop_test(queues, persistent_calls_early, 0, 3);
     tcase_add_loop_test(queues, calls_in_frames, 0,
                         sizeof(frames) / sizeof(frames[0]));
