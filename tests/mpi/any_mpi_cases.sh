@@ -127,7 +127,7 @@ for algorithm in pipe2d direct; do
 done
 
 served eager 8 2x4
-once served eager 8 @1,0,0,2,1,2,0,1 -- --threads
+served eager 8 @1,0,0,2,1,2,0,1 -- --threads
 # shellcheck disable=SC2086
 served eager 11 4+4+2+1 --mca coll_fast_check 1 -- mismatch far $some
 

@@ -574,14 +574,27 @@ static void start_none(rank_t *me)
     fs_comm_destroy(large);
 }
 
-/* On all ranks, messages in a start of a call that is made when the tuner has decided. */
-static uint64_t n_messages_if(rank_t *me, fs_candidate_t decided)
+/* Messages of all ranks since the last call. */
+static uint64_t take_messages(rank_t *me)
 {
     static uint64_t n_messages; /* rank 0's */
+
+    fs_test_barrier(&me->place);
+    if (me->place.rank == 0) {
+        n_messages = fs_loop_take_seen(world.loop).messages;
+    }
+    fs_test_barrier(&me->place);
+    return n_messages;
+}
+
+/* Of a start of a call that is made when the tuner has decided. */
+static uint64_t n_messages_if(rank_t *me, fs_candidate_t decided)
+{
     const uint64_t  none[FS_N_CANDIDATES] = {0};
     fs_comm_t      *comm = make_comm(me, FS_ALGORITHM_AUTO, FS_MIN_BYTES_AUTO);
     op_t           *op   = make_op(me, 0, 11);
     fs_persistent_t p;
+    uint64_t        n_messages;
 
     for (uint32_t key = fs_tuner_class_of(14, 0, 0);
          key < fs_tuner_class_of(17, 0, 0); ++key) {
@@ -589,18 +602,10 @@ static uint64_t n_messages_if(rank_t *me, fs_candidate_t decided)
     }
     make(&p, comm, op);
     ck_assert_ptr_null(p.plan);
-    fs_test_barrier(&me->place);
-    if (me->place.rank == 0) {
-        (void)fs_loop_take_seen(world.loop);
-    }
-    fs_test_barrier(&me->place);
+    (void)take_messages(me);
     start_again(&p, op);
     end_again(me, op);
-    fs_test_barrier(&me->place);
-    if (me->place.rank == 0) {
-        n_messages = fs_loop_take_seen(world.loop).messages;
-    }
-    fs_test_barrier(&me->place);
+    n_messages = take_messages(me);
     fs_persistent_fini(&p);
     free_op(op);
     fs_comm_destroy(comm);
