@@ -46,7 +46,7 @@ static fs_status_t serve(fs_request_t *request)
     }
     fs_request_post(request, FS_STEP_BEGIN);
     status = fs_request_wait(request);
-    if (status == FS_ERR_MISMATCH) {
+    if (status == FS_ERR_MISMATCH && !comm->dead) {
         /* On all ranks, and nothing has moved: which counts? */
         snprintf(comm->error, sizeof(comm->error),
                  "some ranks call MPI_Alltoall, others another collective");

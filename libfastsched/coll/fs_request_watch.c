@@ -152,6 +152,9 @@ void fs_request_explain(const fs_request_t *request, fs_status_t status,
     } else if (status == FS_ERR_PEER) {
         fs_strbuf_add(&line, ": ");
         say_rank(&line, comm, fs_exec_lost_peer(comm->exec));
+    } else if (status == FS_ERR_MISMATCH) {
+        fs_strbuf_add(&line, ": some have other counts or call another "
+                             "collective (parameter check names them)");
     }
     if (plan == NULL) {
         say_missing_ranks(&line, comm);

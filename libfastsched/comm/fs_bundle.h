@@ -38,6 +38,12 @@ typedef struct fs_bytes {
 uint32_t fs_part_len(const uint64_t *send_bytes, const uint32_t *ranks,
                      uint32_t n_ranks);
 
+/* Likewise, if all have the same length. */
+static inline uint64_t fs_part_even_len(uint64_t block_bytes, uint32_t n_ranks)
+{
+    return sizeof(uint32_t) + n_ranks * block_bytes;
+}
+
 /* Bytes in front of the blocks of a part, at most. */
 static inline size_t fs_part_front_max(uint32_t n_ranks)
 {

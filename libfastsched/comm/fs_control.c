@@ -46,7 +46,8 @@ static fs_status_t alloc(fs_control_t *control, const fs_control_setup_t *setup)
         return status;
     }
     control->pending =
-        calloc(2 * (n + control->n_local), sizeof(*control->pending));
+        calloc(2 * (n * (1 + fs_instalments_max(control)) + control->n_local),
+               sizeof(*control->pending));
     if (control->messages) {
         control->up =
             calloc((fs_control_is_leader(control) ? control->n_local : 1) *
@@ -174,9 +175,9 @@ static void share_failure(fs_control_t *control)
         return;
     }
     if (control->status != FS_OK) {
-        fs_control_block_write_round(control->block.failed, 1);
-    } else if (fs_control_block_is_round(control->block.failed, 1)) {
-        control->status = FS_ERR_TRANSPORT;
+        atomic_store(control->block.failed, control->status);
+    } else {
+        control->status = atomic_load(control->block.failed);
     }
 }
 
@@ -261,6 +262,7 @@ static bool take_step(fs_control_t *control)
             enter_exchange(control);
             return true;
         }
+        fs_instalments_send(control);
         break;
     case FS_CONTROL_EXCHANGE:
         if (fs_lane_progress(control)) {
@@ -296,7 +298,8 @@ fs_status_t fs_control_start_summary(fs_control_t    *control,
     fs_vote_t vote = *mine;
 
     control->summary = true;
-    vote.flags |= control->block_bytes > 0 ? FS_VOTE_UNIFORM : FS_VOTE_ROWS;
+    vote.flags |= control->all_know ? FS_VOTE_UNIFORM : FS_VOTE_ROWS;
+    vote.flags |= control->block_bytes > 0 ? FS_VOTE_EQUAL : 0;
     return start(control, &vote);
 }
 
@@ -321,7 +324,8 @@ fs_status_t fs_control_progress(fs_control_t *control)
 bool fs_control_waits_inside(const fs_control_t *control)
 {
     return !control->messages &&
-           (control->state == FS_CONTROL_COLLECT ||
+           ((control->state == FS_CONTROL_COLLECT &&
+             control->n_pending == control->n_receiving) ||
             (control->state == FS_CONTROL_WAIT && control->n_pending == 0));
 }
 

@@ -24,11 +24,12 @@ typedef struct fs_control_vote {
 
 /* Flags of a summary that no rank sets: there are bytes that are in no bundle; there
  * are some in bundles; rows travel; they do not, as all blocks are equal. If both,
- * ranks are in different calls. */
+ * ranks are in different calls. All blocks are equal, whether rows travel or not. */
 #define FS_VOTE_REST    (UINT64_C(1) << 63)
 #define FS_VOTE_BUNDLED (UINT64_C(1) << 62)
 #define FS_VOTE_ROWS    (UINT64_C(1) << 61)
 #define FS_VOTE_UNIFORM (UINT64_C(1) << 60)
+#define FS_VOTE_EQUAL   (UINT64_C(1) << 59)
 
 typedef struct fs_control fs_control_t;
 

@@ -78,7 +78,7 @@ static size_t block_len(const fs_control_block_t *block, size_t n_sets)
 uint64_t fs_control_bundle_bytes(const fs_topo_t *topo, uint32_t server,
                                  uint64_t bundle_memory)
 {
-    enum { LARGEST = 1024 << 10 };
+    enum { LARGEST = 2048 << 10 };
     uint64_t all = bundle_memory * fs_topo_n_local(topo, server);
 
     return fs_u64_min(all / 4 / fs_topo_n_servers(topo), LARGEST) / 64 * 64;
@@ -137,7 +137,7 @@ fs_status_t fs_control_block_init(fs_control_block_t *block,
     if (at == NULL) {
         return FS_ERR_NOMEM;
     }
-    block->failed = (_Atomic uint64_t *)at;
+    block->failed = (_Atomic(fs_status_t) *)at;
     block->slots  = at + FS_CONTROL_BLOCK_LINE;
     block->lanes  = block->slots + block->n_local * slot_len(topo);
     at          = block->lanes + (size_t)block->n_local * FS_CONTROL_BLOCK_LINE;

@@ -3,7 +3,7 @@
  * The control block: what the ranks of a server write for each other in a round of
  * control messages. Most numbers have 64 bits; m local ranks, N servers, P ranks.
  *
- *   failed     not 0: a rank that talks to other servers has an error
+ *   failed     not FS_OK: a rank that talks to other servers has this error
  *   slots      m: the round that a rank has said, its row: a vote, and in a summary
  *              its bytes to each server
  *   lanes      m: the round whose messages this lane has
@@ -56,18 +56,18 @@ typedef struct fs_control_part {
 } fs_control_part_t;
 
 typedef struct fs_control_block {
-    const fs_topo_t  *topo;
-    uint32_t          n_local;
-    uint64_t          pool_bytes;
-    uint64_t          bundle_bytes; /* of one to here, at most; 0: none */
-    uint8_t           set;          /* of the summary */
-    uint64_t         *own;          /* NULL: the block is shared */
-    _Atomic uint64_t *failed;
-    uint64_t         *slots;
-    uint64_t         *lanes;
-    _Atomic uint64_t *here;
-    fs_vote_t        *votes;
-    uint64_t         *summaries;
+    const fs_topo_t      *topo;
+    uint32_t              n_local;
+    uint64_t              pool_bytes;
+    uint64_t              bundle_bytes; /* of one to here, at most; 0: none */
+    uint8_t               set;          /* of the summary */
+    uint64_t             *own;          /* NULL: the block is shared */
+    _Atomic(fs_status_t) *failed;
+    uint64_t             *slots;
+    uint64_t             *lanes;
+    _Atomic uint64_t     *here;
+    fs_vote_t            *votes;
+    uint64_t             *summaries;
     /* What follows is of this set. */
     fs_vote_t         *vote;
     uint64_t          *matrix;

@@ -16,11 +16,6 @@
 
 /* ---- lanes of a pair of servers ---- */
 
-static bool has_head(const fs_control_t *control, uint32_t server)
-{
-    return control->place[server] == control->pairs[server].head;
-}
-
 static bool is_of_pair(const fs_control_t *control, uint32_t server)
 {
     return control->place[server] < control->pairs[server].n_lanes;
@@ -32,9 +27,8 @@ typedef struct range {
     uint64_t len; /* 0: none */
 } range_t;
 
-/* What of a bundle is this lane's. */
-static range_t own_range(const fs_control_t *control, uint32_t server,
-                         uint64_t bundle_len)
+fs_lane_share_t fs_lane_share(const fs_control_t *control, uint32_t server,
+                              uint64_t bundle_len)
 {
     const fs_lane_pair_t *pair = &control->pairs[server];
 
@@ -44,14 +38,26 @@ static range_t own_range(const fs_control_t *control, uint32_t server,
     uint64_t n     = len < pair->cut_bytes
                          ? 1
                          : fs_u64_min(len / FS_LANE_RANGE_BYTES, lanes);
-    uint64_t each;
 
-    if (!is_of_pair(control, server) || k >= n) {
+    return is_of_pair(control, server) && k < n
+               ? (fs_lane_share_t){k, (uint32_t)n}
+               : (fs_lane_share_t){0, 0};
+}
+
+/* What of a bundle is this lane's. */
+static range_t own_range(const fs_control_t *control, uint32_t server,
+                         uint64_t bundle_len)
+{
+    fs_lane_share_t share = fs_lane_share(control, server, bundle_len);
+    uint64_t        each, from;
+
+    if (share.n == 0) {
         return (range_t){0, 0};
     }
-    each = fs_u64_div_up(bundle_len, n);
-    return k * each < bundle_len
-               ? (range_t){k * each, fs_u64_min(each, bundle_len - k * each)}
+    each = fs_u64_div_up(bundle_len, share.n);
+    from = share.k * each;
+    return from < bundle_len
+               ? (range_t){from, fs_u64_min(each, bundle_len - from)}
                : (range_t){0, 0};
 }
 
@@ -89,17 +95,18 @@ static uint64_t message_room(const fs_control_t *control, uint32_t server)
     if (server == control->server || !is_of_pair(control, server)) {
         return 0;
     }
-    if (!has_head(control, server)) {
+    if (!fs_lane_has_head(control, server)) {
         return cut;
     }
     return fs_control_head_len(control->topo) +
+           to_number(fs_bundle_ends_len(control->n_local)) +
            (control->all_share ? fs_u64_max(to_number(whole), cut) : 0);
 }
 
 /* Room for what a lane receives before it knows what comes. */
 static uint64_t early_room(const fs_control_t *control, uint32_t server)
 {
-    return server == control->server || has_head(control, server) ||
+    return server == control->server || fs_lane_has_head(control, server) ||
                    !is_of_pair(control, server)
                ? 0
                : cut_room(control, server);
@@ -138,9 +145,11 @@ static fs_status_t alloc_messages(fs_control_t *control)
     if (control->out == NULL || control->early == NULL) {
         return FS_ERR_NOMEM;
     }
-    early = 0;
+    out = early = 0;
     for (uint32_t u = 0; u < n; ++u) {
+        control->ranges[u].out   = control->out + out;
         control->ranges[u].early = control->early + early;
+        out += message_room(control, u);
         early += early_room(control, u);
     }
     return FS_OK;
@@ -232,7 +241,7 @@ static void sum_up(fs_control_t *control)
 /* Do rows travel in this round? */
 static bool has_rows(const fs_control_t *control)
 {
-    return control->summary && control->block_bytes == 0;
+    return control->summary && !control->all_know;
 }
 
 /* The numbers of a server, for all ranks of this one. */
@@ -250,9 +259,8 @@ static void keep_numbers(fs_control_t *control, uint32_t server,
     }
 }
 
-/* Bytes from a server to another, if all blocks are equal. */
-static uint64_t uniform_cell(const fs_control_t *control, uint32_t u,
-                             uint32_t v)
+uint64_t fs_control_uniform_cell(const fs_control_t *control, uint32_t u,
+                                 uint32_t v)
 {
     uint64_t n_blocks = (uint64_t)fs_topo_n_local(control->topo, u) *
                         fs_topo_n_local(control->topo, v);
@@ -266,15 +274,16 @@ static uint64_t uniform_cell(const fs_control_t *control, uint32_t u,
 /* The matrix of a round without rows; it may be in this set. */
 static void keep_matrix(fs_control_t *control)
 {
-    uint64_t *kept = &control->kept_bytes[control->block.set];
-    uint64_t *cell = control->block.matrix;
-    uint32_t  n    = fs_topo_n_servers(control->topo);
-    bool      same = *kept == control->block_bytes;
+    uint64_t *kept  = &control->kept_bytes[control->block.set];
+    uint64_t *cell  = control->block.matrix;
+    uint32_t  n     = fs_topo_n_servers(control->topo);
+    uint64_t  bytes = control->all_know ? control->block_bytes : 0;
+    bool      same  = *kept == bytes;
 
-    *kept = control->block_bytes;
+    *kept = bytes;
     for (uint32_t u = 0; u < n && !same && *kept > 0; ++u) {
         for (uint32_t v = 0; v < n; ++v) {
-            *cell++ = uniform_cell(control, u, v);
+            *cell++ = fs_control_uniform_cell(control, u, v);
         }
     }
 }
@@ -319,6 +328,19 @@ static uint64_t bundle_to(fs_control_t *control, uint32_t server)
                : 0;
 }
 
+/* May the bundle for a server go? In instalments it has the length that both ends
+ * expect; if not ranks are in different calls. */
+static bool has_bundle(fs_control_t *control, uint32_t server)
+{
+    uint64_t len = control->head->row[server] <= control->limit
+                       ? bundle_to(control, server)
+                       : 0;
+
+    return len > 0 &&
+           (control->ranges[server].goes.n == 0 ||
+            len == fs_instalments_len(control, control->server, server));
+}
+
 /* Which pairs have one: a mark in the row. And is that all? */
 static void mark_bundles(fs_control_t *control)
 {
@@ -328,7 +350,7 @@ static void mark_bundles(fs_control_t *control)
         if (*cell == 0) {
             continue;
         }
-        if (*cell <= control->limit && bundle_to(control, v) > 0) {
+        if (has_bundle(control, v)) {
             *cell |= FS_CONTROL_BUNDLED;
             control->head->vote.flags |= FS_VOTE_BUNDLED;
         } else {
@@ -343,90 +365,120 @@ static void mark_bundles(fs_control_t *control)
 static bool had_range(const fs_control_t *control, uint32_t server,
                       uint64_t bundle_len)
 {
-    return control->summary && !has_head(control, server) &&
+    return control->summary && !fs_lane_has_head(control, server) &&
            own_range(control, server, bundle_len).len > 0;
 }
 
-/* The message for a server, if this lane has one; its end. */
-static char *send_to(fs_control_t *control, uint32_t server, char *out)
+/* What of a bundle goes with the head, or as the range of another lane: in instalments,
+ * which go by themselves, its ends with the head. */
+static range_t message_range(const fs_control_t *control, uint32_t server,
+                             const fs_instalments_t *due, uint64_t bundle_len)
 {
-    fs_control_head_t *head    = (fs_control_head_t *)out;
-    bool               first   = has_head(control, server);
+    return due->n == 0 ? own_range(control, server, bundle_len)
+           : fs_lane_has_head(control, server) && bundle_len > 0
+               ? (range_t){0, due->ends_len}
+               : (range_t){0, 0};
+}
+
+/* The message for a server, if this lane has one. */
+static void send_to(fs_control_t *control, uint32_t server)
+{
+    fs_lane_range_t   *r       = &control->ranges[server];
+    fs_control_head_t *head    = (fs_control_head_t *)r->out;
+    bool               first   = fs_lane_has_head(control, server);
     bool               bundled = control->summary &&
                    control->head->row[server] & FS_CONTROL_BUNDLED;
-    bool     again = had_range(control, server, control->ranges[server].sent);
+    bool     again = r->goes.n == 0 && had_range(control, server, r->sent);
     uint64_t len   = bundled ? bundle_to(control, server) : 0;
-    range_t  range = own_range(control, server, len);
+    range_t  range = message_range(control, server, &r->goes, len);
     size_t   front = !first              ? 0
                      : has_rows(control) ? fs_control_head_len(control->topo)
                                          : sizeof(fs_vote_t);
 
     if (control->summary) {
-        control->ranges[server].sent = len;
+        r->sent = len;
     }
     if (!first && !again && range.len == 0) {
-        return out;
+        return;
     }
-    memcpy(out, control->head, front);
+    memcpy(r->out, control->head, front);
     if (first && has_rows(control)) {
         head->bundle_len = len;
     }
     fs_bundle_copy(control->pieces, 1 + control->n_local, range.from, range.len,
-                   out + front);
+                   r->out + front);
     fs_control_send(control, control->peer[server],
-                    first ? FS_CONTROL_HEAD : FS_CONTROL_RANGE, out,
+                    first ? FS_CONTROL_HEAD : FS_CONTROL_RANGE, r->out,
                     front + range.len);
     control->wire_bytes += front + range.len;
-    return out + fs_u64_div_up(front + range.len, sizeof(uint64_t)) *
-                     sizeof(uint64_t);
 }
 
 static void send_each(fs_control_t *control)
 {
-    uint32_t n   = fs_topo_n_servers(control->topo);
-    char    *out = control->out;
+    uint32_t n = fs_topo_n_servers(control->topo);
 
     for (uint32_t k = 1; k < n; ++k) {
         uint32_t v = (control->server + k) % n;
 
         if (is_of_pair(control, v)) {
-            out = send_to(control, v, out);
+            send_to(control, v);
         }
     }
+}
+
+/* Where instalments are expected they have the rest of the inbox. */
+static void receive_head(fs_control_t *control, uint32_t server)
+{
+    fs_control_block_t     *block = &control->block;
+    const fs_instalments_t *due   = &control->ranges[server].comes;
+    size_t behind = due->n > 0 ? due->ends_len : block->bundle_bytes;
+
+    control->heads[server] =
+        control->summary
+            ? fs_control_recv(control, control->peer[server], FS_CONTROL_HEAD,
+                              fs_control_block_inbox(block, server),
+                              sizeof(fs_vote_t),
+                              fs_control_head_len(control->topo) + behind)
+            : fs_control_recv(
+                  control, control->peer[server], FS_CONTROL_HEAD,
+                  &fs_control_block_votes(block, control->round)[server],
+                  sizeof(fs_vote_t), sizeof(fs_vote_t));
+}
+
+static void receive_range(fs_control_t *control, uint32_t server)
+{
+    fs_lane_range_t *r = &control->ranges[server];
+
+    control->heads[server] = NULL;
+    r->pending = r->comes.n == 0 && had_range(control, server, r->came)
+                     ? fs_control_recv(control, control->peer[server],
+                                       FS_CONTROL_RANGE, r->early, 0,
+                                       early_room(control, server))
+                     : NULL;
 }
 
 /* Before anyone can have sent it, mostly. */
 void fs_lane_begin(fs_control_t *control)
 {
-    fs_control_block_t *block = &control->block;
-    uint32_t            n     = fs_topo_n_servers(control->topo);
-    size_t most = fs_control_head_len(control->topo) + block->bundle_bytes;
+    uint32_t n = fs_topo_n_servers(control->topo);
 
     control->n_todo = 0;
+    fs_instalments_reset(control);
     for (uint32_t k = 1; k < n; ++k) {
         uint32_t u     = (control->server + k) % n;
-        bool     first = has_head(control, u);
+        bool     first = fs_lane_has_head(control, u);
 
         if (!first && (!control->summary || !is_of_pair(control, u))) {
             continue;
         }
         control->todo[control->n_todo++] = u;
-        control->heads[u]                = NULL;
-        control->ranges[u].pending       = NULL;
-        if (first && control->summary) {
-            control->heads[u] = fs_control_recv(
-                control, control->peer[u], FS_CONTROL_HEAD,
-                fs_control_block_inbox(block, u), sizeof(fs_vote_t), most);
-        } else if (first) {
-            control->heads[u] = fs_control_recv(
-                control, control->peer[u], FS_CONTROL_HEAD,
-                &fs_control_block_votes(block, control->round)[u],
-                sizeof(fs_vote_t), sizeof(fs_vote_t));
-        } else if (had_range(control, u, control->ranges[u].came)) {
-            control->ranges[u].pending = fs_control_recv(
-                control, control->peer[u], FS_CONTROL_RANGE,
-                control->ranges[u].early, 0, early_room(control, u));
+        fs_instalments_find(control, u);
+        if (first) {
+            receive_head(control, u);
+        } else {
+            receive_range(control, u);
         }
+        fs_instalments_receive(control, u);
     }
 }
 
@@ -434,10 +486,34 @@ void fs_lane_begin(fs_control_t *control)
 static bool is_whole(const fs_control_t *control, uint32_t server,
                      const fs_control_head_t *head, uint64_t len)
 {
-    return len >= fs_control_head_len(control->topo) &&
+    const fs_instalments_t *due = &control->ranges[server].comes;
+    range_t range = message_range(control, server, due, head->bundle_len);
+
+    return len == fs_control_head_len(control->topo) + range.len &&
            head->bundle_len <= control->block.bundle_bytes &&
-           len == fs_control_head_len(control->topo) +
-                      own_range(control, server, head->bundle_len).len;
+           (due->n == 0 || head->bundle_len == 0 ||
+            head->bundle_len ==
+                fs_instalments_len(control, server, control->server));
+}
+
+/* Where one end has sent or expects instalments and the other does not, ranks are in
+ * different calls. Without rows the votes say so. */
+static fs_status_t check_head(const fs_control_t *control, uint32_t server,
+                              const fs_control_head_t *head, uint64_t len)
+{
+    size_t   head_len = fs_control_head_len(control->topo);
+    uint32_t n_ends   = fs_topo_n_local(control->topo, server);
+    bool     expected = control->ranges[server].comes.n > 0;
+
+    if (len == sizeof(fs_vote_t)) {
+        return expected ? FS_ERR_MISMATCH : FS_OK;
+    }
+    return len < head_len                         ? FS_ERR_TRUNCATE
+           : is_whole(control, server, head, len) ? FS_OK
+           : expected || (head->bundle_len > 0 &&
+                          len == head_len + fs_bundle_ends_len(n_ends))
+               ? FS_ERR_MISMATCH
+               : FS_ERR_TRUNCATE;
 }
 
 /* A head has come. If the ranks are not in the same call, its server may have a row
@@ -449,12 +525,14 @@ static void take_head(fs_control_t *control, uint32_t server)
     uint64_t len = control->heads[server]->len_bytes;
 
     if (control->summary) {
-        if (len == sizeof(fs_vote_t)) {
-            head->bundle_len = 0;
-        } else if (!is_whole(control, server, head, len)) {
-            control->status = FS_ERR_TRUNCATE;
+        control->status = check_head(control, server, head, len);
+        if (control->status != FS_OK) {
             return;
         }
+        if (len == sizeof(fs_vote_t)) {
+            head->bundle_len = 0;
+        }
+        control->ranges[server].came = head->bundle_len;
         keep_numbers(control, server, head);
     }
     fs_control_block_write_round(&control->block.here[server], control->round);
@@ -467,7 +545,7 @@ static bool take_range(fs_control_t *control, uint32_t server)
     fs_lane_range_t *r     = &control->ranges[server];
     char            *inbox = fs_control_block_inbox(&control->block, server);
     uint64_t         len   = ((fs_control_head_t *)inbox)->bundle_len;
-    range_t          range = own_range(control, server, len);
+    range_t          range = message_range(control, server, &r->comes, len);
     char *at = inbox + fs_control_head_len(control->topo) + range.from;
 
     if (r->pending == NULL && range.len > 0) {
@@ -509,7 +587,37 @@ bool fs_lane_progress(fs_control_t *control)
         }
     }
     control->n_todo = n_left;
-    return n_left == 0 && control->n_receiving == 0;
+    return control->status == FS_OK && n_left == 0 && control->n_receiving == 0;
+}
+
+/* Is another lane in the call that this one is in? */
+static bool is_alike(const fs_control_t *control, uint32_t lane)
+{
+    const fs_topo_t *topo  = control->topo;
+    uint32_t         local = fs_topo_local(
+                topo, fs_topo_rank(topo, control->server,
+                                   fs_topo_proxy(topo, control->server, lane)));
+    size_t p = fs_topo_n_ranks(topo);
+
+    return (vote_of(control, local)->flags & FS_VOTE_EQUAL) ==
+               (vote_of(control, control->local)->flags & FS_VOTE_EQUAL) &&
+           (control->block_bytes == 0 ||
+            control->block.sends[local * p] == control->block_bytes);
+}
+
+/* If not, others may wait for instalments that it will never send. */
+static void check_lanes(fs_control_t *control)
+{
+    bool any = false;
+
+    for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
+        any = any || control->ranges[u].goes.n > 0;
+    }
+    for (uint32_t k = 0; k < control->n_lanes && any; ++k) {
+        if (!is_alike(control, k)) {
+            control->status = FS_ERR_MISMATCH;
+        }
+    }
 }
 
 void fs_lane_send(fs_control_t *control)
@@ -524,5 +632,7 @@ void fs_lane_send(fs_control_t *control)
     if (control->lane == 0 && control->summary) {
         keep_matrix(control);
     }
+    check_lanes(control);
+    fs_instalments_send(control);
     send_each(control);
 }

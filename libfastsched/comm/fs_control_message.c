@@ -2,6 +2,16 @@
 #include "comm/fs_control_state.h"
 #include "sched/model/fs_topo.h"
 
+/* Who expects instalments has no room for a bundle: then ranks are in different calls. */
+static fs_status_t wrong_length(const fs_control_t *control, uint32_t peer)
+{
+    uint32_t server = fs_topo_server(control->topo, peer);
+
+    return fs_control_is_lane(control) && control->ranges[server].comes.n > 0
+               ? FS_ERR_MISMATCH
+               : FS_ERR_TRUNCATE;
+}
+
 static void message_ended(fs_xfer_t *xfer, fs_status_t status,
                           uint64_t len_bytes)
 {
@@ -16,9 +26,10 @@ static void message_ended(fs_xfer_t *xfer, fs_status_t status,
     pending->ended     = true;
     pending->len_bytes = len_bytes;
     if (control->status == FS_OK) {
-        control->status = status != FS_OK ? status
-                          : fits          ? FS_OK
-                                          : FS_ERR_TRUNCATE;
+        control->status = status == FS_ERR_TRUNCATE ||
+                                  (status == FS_OK && !fits)
+                              ? wrong_length(control, pending->peer)
+                              : status;
     }
 }
 

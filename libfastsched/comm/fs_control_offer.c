@@ -113,11 +113,10 @@ uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
     fs_batch_begin(&offer.batch, call->device.accel, call->device.send_mem,
                    true);
     fs_control_block_turn(block);
-    control->block_bytes =
-        block_bytes > fs_u64_min(limit, fs_control_bundle_max(control))
-            ? block_bytes
-            : 0;
-    control->limit  = control->all_share && control->block_bytes == 0
+    control->block_bytes = block_bytes;
+    control->all_know    = block_bytes >
+                        fs_u64_min(limit, fs_control_bundle_max(control));
+    control->limit  = control->all_share && !control->all_know
                           ? fs_u64_min(limit, block->bundle_bytes)
                           : 0;
     control->coarse = coarse;

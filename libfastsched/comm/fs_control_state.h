@@ -2,10 +2,11 @@
 /*
  * What the files about rounds of control messages share:
  *
- *   fs_control.c          a round, step by step
- *   fs_control_lane.c     what a lane says to other servers, and hears of them
- *   fs_control_offer.c    what a rank puts into a summary, and finds there
- *   fs_control_message.c  messages, also those inside a server
+ *   fs_control.c              a round, step by step
+ *   fs_control_lane.c         what a lane says to other servers, and hears of them
+ *   fs_control_instalments.c  long bundles leave while ranks enter
+ *   fs_control_offer.c        what a rank puts into a summary, and finds there
+ *   fs_control_message.c      messages, also those inside a server
  */
 #ifndef FS_CONTROL_STATE_H
 #define FS_CONTROL_STATE_H
@@ -19,7 +20,8 @@ enum {
     FS_CONTROL_TO_LEADER,
     FS_CONTROL_FROM_LEADER,
     FS_CONTROL_HEAD,
-    FS_CONTROL_RANGE
+    FS_CONTROL_RANGE,
+    FS_CONTROL_INSTALMENT /* the first; the others follow */
 };
 
 typedef enum fs_control_step {
@@ -39,14 +41,27 @@ typedef struct fs_pending {
     bool          ended;
 } fs_pending_t;
 
-/* Of a bundle of another lane, in the summary before: if it was cut the next one is,
- * mostly. So who had a range then receives the next at once, and who sent one sends
- * again, though it may be empty. */
+/* A lane's of a bundle: parts of the ranks from first on. */
+typedef struct fs_instalments {
+    uint32_t first;
+    uint32_t n_ranks;
+    uint32_t n;        /* 0: the bundle does not go so */
+    uint64_t ends_len; /* of the bundle, before all parts */
+    uint64_t part_len;
+    uint32_t left; /* bit k: instalment k has not left yet */
+} fs_instalments_t;
+
+/* Of bundles between this server and another: those of the summary before, whose lengths
+ * both ends know. If it was cut the next one is, mostly. So who had a range then, but no
+ * head, receives the next at once, and who sent one sends again, though it may be empty. */
 typedef struct fs_lane_range {
     uint64_t      sent; /* length of the bundle */
     uint64_t      came;
-    char         *early;   /* room for the range that is received at once, */
+    char         *out;   /* room for this lane's message, and for instalments */
+    char         *early; /* room for the range that is received at once, */
     fs_pending_t *pending; /* if there is one */
+    fs_instalments_t goes; /* in this summary */
+    fs_instalments_t comes;
 } fs_lane_range_t;
 
 struct fs_control {
@@ -65,15 +80,18 @@ struct fs_control {
     bool             summary;
     uint64_t         bundle_memory;
     uint64_t         bundle_max;
-    fs_lane_pair_t  *pairs;       /* [N] */
-    uint64_t         least_cut;   /* of any pairs */
-    uint64_t         limit;       /* of bundles, in this summary; */
-    bool             coarse;      /* they are */
-    uint64_t         block_bytes; /* of every block in this summary, so that no
-                                       rows travel; 0: they do */
-    uint64_t kept_bytes[2]; /* lane 0: likewise, in the matrix of each set */
+    fs_lane_pair_t  *pairs;     /* [N] */
+    uint64_t         least_cut; /* of any pairs */
+    uint64_t         limit;     /* of bundles, in this summary; */
+    bool             coarse;    /* they are */
+    uint64_t block_bytes;   /* of every block in this summary; 0: they differ */
+    bool     all_know;      /* what its rows say: none travel */
+    uint64_t kept_bytes[2]; /* lane 0: block_bytes of the matrix that is in each
+                               set, if all know it */
     uint64_t round;
-    uint32_t n_said; /* lane: local ranks below have said */
+    uint32_t n_said;    /* lane: local ranks below have said */
+    uint32_t n_leaving; /* lane: bundles with instalments to be sent */
+    uint32_t n_here; /* lane: local ranks that had said when it last looked */
     fs_control_step_t  state;
     fs_status_t        status;
     uint32_t           n_pending;
@@ -142,6 +160,47 @@ bool fs_lane_progress(fs_control_t *control);
 
 /* The round is over: the vote of all. */
 void fs_lane_add_votes(fs_control_t *control);
+
+/* Does the lane send and receive heads for a server? */
+static inline bool fs_lane_has_head(const fs_control_t *control,
+                                    uint32_t            server)
+{
+    return control->place[server] == control->pairs[server].head;
+}
+
+/* A lane's of a bundle that so many lanes of its pair share. */
+typedef struct fs_lane_share {
+    uint32_t k;
+    uint32_t n; /* 0: this lane has nothing of it */
+} fs_lane_share_t;
+
+fs_lane_share_t fs_lane_share(const fs_control_t *control, uint32_t server,
+                              uint64_t bundle_len);
+
+/* Bytes from a server to another, if all blocks are equal. */
+uint64_t fs_control_uniform_cell(const fs_control_t *control, uint32_t u,
+                                 uint32_t v);
+
+/* ---- instalments ---- */
+
+/* Those that a lane sends to another server, or receives from it, at most. */
+uint32_t fs_instalments_max(const fs_control_t *control);
+
+/* A round begins: none has left. */
+void fs_instalments_reset(fs_control_t *control);
+
+/* Does the bundle to a server go so, and that from there? */
+void fs_instalments_find(fs_control_t *control, uint32_t server);
+
+/* Receive that from there. */
+void fs_instalments_receive(fs_control_t *control, uint32_t server);
+
+/* Send those whose ranks have all said. */
+void fs_instalments_send(fs_control_t *control);
+
+/* The length of a bundle between two servers, if all blocks are equal. */
+uint64_t fs_instalments_len(const fs_control_t *control, uint32_t from,
+                            uint32_t to);
 
 /* ---- parts ---- */
 

@@ -168,6 +168,24 @@ case_of 'MPI_Alltoall, one rank has small blocks' unequal --small \
 case_of 'MPI_Alltoall, one rank calls MPI_Alltoallv' unequal --mixed \
     'some ranks call MPI_Alltoall, others another collective'
 
+# Where bundles have begun to leave when it shows; the parameter names the ranks.  WHAT RANK
+after_calls() {
+    job -np 4 --mca coll fast --mca coll_fast_algorithm bundles --mca coll_fast_servers 2x2 \
+        "$program" "$1" --return "--after=$2" && ends_well && said 0 ': ok' &&
+        said_at_least 1 'some have other counts or call another collective'
+}
+
+after_calls_checked() {
+    job -np 4 --mca coll fast --mca coll_fast_algorithm bundles --mca coll_fast_servers 2x2 \
+        --mca coll_fast_check 1 "$program" --small --return --after=0 && ends_well &&
+        said 4 'rank 1 sends 10000 bytes to rank 0, which expects 8' && said 4 ': truncate'
+}
+
+case_of 'MPI_Alltoall in instalments, a rank has small blocks' after_calls --small 0
+case_of 'MPI_Alltoall in instalments, a rank of the other server has' after_calls --small 3
+case_of 'MPI_Alltoall in instalments, a rank calls MPI_Alltoallv' after_calls --mixed 0
+case_of 'MPI_Alltoall in instalments, check' after_calls_checked
+
 # ---- ranks that were told different things ----
 
 wrapper=$scratch/with

@@ -4,10 +4,11 @@
  * more, or fewer, than rank 1 expects. Plain MPI-3.
  *
  *   mpi_mismatch --more | --fewer | --none | --small | --mixed
- *                [--return] [--nonblocking | --persistent]
+ *                [--return] [--nonblocking | --persistent | --after=RANK]
  *
  * --small: MPI_Alltoall of large blocks, of rank 1 of small ones; --mixed: rank 1
- * calls MPI_Alltoallv, with the same counts. The last two: MPI_Ialltoallv,
+ * calls MPI_Alltoallv, with the same counts. --after: likewise, of RANK, with blocks
+ * that go in bundles, after two calls of all ranks. The other two: MPI_Ialltoallv,
  * MPI_Alltoallv_init, after a call of all ranks that sets the communicator up.
  *
  * With --return errors come back, every rank prints one line with its error
@@ -66,19 +67,26 @@ static int check_others(void)
 }
 
 /* Blocks of zeros: nothing may arrive but an error. */
-static int unequal_alltoall(int is_small, int is_mixed)
+static int unequal_alltoall(int is_small, int is_mixed, const char *form)
 {
-    enum { LARGE = 300000 };
-    int   n    = is_small && rank == 1 ? 8 : LARGE;
-    char *send = calloc((size_t)size, LARGE);
-    char *recv = calloc((size_t)size, LARGE);
+    enum { LARGE = 300000, BUNDLED = 10000 };
+    int   after = strncmp(form, "--after=", 8) == 0;
+    int   odd   = after ? atoi(form + 8) : 1;
+    int   large = after ? BUNDLED : LARGE;
+    int   n     = is_small && rank == odd ? 8 : large;
+    char *send  = calloc((size_t)size, LARGE);
+    char *recv  = calloc((size_t)size, LARGE);
     int   rc;
 
     for (int r = 0; r < size; ++r) {
         b.counts[r] = n;
         b.displs[r] = r * n;
     }
-    rc = is_mixed && rank == 1
+    for (int k = 0; k < 2 * after; ++k) {
+        MPI_Alltoall(send, large, MPI_BYTE, recv, large, MPI_BYTE,
+                     MPI_COMM_WORLD);
+    }
+    rc = is_mixed && rank == odd
              ? MPI_Alltoallv(send, b.counts, b.displs, MPI_BYTE, recv, b.counts,
                              b.displs, MPI_BYTE, MPI_COMM_WORLD)
              : MPI_Alltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE,
@@ -153,7 +161,7 @@ int main(int argc, char **argv)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
     rc = is_small || is_mixed
-             ? unequal_alltoall(is_small, is_mixed)
+             ? unequal_alltoall(is_small, is_mixed, form)
              : unequal_alltoallv(strcmp(argv[1], "--more") == 0    ? 7
                                  : strcmp(argv[1], "--fewer") == 0 ? -7
                                                                    : 0,

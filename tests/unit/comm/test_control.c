@@ -160,8 +160,8 @@ static void check_votes(const table_t *table)
     for (uint32_t r = 0; r < table->tc.n_ranks; ++r) {
         fs_vote_t all = *fs_control_vote(table->actors[r].control);
 
-        all.flags &=
-            ~(FS_VOTE_REST | FS_VOTE_BUNDLED | FS_VOTE_ROWS | FS_VOTE_UNIFORM);
+        all.flags &= ~(FS_VOTE_REST | FS_VOTE_BUNDLED | FS_VOTE_ROWS |
+                       FS_VOTE_UNIFORM | FS_VOTE_EQUAL);
         ck_assert_mem_eq(&all, &want, sizeof(want));
     }
 }
@@ -277,23 +277,44 @@ static void start_summary(table_t *table, uint32_t rank, uint32_t summary,
     fs_counts_fini(&counts);
 }
 
-static void summary_round(table_t *table)
+/* Rank r enters the summary with its counts. */
+static void enter_summary(table_t *table, uint32_t r)
 {
     uint32_t  n    = table->tc.n_ranks;
     uint64_t *recv = fs_test_alloc(n, sizeof(*recv));
 
-    ++table->summary;
-    for (uint32_t r = 0; r < n; ++r) {
-        actor_t *a = &table->actors[r];
-
-        for (uint32_t k = 0; k < n; ++k) {
-            recv[k] = table->tc.counts[(size_t)k * n + r];
-        }
-        a->vote = random_vote(table);
-        start_summary(table, r, table->summary,
-                      table->tc.counts + (size_t)r * n, recv);
+    for (uint32_t k = 0; k < n; ++k) {
+        recv[k] = table->tc.counts[(size_t)k * n + r];
     }
+    table->actors[r].vote = random_vote(table);
+    start_summary(table, r, table->summary, table->tc.counts + (size_t)r * n,
+                  recv);
     free(recv);
+}
+
+/* Some turns of all ranks; those that have not entered have nothing to do. */
+static void take_turns(table_t *table, uint32_t n_turns)
+{
+    for (uint32_t k = 0; k < n_turns; ++k) {
+        actor_t *a =
+            &table->actors[fs_rng_below(&table->tc.rng, table->tc.n_ranks)];
+
+        a->net->ops->progress(a->net);
+        (void)fs_control_progress(a->control);
+    }
+}
+
+/* Ranks enter from a random one on, and those that are there do not wait for them. */
+static void summary_round(table_t *table)
+{
+    uint32_t n     = table->tc.n_ranks;
+    uint32_t first = (uint32_t)fs_rng_below(&table->tc.rng, n);
+
+    ++table->summary;
+    for (uint32_t k = 0; k < n; ++k) {
+        enter_summary(table, (first + k) % n);
+        take_turns(table, (uint32_t)fs_rng_below(&table->tc.rng, 2 * n));
+    }
     finish(table);
     check_votes(table);
     for (uint32_t r = 0; r < n; ++r) {
@@ -314,20 +335,26 @@ static void agree_round(table_t *table)
     check_votes(table);
 }
 
-/* All blocks are equal, as in MPI_Alltoall; returns whether rows must not travel. */
-static bool make_uniform(table_t *table)
+/* All blocks are equal, as in MPI_Alltoall. */
+static void set_blocks(table_t *table, uint64_t block_bytes)
 {
-    size_t   n_ranks = table->tc.n_ranks;
-    uint64_t max     = fs_u64_min(table->limit,
-                                  fs_control_bundle_max(table->actors[0].control));
+    size_t n_ranks = table->tc.n_ranks;
 
-    table->block_bytes = 1 +
-                         fs_rng_below(&table->tc.rng, max == 0 ? 9 : 2 * max);
+    table->block_bytes = block_bytes;
     for (size_t k = 0; k < n_ranks * n_ranks; ++k) {
-        table->tc.counts[k] = table->block_bytes;
+        table->tc.counts[k] = block_bytes;
     }
     fs_test_traffic_fini(&table->tc.traffic);
     table->tc.traffic = fs_test_traffic(table->tc.topo, table->tc.counts);
+}
+
+/* Likewise, of any length; returns whether rows must not travel. */
+static bool make_uniform(table_t *table)
+{
+    uint64_t max = fs_u64_min(table->limit,
+                              fs_control_bundle_max(table->actors[0].control));
+
+    set_blocks(table, 1 + fs_rng_below(&table->tc.rng, max == 0 ? 9 : 2 * max));
     return table->block_bytes > max;
 }
 
@@ -628,12 +655,7 @@ START_TEST(waits_for_the_late_rank)
                                    &table.actors[r].vote);
         }
     }
-    for (uint32_t k = 0; k < 200 * n; ++k) {
-        actor_t *a = &table.actors[fs_rng_below(&table.tc.rng, n)];
-
-        a->net->ops->progress(a->net);
-        (void)fs_control_progress(a->control);
-    }
+    take_turns(&table, 200 * n);
     for (uint32_t r = 0; r < n; ++r) {
         const fs_control_t *control = table.actors[r].control;
         uint32_t            u       = fs_topo_server(topo, r);
@@ -808,6 +830,160 @@ START_TEST(ranges_come_and_go)
 }
 END_TEST
 
+/* ---- instalments ---- */
+
+enum { LONG_BLOCK = 9000 }; /* so long that bundles go in instalments */
+
+static const struct {
+    uint32_t n, n_lanes;
+    uint32_t labels[12];
+} layouts[] = {{8, 0, {0, 0, 0, 0, 1, 1, 1, 1}},
+               {8, 1, {0, 0, 0, 0, 1, 1, 1, 1}},
+               {8, 2, {0, 1, 0, 1, 0, 1, 0, 1}},
+               {9, 0, {0, 0, 0, 1, 1, 1, 2, 2, 2}},
+               {9, 2, {0, 0, 0, 0, 1, 1, 1, 2, 2}},
+               {12, 1, {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}}};
+
+/* All servers share memory, and there is room for every bundle. */
+static void layout_table(table_t *table, int layout, uint64_t seed)
+{
+    uint32_t n = layouts[layout].n;
+
+    *table = (table_t){.all_share = true, .memory = 1 << 20, .limit = 1 << 20};
+    fs_rng_init(&table->tc.rng, seed);
+    ck_assert_int_eq(fs_topo_create(n, layouts[layout].labels,
+                                    layouts[layout].n_lanes, &table->tc.topo),
+                     FS_OK);
+    table->tc.counts  = fs_test_alloc((size_t)n * n, sizeof(uint64_t));
+    table->tc.n_ranks = n;
+    table_start(table, seed);
+}
+
+/* A bundle goes in instalments when it has gone before; some do not, and others come
+ * between. */
+START_TEST(instalments_come_and_go)
+{
+    enum { ROUNDS = 60 };
+    static const uint64_t lens[] = {9, 700, 9000, 9000, 20000};
+    table_t               table;
+
+    layout_table(&table, _i, 11);
+    for (uint32_t round = 0; round < ROUNDS; ++round) {
+        if (fs_rng_below(&table.tc.rng, 3) == 0) {
+            set_blocks(&table, lens[fs_rng_below(&table.tc.rng, 5)]);
+        }
+        table.limit  = fs_rng_below(&table.tc.rng, 6) > 0 ? 1 << 20 : 0;
+        table.coarse = fs_rng_below(&table.tc.rng, 8) == 0;
+        summary_round(&table);
+        if (fs_rng_below(&table.tc.rng, 3) == 0) {
+            agree_round(&table);
+        }
+    }
+    table_fini(&table);
+}
+END_TEST
+
+/* Two rounds, after which bundles of this length go in instalments. */
+static void warm_up(table_t *table)
+{
+    set_blocks(table, LONG_BLOCK);
+    summary_round(table);
+    summary_round(table);
+    (void)wire_bytes(table);
+    ++table->summary;
+}
+
+/* One rank comes late: what the others send to other servers leaves without it, but for
+ * its instalment. */
+START_TEST(instalments_do_not_wait)
+{
+    table_t  table;
+    uint32_t n    = layouts[_i].n;
+    uint64_t cell = 0, sent;
+
+    layout_table(&table, _i, 12);
+    warm_up(&table);
+    for (uint32_t r = 0; r < n - 1; ++r) {
+        enter_summary(&table, r);
+    }
+    take_turns(&table, 400 * n);
+    sent = wire_bytes(&table);
+    enter_summary(&table, n - 1);
+    finish(&table);
+    ck_assert_uint_gt(check_bundles(&table), 0);
+    for (uint32_t k = 0; k < n * n; ++k) {
+        cell += fs_topo_server(table.tc.topo, k / n) !=
+                        fs_topo_server(table.tc.topo, k % n)
+                    ? LONG_BLOCK
+                    : 0;
+    }
+    ck_assert_uint_gt(sent, cell / 2);
+    ck_assert_uint_ge(sent + wire_bytes(&table), cell);
+    table_fini(&table);
+}
+END_TEST
+
+/* One rank, which is no lane, has other blocks than its server's lanes expect: its server
+ * says that there is no bundle, and the counts of all are as they are. */
+START_TEST(odd_rank_makes_no_bundle)
+{
+    table_t  table;
+    uint32_t n = layouts[_i].n, odd = 1;
+
+    layout_table(&table, _i, 13);
+    warm_up(&table);
+    for (uint32_t k = 0; k < n; ++k) {
+        table.tc.counts[odd * n + k] = LONG_BLOCK - 1;
+    }
+    fs_test_traffic_fini(&table.tc.traffic);
+    table.tc.traffic = fs_test_traffic(table.tc.topo, table.tc.counts);
+    summary_round(&table);
+    ck_assert(fs_control_vote(table.actors[0].control)->flags & FS_VOTE_REST);
+    summary_round(&table);
+    table_fini(&table);
+}
+END_TEST
+
+/* The ranks of the last server are in another call, with other blocks, or without saying
+ * that all are equal: all ranks learn of it. */
+START_TEST(other_call_is_a_mismatch)
+{
+    table_t  table;
+    uint32_t n = layouts[_i / 2].n, last, n_left = n;
+    bool    *failed = fs_test_alloc(n, sizeof(*failed));
+
+    layout_table(&table, _i / 2, 14);
+    last = fs_topo_n_servers(table.tc.topo) - 1;
+    warm_up(&table);
+    for (uint32_t r = 0; r < n; ++r) {
+        bool other = fs_topo_server(table.tc.topo, r) == last;
+
+        table.block_bytes = other && _i % 2 == 1 ? 0 : LONG_BLOCK;
+        if (other && _i % 2 == 0) {
+            set_blocks(&table, LONG_BLOCK / 2);
+        }
+        enter_summary(&table, r);
+        set_blocks(&table, LONG_BLOCK);
+    }
+    for (uint32_t k = 0; k < MAX_TURNS && n_left > 0; ++k) {
+        uint32_t    r = k % n;
+        actor_t    *a = &table.actors[r];
+        fs_status_t status;
+
+        a->net->ops->progress(a->net);
+        status = failed[r] ? FS_INPROGRESS : fs_control_progress(a->control);
+        if (status != FS_INPROGRESS) {
+            ck_assert_int_eq(status, FS_ERR_MISMATCH);
+            failed[r] = true;
+            --n_left;
+        }
+    }
+    ck_assert_uint_eq(n_left, 0);
+    free(failed);
+    table_fini(&table);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("meta");
@@ -822,6 +998,11 @@ int main(void)
     tcase_add_loop_test(tcase, lanes_share_a_bundle, 0,
                         sizeof(bundles) / sizeof(bundles[0]));
     tcase_add_loop_test(tcase, ranges_come_and_go, 0, 2);
+    tcase_add_loop_test(tcase, instalments_come_and_go, 0,
+                        sizeof(layouts) / sizeof(layouts[0]));
+    tcase_add_loop_test(tcase, instalments_do_not_wait, 0, 3);
+    tcase_add_loop_test(tcase, odd_rank_makes_no_bundle, 1, 2);
+    tcase_add_loop_test(tcase, other_call_is_a_mismatch, 0, 6);
     tcase_add_test(tcase, leader_tells_of_its_failure);
     tcase_add_test(tcase, large_counts_do_not_wrap);
     tcase_add_test(tcase, wire_bytes_are_n_by_n);
