@@ -594,15 +594,12 @@ bool fs_lane_progress(fs_control_t *control)
 static bool is_alike(const fs_control_t *control, uint32_t lane)
 {
     const fs_topo_t *topo  = control->topo;
-    uint32_t         local = fs_topo_local(
-                topo, fs_topo_rank(topo, control->server,
-                                   fs_topo_proxy(topo, control->server, lane)));
-    size_t p = fs_topo_n_ranks(topo);
+    uint32_t         local = fs_topo_proxy(topo, control->server, lane);
+    size_t           at    = (size_t)local * fs_topo_n_ranks(topo);
+    bool             equal = vote_of(control, local)->flags & FS_VOTE_EQUAL;
 
-    return (vote_of(control, local)->flags & FS_VOTE_EQUAL) ==
-               (vote_of(control, control->local)->flags & FS_VOTE_EQUAL) &&
-           (control->block_bytes == 0 ||
-            control->block.sends[local * p] == control->block_bytes);
+    return equal ? control->block.sends[at] == control->block_bytes
+                 : control->block_bytes == 0;
 }
 
 /* If not, others may wait for instalments that it will never send. */
@@ -632,7 +629,9 @@ void fs_lane_send(fs_control_t *control)
     if (control->lane == 0 && control->summary) {
         keep_matrix(control);
     }
-    check_lanes(control);
-    fs_instalments_send(control);
+    if (control->summary) {
+        check_lanes(control);
+        fs_instalments_send(control);
+    }
     send_each(control);
 }
