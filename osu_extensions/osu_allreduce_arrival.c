@@ -370,19 +370,6 @@ static void run_all(bench_t *b)
     }
 }
 
-/* A late rank must be there. */
-static bool check_arrival(const bench_t *b, char *why)
-{
-    const options_t *o = b->options;
-
-    if (o->arrival.rank < b->n) {
-        return true;
-    }
-    osu_bad(why, "--arrival \"%s\": allowed: ranks below %u", o->arrival_text,
-            b->n);
-    return false;
-}
-
 /* Exit status of every rank: 0; 1: wrong elements; 2: cannot run like this. */
 static int run(const options_t *options, osu_device_t *device, char *why)
 {
@@ -393,7 +380,7 @@ static int run(const options_t *options, osu_device_t *device, char *why)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     b.rank = (uint32_t)rank;
     b.n    = (uint32_t)n;
-    if (check_arrival(&b, why) &&
+    if (osu_check_arrival(&options->arrival, options->arrival_text, b.n, why) &&
         osu_device_ready(MPI_COMM_WORLD, device, why) &&
         osu_cluster_init(MPI_COMM_WORLD, options->servers,
                          (uint32_t)options->nics, &b.cluster, why) == FS_OK &&

@@ -409,8 +409,9 @@ static int run(osu_options_t *options, osu_device_t *device, char *why)
     if (osu_device_ready(b.comm, device, why) &&
         osu_cluster_init(b.comm, options->servers, (uint32_t)options->nics,
                          &b.cluster, why) == FS_OK &&
-        osu_skew_join(&b, why) && read_file(&b, options, why) &&
-        osu_skew_claim(&b, why)) {
+        osu_skew_join(&b, why) &&
+        osu_check_arrival(&options->arrival, options->arrival_text, b.n, why) &&
+        read_file(&b, options, why) && osu_skew_claim(&b, why)) {
         osu_algorithm_init(b.peers_comm, &b.algorithm);
         if (OSU_IS_NONBLOCKING) {
             b.work_per_s = osu_work_per_second();

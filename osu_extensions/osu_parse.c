@@ -114,3 +114,13 @@ osu_verdict_t osu_check_label(const char *option, const char *text, char *why)
     }
     return OSU_RUN;
 }
+
+bool osu_check_arrival(const fs_arrival_t *arrival, const char *text,
+                       uint32_t n_ranks, char *why)
+{
+    if (arrival->rank < n_ranks) {
+        return true;
+    }
+    osu_bad(why, "--arrival \"%s\": allowed: ranks below %u", text, n_ranks);
+    return false;
+}

@@ -4,6 +4,8 @@
 #ifndef OSU_PARSE_H
 #define OSU_PARSE_H
 
+#include "sched/model/fs_arrival.h"
+
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +40,9 @@ osu_verdict_t osu_parse_rate(const char *text, double *rate_p, char *why);
 
 /* Goes into JSON as it is. */
 osu_verdict_t osu_check_label(const char *option, const char *text, char *why);
+
+/* A rank of --arrival that is late must be there. text: as given. */
+bool osu_check_arrival(const fs_arrival_t *arrival, const char *text,
+                       uint32_t n_ranks, char *why);
 
 #endif

@@ -150,9 +150,10 @@ static void read_decompose(bench_t *bench, const char *item)
     uint32_t how;
 
     if (!fs_tool_find_word(fs_tool_decompose_word, item, &how)) {
-        fs_tool_bad("--decompose \"%s\": allowed: auto, compact, openshop, "
-                    "birkhoff, hierarchical, spreadout, separated by commas",
-                    item);
+        fs_tool_bad(
+            "--decompose \"%s\": allowed: auto, compact, openshop, "
+            "birkhoff, hierarchical, spreadout, best, separated by commas",
+            item);
     }
     bench->params.decompose = (fs_decompose_t)how;
     snprintf(bench->decompose, NAME_LEN, "%s", item);
@@ -377,8 +378,12 @@ void fs_cmd_bench(int argc, char **argv)
     for_each(&bench, args.servers, read_servers, NULL);
     for_each(&bench, args.patterns, read_pattern, NULL);
     for_each(&bench, args.decomposes, read_decompose, NULL);
-    if (bench.servers == 0) {
-        fs_tool_bad("--servers: the list is empty");
+    if (bench.servers == 0 || args.patterns[0] == '\0' ||
+        args.decomposes[0] == '\0') {
+        fs_tool_bad("--%s: the list is empty", bench.servers == 0 ? "servers"
+                                               : args.patterns[0] == '\0'
+                                                   ? "pattern"
+                                                   : "decompose");
     }
     if (!args.json) {
         printf("servers  lanes  pattern         decompose     chosen        "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fastsched sim: how long an exchange would take on a given cluster. */
+#include "sched/model/fs_pattern.h"
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_arrival.h"
 #include "tools/fs_tool_cluster.h"
@@ -9,6 +10,7 @@
 #include "tools/fs_tool_sim.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MAX_RUNS = 1000, MIN_CHUNK = 64 };
 
@@ -157,6 +159,25 @@ static void check_arrival(args_t *args)
     }
 }
 
+/* Each run reads the matrix. */
+static void check_repeat(const args_t *args)
+{
+    const char *path = args->traffic.matrix != NULL
+                           ? args->traffic.matrix
+                           : fs_pattern_path(args->traffic.pattern);
+    struct stat st;
+
+    if (path != NULL && args->arrival.text == NULL) {
+        fs_tool_bad("--repeat draws a pattern again and again; a matrix is "
+                    "always the same");
+    }
+    if (path != NULL && (stat(path, &st) != 0 || !S_ISREG(st.st_mode))) {
+        fs_tool_bad("--repeat reads the matrix \"%s\" for each run; allowed: a "
+                    "file",
+                    path);
+    }
+}
+
 /* Only what the user gave both of can be wrong. */
 static void check(const args_t *args)
 {
@@ -165,10 +186,8 @@ static void check(const args_t *args)
     if (args->algorithm == FS_TOOL_SIM_BUNDLES) {
         fs_tool_bad("--algorithm bundles needs --level loggp");
     }
-    if (args->runs > 1 && args->traffic.matrix != NULL &&
-        args->arrival.text == NULL) {
-        fs_tool_bad("--repeat draws a pattern again and again; a --matrix is "
-                    "always the same");
+    if (args->runs > 1) {
+        check_repeat(args);
     }
     if (plan->staging_limit != 0 && plan->chunk == 0) {
         fs_tool_bad("--staging-limit needs --chunk");

@@ -49,15 +49,17 @@ static void advise_gain(const fs_tool_compare_t *compare, fs_strbuf_t *text,
                         double gain)
 {
     double lanes = lanes_cause(compare), turns = turns_cause(compare);
+    bool   by_lanes = lanes >= FS_TOOL_COUNTS || lanes > turns;
+    bool   by_turns = turns >= FS_TOOL_COUNTS || turns >= lanes;
 
     fs_strbuf_add(text,
                   "You would gain %.1fx over the best of these, %s: ", gain,
                   fs_tool_way_name(compare->best));
-    if (lanes >= FS_TOOL_COUNTS) {
+    if (by_lanes) {
         say_lanes(text, lanes);
     }
-    if (turns >= FS_TOOL_COUNTS) {
-        fs_strbuf_add(text, lanes >= FS_TOOL_COUNTS ? "; " : "");
+    if (by_turns) {
+        fs_strbuf_add(text, by_lanes ? "; " : "");
         say_turns(text, turns);
     }
     fs_strbuf_add(text, ".");

@@ -210,7 +210,9 @@ void fs_tool_loggp_run(fs_tool_loggp_setup_t *setup)
     x.topo = traffic.topo;
     simulate(
         setup,
-        &(fs_sim_blocks_t){traffic.topo, traffic.pairs, setup->traffic->mean},
+        &(fs_sim_blocks_t){traffic.topo, traffic.pairs,
+                           fs_tool_traffic_mean(setup->traffic,
+                                                fs_topo_n_ranks(traffic.topo))},
         radix, &x.result);
     (setup->json ? print_json : print_text)(setup, &x);
     fs_tool_traffic_fini(&traffic);

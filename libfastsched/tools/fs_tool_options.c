@@ -114,9 +114,11 @@ static void print_allowed(FILE *out, const fs_tool_option_t *row)
         break;
     case FS_TOOL_RATE:
         fputs("a number above 0 and a unit of bit, kbit, mbit, gbit, tbit, "
-              "kBps, MBps, "
-              "GBps or TBps, as in 400gbit",
+              "kBps, MBps, GBps or TBps, as in 400gbit",
               out);
+        if (row->max < UINT64_MAX) {
+            fprintf(out, ", up to %" PRIu64 "gbit", row->max / 1000000000);
+        }
         break;
     case FS_TOOL_WORD:
         for (uint32_t k = 0; (word = row->word(k)) != NULL; ++k) {

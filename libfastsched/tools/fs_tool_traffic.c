@@ -236,6 +236,18 @@ static void must_fit(fs_status_t status, const char *what)
     fs_tool_must(status, what);
 }
 
+uint64_t fs_tool_traffic_mean(const fs_tool_traffic_args_t *args,
+                              uint32_t                      n_ranks)
+{
+    uint64_t mean = args->mean == FS_TOOL_NO_MEAN ? usual_mean : args->mean;
+    uint64_t sum;
+    bool     fits = fs_u64_mul((uint64_t)n_ranks * n_ranks, mean, &sum) &&
+                sum <= UINT64_C(1) << 62;
+
+    must_fit(fits ? FS_OK : FS_ERR_OVERFLOW, "--mean");
+    return mean;
+}
+
 static void draw_pattern(const fs_tool_traffic_args_t *args,
                          const fs_pattern_t           *pattern,
                          fs_tool_traffic_t            *traffic)
@@ -244,11 +256,10 @@ static void draw_pattern(const fs_tool_traffic_args_t *args,
 
     traffic->pairs = fs_tool_calloc(n * n, sizeof(uint64_t));
     fs_tool_progress_begin("drawing the pattern", 0);
-    must_fit(
-        fs_pattern_fill(pattern, traffic->n_ranks, traffic->server_of,
-                        args->mean == FS_TOOL_NO_MEAN ? usual_mean : args->mean,
-                        args->seed, traffic->pairs),
-        "--pattern");
+    must_fit(fs_pattern_fill(pattern, traffic->n_ranks, traffic->server_of,
+                             fs_tool_traffic_mean(args, traffic->n_ranks),
+                             args->seed, traffic->pairs),
+             "--pattern");
     fs_tool_progress_end();
 }
 

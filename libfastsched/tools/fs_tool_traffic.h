@@ -47,6 +47,9 @@ void fs_tool_traffic_servers(const fs_tool_traffic_args_t *args,
 void fs_tool_traffic_place(const fs_tool_traffic_args_t *args, uint32_t n_world,
                            uint32_t n_ranks, const uint32_t *places,
                            fs_tool_traffic_t *traffic);
+/* --mean, or the default. Ends the program if the sum over all pairs is too large. */
+uint64_t fs_tool_traffic_mean(const fs_tool_traffic_args_t *args,
+                              uint32_t                      n_ranks);
 /* Others of the same ranks; pairs, from fs_tool_calloc(), is taken over. */
 void fs_tool_traffic_replace(fs_tool_traffic_t *traffic, uint64_t *pairs);
 void fs_tool_traffic_fini(fs_tool_traffic_t *traffic);

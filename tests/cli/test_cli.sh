@@ -193,6 +193,10 @@ refuses '--radix "best": allowed: auto, 2 to' sim --algorithm bundles --servers 
 refuses '--batch "0": allowed: 1 to 1024' sim --algorithm direct --level loggp --servers 2 --batch 0
 refuses '--level loggp knows only --algorithm bundles, direct and spreadout' sim --level loggp --algorithm staged --servers 2
 refuses '--algorithm bundles needs --level loggp' sim --algorithm bundles --level ranks --pattern random --servers 2
+refuses '--mean: the sum over all pairs' sim --level loggp --algorithm direct --servers 32x32 --mean 4194304t
+refuses '--repeat draws a pattern again' sim --pattern file:good.csv --servers 4 --repeat 2
+refuses '--repeat reads the matrix "-" for each run' sim --matrix - --servers 4 --arrival exp:1 --repeat 2
+refuses '--pattern: the list is empty' bench --pattern ''
 refuses '--level loggp knows no --svg, --count-scheduling or --repeat' sim --algorithm bundles --servers 2 --repeat 2
 for when in '' sometimes:1 uniform uniform:x uniform:101 uniform:0.1234 late:1 late:x:1 exp:-1; do
     refuses "--arrival \"$when\": allowed: uniform:F, late:RANK:F or exp:F, with F from 0 to 100" \
@@ -280,6 +284,7 @@ verdict 'small: 128 x 96 ranks, bundles below 5 ms'
     [ "$(small radix --servers 1024 --mean 8 --radix 7)" = 7 ] || echo 'not the radix that was asked for'
     [ "$(small header_bytes --servers 16 --mean 8)" = $((16 * 15 * 16 * 8)) ] || echo 'not a row to each server'
     [ "$(small header_bytes --servers 16 --mean 8 --uniform)" = 0 ] || echo 'headers of MPI_Alltoall'
+    [ "$(small wire_bytes --servers 4x2 --algorithm direct)" = $((8 * 6 * 1048576)) ] || echo 'not 1 MiB a pair'
 } >why
 verdict 'small: radix, headers'
 run sim --algorithm bundles --servers 1024x64 --lanes 8 --mean 8

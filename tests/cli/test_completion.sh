@@ -43,7 +43,7 @@ offers '' trace ''
 
 # SHELL PROGRAM
 through() {
-    command -v "$1" >/dev/null || return 0
+    command -v "$1" >/dev/null || { echo "skip $1: not installed" && return; }
     is=$(PATH=$(dirname "$tool"):$PATH "$1" -c "$2" 2>&1)
     [ "$is" = '--scale-out --scale-up' ] && return
     failed=$((failed + 1))

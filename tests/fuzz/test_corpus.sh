@@ -12,6 +12,7 @@ set -u
 corpus=${FS_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/fuzz/corpus
 built=${FS_BUILDDIR:-$corpus/../../..}/tests/fuzz
 failed=0
+n_targets=0
 TMPDIR=$(mktemp -d) || exit 1 # for what a target that fails leaves there
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
@@ -21,9 +22,14 @@ trap 'exit 143' TERM HUP
 for replay in "$built"/replay_*; do
     [ -f "$replay" ] && [ -x "$replay" ] || continue
     target=${replay##*/replay_}
+    n_targets=$((n_targets + 1))
     if ! "$replay" "$corpus/$target"/*; then
         echo "test_corpus: $target failed" >&2
         failed=1
     fi
 done
+if [ $n_targets = 0 ]; then
+    echo "test_corpus: there is no replay_* in $built" >&2
+    failed=1
+fi
 exit $failed

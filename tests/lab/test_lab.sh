@@ -295,10 +295,11 @@ test_crashes() {
 
     "$lab" run --name "$b" --mpi ompi -- sleep 60 >/dev/null 2>&1 &
     pid=$!
-    sleep 1
+    tries=500
+    until "$lab" status --name "$b" | grep -q 'processes of a job: [1-9]' || ((tries-- == 0)); do sleep 0.02; done
     try "$lab" down --name "$b"
     wait $pid
-    [[ $status == 0 && ! -e /run/fastsched-lab/$b ]] && ! processes_of_up "$b" >>"$work/output"
+    [[ $tries -ge 0 && $status == 0 && ! -e /run/fastsched-lab/$b ]] && ! processes_of_up "$b" >>"$work/output"
     report $? "down ends the job as well"
 
     end_up_early TERM

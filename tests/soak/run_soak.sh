@@ -51,7 +51,7 @@ lab_up() {
 
 # MCA-OPTION...: 4 ranks on two servers.
 job() {
-    set -- --mca coll fast --mca coll_fast_staging_limit 1m \
+    set -- --mca coll fast --mca coll_fast_stats 1 --mca coll_fast_staging_limit 1m \
         --mca coll_fast_transport "$transport" "$@"
     if [ $in_lab = 1 ]; then
         "$lab" run --name "$name" --mpi ompi --timeout $limit "$@" -- \
@@ -85,6 +85,10 @@ on_device=0
 [ $in_lab = 0 ] || lab_up
 soak 'every call by staged' --mca coll_fast_algorithm staged \
     --mca coll_fast_min_bytes 0
+grep -a ': stats: ' "$scratch/out" | grep -q ' [1-9][0-9]* staged' || {
+    echo 'FAILED: no call was staged'
+    failed=$((failed + 1))
+}
 soak 'auto: bundles, tuner' --mca coll_fast_min_bytes 1k
 transport=mpi
 soak "over the MPI's own messages" --mca coll_fast_min_bytes 1k
@@ -102,7 +106,7 @@ went_early() {
 
 transport=auto apart=2000
 soak 'ranks enter apart, exchange early' --mca coll_fast_early on \
-    --mca coll_fast_stats 1 --mca coll_fast_min_bytes 1k
+    --mca coll_fast_min_bytes 1k
 went_early
 apart=0
 if [ $in_lab = 0 ]; then

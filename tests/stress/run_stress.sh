@@ -39,6 +39,12 @@ per_job=100 log2_sum=22
 sound=0
 [ "$mpi" = ompi ] || sound=1
 
+# The calls that fast has served in the last job.
+served() {
+    sed -n 's/^stress: .* \([0-9]*\) served by .*/\1/p' "$scratch/out" |
+        awk '{ n += $1 } END { print n + 0 }'
+}
+
 # SEED [OPTION...]
 job() {
     again="FS_BUILDDIR=$build $src/tests/stress/run_stress.sh --mpi $mpi"
@@ -51,6 +57,7 @@ job() {
     any_run "$@" --again "$again" >"$scratch/out" 2>&1
     status=$?
     if [ $status = 0 ]; then
+        n_served=$((n_served + $(served)))
         grep -a -v ORTE_ERROR_LOG "$scratch/out" | tail -n 25
         return
     fi
@@ -62,6 +69,7 @@ job() {
     return 1
 }
 
+n_served=0
 if [ -n "$which" ]; then
     # shellcheck disable=SC2086 # an option and its value
     job "$seed" $which
@@ -75,6 +83,10 @@ while [ "$seed" -le $last ]; do
     job "$seed" || failed=$((failed + 1))
     seed=$((seed + 1))
 done
-printf '%s: %s calls in %s jobs, %s failed, %s s\n' "$mpi" \
-    $((n_jobs * per_job)) $n_jobs $failed $(($(date +%s) - start))
+printf '%s: %s calls in %s jobs, %s served, %s failed, %s s\n' "$mpi" \
+    $((n_jobs * per_job)) $n_jobs $n_served $failed $(($(date +%s) - start))
+if [ $n_served = 0 ]; then
+    echo 'FAILED: fast has served no call'
+    failed=$((failed + 1))
+fi
 [ $failed = 0 ]

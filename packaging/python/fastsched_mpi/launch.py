@@ -25,7 +25,7 @@ FASTSCHED_VERBOSE=1 prints a line for each call.
 
 NO_MPI_ABI = "the MPI in {prefix} has no libmpi_abi.so.1: pip install 'mpich>=5'"
 
-NO_MPI = "there is no MPI in {prefix}; install one beside fastsched-mpi: pip install mpich"
+NO_MPI = "there is no MPI with MPICH's ABI in {prefix}; install one beside fastsched-mpi: pip install mpich"
 
 OPEN_MPI = (
     "the MPI in {prefix} is Open MPI, and pip's Open MPI loads no plugins (it was built"
@@ -38,13 +38,17 @@ def die(text):
     sys.exit("fastsched-mpirun: " + text)
 
 
-def find_mpiexec(prefix):
-    """The hydra of an MPI with MPICH's ABI. Its library is libmpi.so.12."""
-    mpiexec = prefix / "bin" / "mpiexec.hydra"
-    if (prefix / "lib" / "libmpi.so.12").exists() and mpiexec.exists():
-        return mpiexec
-    is_open_mpi = (prefix / "lib" / "libmpi.so.40").exists()
-    die((OPEN_MPI if is_open_mpi else NO_MPI).format(prefix=prefix))
+def find_prefix():
+    """Where pip has put an MPI with MPICH's ABI (libmpi.so.12, hydra): beside this launcher, which may be in
+    the user's own folder, or in the environment."""
+    prefixes = [Path(sys.argv[0]).resolve().parent.parent, Path(sys.prefix)]
+    for prefix in prefixes:
+        if (prefix / "lib" / "libmpi.so.12").exists() and (prefix / "bin" / "mpiexec.hydra").exists():
+            return prefix
+    open_mpis = [prefix for prefix in prefixes if (prefix / "lib" / "libmpi.so.40").exists()]
+    if open_mpis:
+        die(OPEN_MPI.format(prefix=open_mpis[0]))
+    die(NO_MPI.format(prefix=" or ".join(dict.fromkeys(map(str, prefixes)))))
 
 
 def in_front_of_mpi(library):
@@ -68,13 +72,14 @@ def mpirun():
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, end="", file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
-    mpiexec = str(find_mpiexec(Path(sys.prefix)))
+    prefix = find_prefix()
+    mpiexec = str(prefix / "bin" / "mpiexec.hydra")
     library = LIBRARY
     if arguments[0] == "--mpi-abi":
         library = LIBRARY_MPI_ABI
         arguments = arguments[1:]
-        if not (Path(sys.prefix) / "lib" / "libmpi_abi.so.1").exists():
-            die(NO_MPI_ABI.format(prefix=sys.prefix))
+        if not (prefix / "lib" / "libmpi_abi.so.1").exists():
+            die(NO_MPI_ABI.format(prefix=prefix))
     variables = {**in_front_of_mpi(library), "MPICH_ALLTOALLV_INTRA_ALGORITHM": "fast"}
     choice = [word for name, value in variables.items() for word in ("-genv", name, value)]
     os.execv(mpiexec, [mpiexec, *choice, *arguments])
