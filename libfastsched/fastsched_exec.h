@@ -187,9 +187,9 @@ typedef struct fs_native_p2p {
      *  has, are enough, but calls with more messages are then left to the
      *  native algorithm. */
     uint32_t n_tags;
-    /** Once, before anything else, on all ranks together: make what the messages
-     *  need. The ranks learn of an error on one of them. NULL: they need
-     *  nothing. */
+    /** Once, before the first of these messages, on all ranks together: make what
+     *  they need. In fs_comm_create(), or in the first call that goes eager. The
+     *  ranks learn of an error on one of them. NULL: they need nothing. */
     fs_status_t (*open)(void *ctx);
     /** The buffer is borrowed until the request ends. FS_OK, or an error and
      *  there is no request. */
@@ -449,8 +449,8 @@ typedef struct fs_call {
  *
  * @param[out] ran  False: nothing was moved, on any rank; the caller runs the
  *                  native algorithm.
- * @return FS_OK; FS_ERR_MISMATCH (parameter check: fs_comm_error() names the
- *         pair); FS_ERR_NOMEM (for that check, on some rank);
+ * @return FS_OK; FS_ERR_MISMATCH (counts differ, fs_comm_error() tells where; with
+ *         parameter check the pair); FS_ERR_NOMEM (for that check, on some rank);
  *         FS_ERR_UNSUPPORTED (the call cannot be served, see
  *         fs_consent_t: nothing was moved); an error of the transport,
  *         FS_ERR_NOMEM or FS_ERR_TRUNCATE (of an eager call: out of memory;
@@ -527,7 +527,7 @@ typedef struct fs_comm_stats {
     uint64_t apart_ns;     /**< sum: from the first entry to the last */
     uint64_t apart_max_ns; /**< likewise, of one call */
     uint64_t last_rank;    /**< that entered last most often, with parameter
-                                stats */
+                                stats or verbose */
     uint64_t last_calls;   /**< and in how many calls */
 } fs_comm_stats_t;
 

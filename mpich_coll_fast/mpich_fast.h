@@ -19,7 +19,8 @@
     DO(Barrier) DO(Bcast) DO(Cancel) DO(Comm_call_errhandler) DO(Comm_create_keyval) \
     DO(Comm_delete_attr) DO(Comm_free) DO(Comm_get_attr) DO(Comm_get_errhandler) \
     DO(Comm_get_name) DO(Comm_rank) DO(Comm_set_attr) DO(Comm_set_errhandler) DO(Comm_size) \
-    DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Errhandler_free) DO(Get_count) \
+    DO(Comm_split) DO(Comm_split_type) DO(Comm_test_inter) DO(Errhandler_free) DO(Error_class) \
+    DO(Get_count) \
     DO(Grequest_complete) DO(Grequest_start) DO(Iallgather) DO(Iallreduce) DO(Initialized) \
     DO(Iprobe) DO(Irecv) DO(Isend) DO(Op_commutative) DO(Pack) DO(Recv) DO(Reduce_local) DO(Request_free) DO(Send) DO(Status_set_cancelled) \
     DO(Status_set_elements) DO(Test) DO(Type_commit) DO(Type_dup) \
@@ -27,7 +28,8 @@
     DO(Type_get_extent) DO(Type_get_true_extent) DO(Type_size_x) DO(Unpack)
 /* clang-format on */
 /* What MPIs before MPI 4 lack; then NULL. */
-#define MPICH_FAST_NEW_CALLS(DO) DO(Type_get_contents_c) DO(Type_get_envelope_c)
+#define MPICH_FAST_NEW_CALLS(DO) \
+    DO(Pack_c) DO(Type_get_contents_c) DO(Type_get_envelope_c) DO(Unpack_c)
 
 #define MPICH_FAST_FIELD(name) __typeof__(&PMPI_##name) name;
 
@@ -96,9 +98,10 @@ typedef struct mpich_fast_engine {
     void (*describe)(MPI_Datatype type, mpich_fast_layout_t *layout);
     /* Does one element look packed as in memory? */
     bool (*is_dense)(MPI_Datatype type);
-    /* n elements are len bytes. */
-    int (*pack)(const void *from, int n, MPI_Datatype type, void *packed, int len);
-    int (*unpack)(const void *packed, int len, void *to, int n, MPI_Datatype type);
+    /* n elements are len bytes; more than INT_MAX only where it packs_large. */
+    int (*pack)(const void *from, int n, MPI_Datatype type, void *packed, MPI_Count len);
+    int (*unpack)(const void *packed, MPI_Count len, void *to, int n, MPI_Datatype type);
+    bool (*packs_large)(void);
     /* Add n elements, by an operation of the MPI. */
     int (*reduce)(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op);
     bool (*commutes)(MPI_Op op);
@@ -134,7 +137,7 @@ typedef struct mpich_fast_call {
 MPI_Count mpich_fast_count_of(const mpich_fast_side_t *side, uint32_t rank);
 
 /* For fs_wrapper_calls_t; ctx is an mpich_fast_call_t. */
-bool mpich_fast_describe(void *ctx, fs_buffers_t *buffers);
+fs_status_t mpich_fast_describe(void *ctx, fs_buffers_t *buffers);
 fs_status_t mpich_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
                             void *dst);
 fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len_bytes,
@@ -142,7 +145,7 @@ fs_status_t mpich_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64
 
 /* ---- mpich_fast_allreduce.c: likewise, of MPI_Allreduce ---- */
 
-bool mpich_fast_describe_reduction(void *ctx, fs_buffers_t *buffers);
+fs_status_t mpich_fast_describe_reduction(void *ctx, fs_buffers_t *buffers);
 fs_status_t mpich_fast_reduce(void *ctx, const void *src, void *dst, uint64_t len_bytes);
 /* With parameter allreduce, not off: the same on all ranks. */
 bool mpich_fast_takes_reduction(const mpich_fast_args_t *args, bool blocking);
@@ -170,7 +173,7 @@ fs_status_t mpich_fast_comm_open(mpich_fast_comm_t *state, const fs_native_t *na
 
 /* For MPI_Finalize: some are never freed. */
 void mpich_fast_comm_list(mpich_fast_comm_t *state);
-/* With parameter stats all ranks are here; in an MPICH that has called us this is local. */
+/* Local. In front of an MPICH the sums of all ranks have been told: mpich_fast_before_free(). */
 void mpich_fast_comm_free(mpich_fast_comm_t *state);
 /* MPI_Finalize: report and free what is on the list. */
 void mpich_fast_finish(void);
@@ -190,6 +193,11 @@ void mpich_fast_comm_release(mpich_fast_comm_t *state);
 /* Tell the communicator's error handler; without a communicator that is the caller's business.
  * Returns the MPI error code. */
 int mpich_fast_raise(MPI_Comm comm, fs_status_t status);
+
+/* Around calls of our own on the user's communicator: their errors are not for its error handler.
+ * Returns that handler, for the end of it. */
+MPI_Errhandler mpich_fast_silence(MPI_Comm comm);
+void mpich_fast_speak(MPI_Comm comm, MPI_Errhandler theirs);
 
 /* ---- mpich_fast_async.c: where MPICH has what it takes; else these do nothing ---- */
 

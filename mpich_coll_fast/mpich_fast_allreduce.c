@@ -23,18 +23,18 @@ static uint64_t element_bytes(const mpich_fast_args_t *a)
     return (uint64_t) mpich_fast_engine->size((MPI_Datatype) a->recvtype);
 }
 
-bool mpich_fast_describe_reduction(void *ctx, fs_buffers_t *b)
+fs_status_t mpich_fast_describe_reduction(void *ctx, fs_buffers_t *b)
 {
     const mpich_fast_args_t *a = ((const mpich_fast_call_t *) ctx)->args;
     uint32_t size = (uint32_t) element_bytes(a);
 
     if (a->sendbuf == a->recvbuf) {
-        return false; /* the MPI refuses that */
+        return FS_ERR_INVAL; /* the MPI refuses that */
     }
     fs_buffers_reduce(b, MPI_IN_PLACE == a->sendbuf ? NULL : a->sendbuf, a->recvbuf,
                       (uint64_t) a->count, size,
                       fs_device_how_of((MPI_Op) a->op, type_of(a), size));
-    return true;
+    return FS_OK;
 }
 
 /* Few elements at a time. */

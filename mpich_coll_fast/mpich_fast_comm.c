@@ -60,6 +60,21 @@ int mpich_fast_raise(MPI_Comm comm, fs_status_t status)
     return mpi_errno;
 }
 
+MPI_Errhandler mpich_fast_silence(MPI_Comm comm)
+{
+    MPI_Errhandler theirs;
+
+    mpi.Comm_get_errhandler(comm, &theirs);
+    mpi.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    return theirs;
+}
+
+void mpich_fast_speak(MPI_Comm comm, MPI_Errhandler theirs)
+{
+    mpi.Comm_set_errhandler(comm, theirs);
+    mpi.Errhandler_free(&theirs);
+}
+
 /* ---- the end ---- */
 
 /* What messages of ours need. Called more than once. */
@@ -71,10 +86,14 @@ static void close_host(mpich_fast_comm_t *state)
     }
 }
 
-/* Likewise. An MPICH that has called us may do so on one rank alone. */
+/* Likewise, on one rank alone: MPICH keeps a communicator until the last request on it is over. Of an
+ * MPICH that has called us all requests of ours are among these. */
 static void teardown(mpich_fast_comm_t *state)
 {
-    fs_wrapper_close(&state->shared, MPI_COMM_NULL != state->comm);
+    if (MPI_COMM_NULL != state->comm) {
+        fs_wrapper_wait(&state->shared);
+    }
+    fs_wrapper_close(&state->shared, false);
     close_host(state);
 }
 
@@ -106,6 +125,26 @@ void mpich_fast_comm_free(mpich_fast_comm_t *state)
     unlist(state);
     teardown(state);
     mpich_fast_comm_release(state);
+}
+
+/* What is not one of ours is MPICH's business, without a question, and so is MPI_COMM_WORLD, which
+ * cannot be freed. */
+void mpich_fast_before_free(const void *handle)
+{
+    MPI_Comm comm = NULL != handle ? *(const MPI_Comm *) handle : MPI_COMM_NULL;
+    mpich_fast_comm_t *state = NULL;
+
+    if (MPI_COMM_NULL != comm && MPI_COMM_WORLD != comm) {
+        pthread_mutex_lock(&lock);
+        state = all;
+        while (NULL != state && comm != state->comm) {
+            state = state->next;
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    if (NULL != state) {
+        fs_wrapper_report(&state->shared);
+    }
 }
 
 void mpich_fast_comm_retain(mpich_fast_comm_t *state)
@@ -249,17 +288,12 @@ static int set_up(mpich_fast_comm_t *state, fs_status_t *status_p)
     return open_comm(state, server_label, status_p);
 }
 
-/* Errors of our own calls are not for the user's error handler. */
 static int set_up_in_silence(mpich_fast_comm_t *state, fs_status_t *status_p)
 {
-    MPI_Errhandler theirs;
-    int mpi_errno;
+    MPI_Errhandler theirs = mpich_fast_silence(state->comm);
+    int mpi_errno = set_up(state, status_p);
 
-    mpi.Comm_get_errhandler(state->comm, &theirs);
-    mpi.Comm_set_errhandler(state->comm, MPI_ERRORS_RETURN);
-    mpi_errno = set_up(state, status_p);
-    mpi.Comm_set_errhandler(state->comm, theirs);
-    mpi.Errhandler_free(&theirs);
+    mpich_fast_speak(state->comm, theirs);
     return mpi_errno;
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    IN_ONE_GO = 1 << 30, /* bytes, for an engine that counts in int */
+    IN_ONE_GO = 1 << 30, /* bytes, for an engine that counts in int; but one element at least */
     ELEMENT_MAX = 16384  /* bytes of one that is taken apart, on the stack */
 };
 
@@ -70,12 +70,10 @@ typedef struct block {
     mpich_fast_layout_t layout;
 } block_t;
 
-/* Elements that go through one MPI_Pack; 0: not even one does. */
+/* Elements that go through one MPI_Pack. */
 static MPI_Count elements_in_one_go(const block_t *block)
 {
-    return block->layout.size > INT_MAX      ? 0
-           : block->layout.size >= IN_ONE_GO ? 1
-                                             : IN_ONE_GO / block->layout.size;
+    return block->layout.size >= IN_ONE_GO ? 1 : IN_ONE_GO / block->layout.size;
 }
 
 /* n elements, from element k on, to packed or from it. */
@@ -83,7 +81,7 @@ static int convert_elements(const block_t *block, MPI_Count k, MPI_Count n, char
                             bool unpack)
 {
     char *at = block->start + k * block->layout.extent;
-    int len = (int) (n * block->layout.size);
+    MPI_Count len = n * block->layout.size;
 
     return unpack ? mpich_fast_engine->unpack(packed, len, at, (int) n, block->type)
                   : mpich_fast_engine->pack(at, (int) n, block->type, packed, len);
@@ -110,7 +108,7 @@ static fs_status_t convert(const mpich_fast_side_t *side, uint32_t r, uint64_t o
 {
     block_t block = {block_start(side, r), type_of(side, r), layout_of(side, r)};
     uint64_t size = (uint64_t) block.layout.size, most = (uint64_t) elements_in_one_go(&block), n;
-    int mpi_errno = 0 == most ? MPI_ERR_OTHER : MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS;
 
     for (; len > 0 && MPI_SUCCESS == mpi_errno; offset += n, packed += n, len -= n) {
         MPI_Count k = (MPI_Count) (offset / size);
@@ -188,7 +186,7 @@ static bool look_at_side(mpich_fast_side_t *side, bool is_w)
 typedef struct seen {
     MPI_Count most; /* elements of a block */
     bool contiguous, whole;
-    bool large;         /* some element is larger than ELEMENT_MAX */
+    MPI_Count largest;  /* bytes of an element */
     uint64_t len_bytes; /* of the last block */
     char *first;        /* and its first byte */
 } seen_t;
@@ -212,7 +210,7 @@ static bool look_at_block(const mpich_fast_side_t *side, uint32_t r, seen_t *see
         bool contiguous = is_contiguous(side->types[r], &layout, count);
 
         seen->contiguous = seen->contiguous && contiguous;
-        seen->large = seen->large || layout.size > ELEMENT_MAX;
+        seen->largest = layout.size > seen->largest ? layout.size : seen->largest;
     }
     return true;
 }
@@ -221,21 +219,34 @@ static void conclude(const mpich_fast_side_t *side, seen_t *seen)
 {
     if (NULL == side->types) {
         seen->contiguous = is_contiguous(side->type, &side->layout, seen->most);
-        seen->large = side->layout.size > ELEMENT_MAX;
+        seen->largest = seen->most > 0 ? side->layout.size : 0;
     }
-    seen->whole = !seen->contiguous && seen->large;
+    seen->whole = !seen->contiguous && seen->largest > ELEMENT_MAX;
 }
 
-static bool is_alias(const mpich_fast_args_t *a)
+static bool can_convert(const seen_t *seen)
 {
-    return NULL != a->sendbuf && a->sendbuf == a->recvbuf
-           && (a->even || a->sendcounts == a->recvcounts) && a->sendtype == a->recvtype
-           && a->sendtypes == a->recvtypes;
+    return seen->contiguous || seen->largest <= INT_MAX || mpich_fast_engine->packs_large();
+}
+
+/* As MPICH looks for it: of MPI_Alltoall at the counts, else at where they are. */
+static bool is_alias(const mpich_fast_call_t *call)
+{
+    const mpich_fast_args_t *a = call->args;
+    bool same_counts = a->sendcounts == a->recvcounts;
+
+    if (a->even) {
+        MPI_Count count = mpich_fast_count_of(&call->send, 0);
+
+        same_counts = 0 != count && count == mpich_fast_count_of(&call->recv, 0);
+    }
+    return NULL != a->sendbuf && a->sendbuf == a->recvbuf && same_counts
+           && a->sendtype == a->recvtype && a->sendtypes == a->recvtypes;
 }
 
 /* In place the send arguments are undefined. What an MPI refuses is not for us: negative counts,
  * a buffer that is sent and received. */
-bool mpich_fast_describe(void *ctx, fs_buffers_t *b)
+fs_status_t mpich_fast_describe(void *ctx, fs_buffers_t *b)
 {
     mpich_fast_call_t *call = ctx;
     const mpich_fast_args_t *a = call->args;
@@ -244,14 +255,14 @@ bool mpich_fast_describe(void *ctx, fs_buffers_t *b)
     b->in_place = MPI_IN_PLACE == a->sendbuf;
     call->recv = receive_side(a);
     call->send = b->in_place ? call->recv : send_side(a);
-    if (MPI_IN_PLACE == a->recvbuf || (is_alias(a) && !b->in_place)
+    if (MPI_IN_PLACE == a->recvbuf || (is_alias(call) && !b->in_place)
         || !look_at_side(&call->send, NULL != a->recvtypes)
         || !look_at_side(&call->recv, NULL != a->recvtypes)) {
-        return false;
+        return FS_ERR_INVAL;
     }
     for (uint32_t r = 0; r < b->counts.n_ranks; ++r) {
         if (!look_at_block(&call->send, r, &sent) || !look_at_block(&call->recv, r, &received)) {
-            return false;
+            return FS_ERR_INVAL;
         }
         fs_counts_add(&b->counts, r, sent.len_bytes, received.len_bytes);
         b->send_block[r] = sent.first;
@@ -263,5 +274,5 @@ bool mpich_fast_describe(void *ctx, fs_buffers_t *b)
     b->recv_contiguous = received.contiguous;
     b->send_whole = sent.whole;
     b->recv_whole = received.whole;
-    return true;
+    return can_convert(&sent) && can_convert(&received) ? FS_OK : FS_ERR_UNSUPPORTED;
 }

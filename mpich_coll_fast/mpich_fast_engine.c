@@ -2,6 +2,8 @@
 /* The MPI's datatype engine as those outside have it. */
 #include "mpich_fast.h"
 
+#include <limits.h>
+
 /* How a type was made. Of one that was made with large counts the older calls would not tell. */
 typedef struct envelope {
     MPI_Count integers, addresses, counts, types;
@@ -134,30 +136,55 @@ static void place_close(place_t *place)
     }
 }
 
-static int pack(const void *from, int n, MPI_Datatype type, void *packed, int len)
+static int pack_place(const place_t *place, void *packed, MPI_Count len)
+{
+    MPI_Count large_position = 0;
+    int position = 0;
+
+    return len > INT_MAX ? mpi.Pack_c(place->start, place->n, place->type, packed, len,
+                                      &large_position, MPI_COMM_SELF)
+                         : mpi.Pack(place->start, place->n, place->type, packed, (int) len,
+                                    &position, MPI_COMM_SELF);
+}
+
+static int pack(const void *from, int n, MPI_Datatype type, void *packed, MPI_Count len)
 {
     place_t place = {(void *) (uintptr_t) from, n, type};
-    int position = 0, mpi_errno = place_open(&place);
+    int mpi_errno = place_open(&place);
 
     if (MPI_SUCCESS == mpi_errno) {
-        mpi_errno =
-            mpi.Pack(place.start, place.n, place.type, packed, len, &position, MPI_COMM_SELF);
+        mpi_errno = pack_place(&place, packed, len);
         place_close(&place);
     }
     return mpi_errno;
 }
 
-static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype type)
+static int unpack_place(const void *packed, MPI_Count len, const place_t *place)
+{
+    MPI_Count large_position = 0;
+    int position = 0;
+
+    return len > INT_MAX ? mpi.Unpack_c(packed, len, &large_position, place->start, place->n,
+                                        place->type, MPI_COMM_SELF)
+                         : mpi.Unpack(packed, (int) len, &position, place->start, place->n,
+                                      place->type, MPI_COMM_SELF);
+}
+
+static int unpack(const void *packed, MPI_Count len, void *to, int n, MPI_Datatype type)
 {
     place_t place = {to, n, type};
-    int position = 0, mpi_errno = place_open(&place);
+    int mpi_errno = place_open(&place);
 
     if (MPI_SUCCESS == mpi_errno) {
-        mpi_errno =
-            mpi.Unpack(packed, len, &position, place.start, place.n, place.type, MPI_COMM_SELF);
+        mpi_errno = unpack_place(packed, len, &place);
         place_close(&place);
     }
     return mpi_errno;
+}
+
+static bool packs_large(void)
+{
+    return NULL != mpi.Pack_c && NULL != mpi.Unpack_c;
 }
 
 static MPI_Datatype name(MPI_Datatype type)
@@ -195,6 +222,7 @@ static const mpich_fast_engine_t outside = {
     .is_dense = is_dense,
     .pack = pack,
     .unpack = unpack,
+    .packs_large = packs_large,
     .reduce = reduce,
     .commutes = commutes,
     .hold = hold,

@@ -431,6 +431,37 @@ static int Request_get_status_body(mpich_fast_word_t request, int *flag, void *s
 EXPORT_BOTH(Request_get_status, (mpich_fast_word_t request, int *flag, void *status),
             (request, flag, status))
 
+/* ---- MPI_Comm_free, MPI_Comm_disconnect: all ranks are in them, but not where MPICH lets the
+ * communicator go ---- */
+
+typedef int comm_free_fn_t(void *comm);
+
+static comm_free_fn_t *next_comm_free, *next_comm_disconnect;
+
+static void before_free(const void *comm)
+{
+    if (mpich_fast_enabled) {
+        mpich_fast_before_free(comm);
+    }
+}
+
+static int Comm_free_body(void *comm)
+{
+    NEXT(next_comm_free, comm_free_fn_t, "PMPI_Comm_free");
+    before_free(comm);
+    return next_comm_free(comm);
+}
+
+static int Comm_disconnect_body(void *comm)
+{
+    NEXT(next_comm_disconnect, comm_free_fn_t, "PMPI_Comm_disconnect");
+    before_free(comm);
+    return next_comm_disconnect(comm);
+}
+
+EXPORT_BOTH(Comm_free, (void *comm), (comm))
+EXPORT_BOTH(Comm_disconnect, (void *comm), (comm))
+
 /* ---- MPI_Init, MPI_Init_thread: the earliest moment to refuse a wrong value; and MPI_Session_init,
  * in which the ranks may meet before ---- */
 

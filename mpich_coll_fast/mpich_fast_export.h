@@ -63,6 +63,10 @@ int mpich_fast_serve(const mpich_fast_args_t *args);
 /* mpich_fast_allreduce.c: likewise, blocking or not. */
 int mpich_fast_serve_allreduce(const mpich_fast_args_t *args);
 
+/* mpich_fast_comm.c: a communicator is about to be freed, here and on its other ranks. *comm is its
+ * handle. */
+void mpich_fast_before_free(const void *comm);
+
 /* mpich_fast_request.c: the same, nonblocking. */
 int mpich_fast_serve_nonblocking(const mpich_fast_args_t *args);
 /* End what can be ended: before somebody looks at a request without asking us. */

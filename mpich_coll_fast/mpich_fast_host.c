@@ -121,8 +121,10 @@ static MPI_Request to_request(void *request)
 static fs_status_t p2p_open(void *ctx)
 {
     mpich_fast_comm_t *state = ctx;
+    MPI_Errhandler theirs = mpich_fast_silence(state->comm);
     int mpi_errno = mpi.Comm_split(state->comm, 0, (int) state->shared.rank, &state->own);
 
+    mpich_fast_speak(state->comm, theirs);
     if (MPI_SUCCESS == mpi_errno) {
         mpi_errno = mpi.Comm_set_errhandler(state->own, MPI_ERRORS_RETURN);
     }
@@ -165,12 +167,13 @@ static fs_status_t p2p_test(void *ctx, void *handle, uint64_t *len_p)
 {
     MPI_Request request = to_request(handle);
     MPI_Status status;
-    int done, len = 0, mpi_errno;
+    int done, len = 0, mpi_errno, class;
 
     (void) ctx;
     mpi_errno = mpi.Test(&request, &done, &status);
     if (MPI_SUCCESS != mpi_errno) {
-        return MPI_ERR_TRUNCATE == mpi_errno ? FS_ERR_TRUNCATE : FS_ERR_TRANSPORT;
+        mpi.Error_class(mpi_errno, &class);
+        return MPI_ERR_TRUNCATE == class ? FS_ERR_TRUNCATE : FS_ERR_TRANSPORT;
     }
     if (!done) {
         return FS_INPROGRESS;

@@ -122,14 +122,19 @@ static bool is_dense(MPI_Datatype type)
     return t.contiguous;
 }
 
-static int pack(const void *from, int n, MPI_Datatype type, void *packed, int len)
+static int pack(const void *from, int n, MPI_Datatype type, void *packed, MPI_Count len)
 {
     return mpich_fast_services->pack(from, n, type, packed, len);
 }
 
-static int unpack(const void *packed, int len, void *to, int n, MPI_Datatype type)
+static int unpack(const void *packed, MPI_Count len, void *to, int n, MPI_Datatype type)
 {
     return mpich_fast_services->unpack(packed, len, to, n, type);
+}
+
+static bool packs_large(void)
+{
+    return true;
 }
 
 static MPI_Datatype name(MPI_Datatype type)
@@ -167,6 +172,7 @@ const mpich_fast_engine_t mpich_fast_native_engine = {
     .is_dense = is_dense,
     .pack = pack,
     .unpack = unpack,
+    .packs_large = packs_large,
     .reduce = reduce,
     .commutes = commutes,
     .hold = hold,

@@ -117,20 +117,20 @@ static void drop(mpich_fast_operation_t *op)
     drop_side(&op->recv);
 }
 
-static bool describe(void *ctx, fs_buffers_t *b)
+static bool keep(mpich_fast_operation_t *op, const fs_buffers_t *b)
 {
-    mpich_fast_operation_t *op = ctx;
-    bool is_kept = NULL != op->recv.types;
-
-    if (!mpich_fast_describe(&op->call, b)) {
-        return false;
-    }
-    if (is_kept) {
-        return true;
-    }
     return op->is_persistent
                ? keep_both(op, b)
                : b->recv_contiguous || keep_side(&op->recv, &op->call.recv, b->counts.n_ranks);
+}
+
+static fs_status_t describe(void *ctx, fs_buffers_t *b)
+{
+    mpich_fast_operation_t *op = ctx;
+    bool is_kept = NULL != op->recv.types;
+    fs_status_t status = mpich_fast_describe(&op->call, b);
+
+    return FS_OK == status && !is_kept && !keep(op, b) ? FS_ERR_NOMEM : status;
 }
 
 /* ---- calls ---- */

@@ -144,8 +144,8 @@ void mca_coll_fast_publish_settings(void);
 bool mca_coll_fast_can_compare(ompi_communicator_t *comm);
 /* The same answer on all that come; a line about it if it is no. */
 bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm);
-/* In MPI_Init, after its fence: no lower rank has a wrong parameter. */
-bool mca_coll_fast_is_first_to_refuse(void);
+/* After the fence of MPI_Init: no lower rank of it has a wrong parameter. */
+bool mca_coll_fast_is_first_to_refuse(ompi_communicator_t *comm);
 
 /* coll_fast_fallback.c */
 bool mca_coll_fast_is_named(void);
@@ -187,7 +187,7 @@ typedef struct mca_coll_fast_call {
 void mca_coll_fast_keep(mca_coll_fast_call_t *call, mca_coll_fast_block_t *kept);
 
 /* For fs_wrapper_calls_t; ctx is an mca_coll_fast_call_t. */
-bool mca_coll_fast_describe(void *ctx, fs_buffers_t *b);
+fs_status_t mca_coll_fast_describe(void *ctx, fs_buffers_t *b);
 fs_status_t mca_coll_fast_pack(void *ctx, uint32_t block, uint64_t offset, uint64_t len, void *dst);
 fs_status_t mca_coll_fast_unpack(void *ctx, uint32_t block, uint64_t offset, uint64_t len,
                                  const void *src);

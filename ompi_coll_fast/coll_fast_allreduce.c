@@ -29,18 +29,18 @@ static int native(void *ctx, ptrdiff_t send_shift, ptrdiff_t recv_shift)
                              c->recv.dtype, c->op, c->module->comm, native->allreduce_module);
 }
 
-static bool describe(void *ctx, fs_buffers_t *b)
+static fs_status_t describe(void *ctx, fs_buffers_t *b)
 {
     const mca_coll_fast_call_t *c = ctx;
     size_t size;
 
     if (c->sbuf == c->recv.buf) {
-        return false; /* no MPI allows that */
+        return FS_ERR_INVAL; /* no MPI allows that */
     }
     ompi_datatype_type_size(c->recv.dtype, &size);
     fs_buffers_reduce(b, MPI_IN_PLACE == c->sbuf ? NULL : c->sbuf, c->recv.buf, c->recv.count,
                       (uint32_t) size, fs_device_how_of(c->op, c->recv.dtype, size));
-    return true;
+    return FS_OK;
 }
 
 /* Few elements at a time. */

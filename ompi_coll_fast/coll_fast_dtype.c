@@ -85,7 +85,7 @@ void mca_coll_fast_keep(mca_coll_fast_call_t *call, mca_coll_fast_block_t *kept)
 }
 
 /* In place the send arguments are undefined. */
-bool mca_coll_fast_describe(void *ctx, fs_buffers_t *b)
+fs_status_t mca_coll_fast_describe(void *ctx, fs_buffers_t *b)
 {
     mca_coll_fast_call_t *call = ctx;
     char *first;
@@ -103,7 +103,7 @@ bool mca_coll_fast_describe(void *ctx, fs_buffers_t *b)
                       describe_block(&call->recv, r, &first, &b->recv_contiguous));
         b->recv_block[r] = first;
     }
-    return true;
+    return FS_OK;
 }
 
 /* Longer than any basic type: what a convertor cannot split. */

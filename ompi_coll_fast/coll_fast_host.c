@@ -117,6 +117,12 @@ static void host_progress(void *ctx)
     opal_progress();
 }
 
+/* Without MPI_Init (sessions) there is no MPI_COMM_WORLD, but its ranks are known. */
+static uint32_t world_rank(void)
+{
+    return OPAL_PROC_MY_NAME.vpid;
+}
+
 /* The lowest rank of the communicator on this rank's node, or what parameter
  * servers defines. */
 static uint32_t server_label(ompi_communicator_t *comm)
@@ -124,8 +130,7 @@ static uint32_t server_label(ompi_communicator_t *comm)
     int me = ompi_comm_rank(comm);
 
     if (NULL != mca_coll_fast_component.wrapper.world_server) {
-        return mca_coll_fast_component.wrapper
-            .world_server[ompi_comm_rank(&ompi_mpi_comm_world.comm)];
+        return mca_coll_fast_component.wrapper.world_server[world_rank()];
     }
     for (int r = 0; r < me; ++r) {
         ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
@@ -147,7 +152,7 @@ static bool spans_servers(ompi_communicator_t *comm)
         const opal_proc_t *proc = &ompi_comm_peer_lookup(comm, r)->super;
 
         if (NULL == server ? !OPAL_PROC_ON_LOCAL_NODE(proc->proc_flags)
-                           : server[proc->proc_name.vpid] != server[OPAL_PROC_MY_NAME.vpid]) {
+                           : server[proc->proc_name.vpid] != server[world_rank()]) {
             return true;
         }
     }
@@ -236,7 +241,7 @@ static fs_member_t make_member(mca_coll_fast_module_t *module)
     return (fs_member_t){.n_ranks = (uint32_t) ompi_comm_size(module->comm),
                          .rank = (uint32_t) ompi_comm_rank(module->comm),
                          .server_label = server_label(module->comm),
-                         .world_rank = (uint32_t) ompi_comm_rank(&ompi_mpi_comm_world.comm),
+                         .world_rank = world_rank(),
                          .status = OMPI_SUCCESS == watch_end(module) ? FS_OK : FS_ERR_NOMEM,
                          .comm_name = module->comm->c_name};
 }

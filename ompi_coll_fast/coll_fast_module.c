@@ -112,18 +112,19 @@ static int disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 }
 
 /* One line for all ranks with wrong parameters, before the job ends: an abort
- * silences the other ranks, so those wait for the one that speaks. */
-static void refuse(ompi_communicator_t *world)
+ * silences the other ranks, so those wait for the one that speaks. In MPI_Init; without
+ * it (sessions) where the first communicator is made. */
+static void refuse(ompi_communicator_t *comm)
 {
     enum { END_COMES_S = 5 };
 
-    if (mca_coll_fast_is_first_to_refuse()) {
+    if (mca_coll_fast_is_first_to_refuse(comm)) {
         mca_coll_fast_complain("parameter coll_fast_%s; the job stops here",
                                mca_coll_fast_component.bad_value);
     } else {
         sleep(END_COMES_S);
     }
-    (void) ompi_mpi_abort(world, MPI_ERR_ARG);
+    (void) ompi_mpi_abort(comm, MPI_ERR_ARG);
 }
 
 /* The component that serves alltoallv instead of us, by the name of its
@@ -182,7 +183,7 @@ mca_coll_base_module_t *mca_coll_fast_comm_query(ompi_communicator_t *comm, int 
     if (*priority < 0 || OMPI_COMM_IS_INTER(comm)) {
         return NULL;
     }
-    if (&ompi_mpi_comm_world.comm == comm && '\0' != mca_coll_fast_component.bad_value[0]) {
+    if ('\0' != mca_coll_fast_component.bad_value[0]) {
         refuse(comm);
         return NULL;
     }

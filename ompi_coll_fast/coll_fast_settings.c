@@ -224,16 +224,15 @@ bool mca_coll_fast_ranks_are_alike(ompi_communicator_t *comm)
 
 /* ---- parameters that are refused ---- */
 
-bool mca_coll_fast_is_first_to_refuse(void)
+bool mca_coll_fast_is_first_to_refuse(ompi_communicator_t *comm)
 {
-    opal_process_name_t name = OPAL_PROC_MY_NAME;
     bool first = true;
 
     if (!fence_brings_records() || opal_pmix_base_async_modex) { /* MPI_Init goes on */
         return true;
     }
-    for (name.vpid = 0; first && name.vpid < OPAL_PROC_MY_NAME.vpid; ++name.vpid) {
-        char *record = read_record(name);
+    for (int r = 0; first && r < ompi_comm_rank(comm); ++r) {
+        char *record = read_record(name_of(comm, r));
 
         first = NULL == record || 0 != strcmp(record, refusal);
         free(record);

@@ -191,18 +191,25 @@ done
 lacks 'declared in a public header but not in libfastsched.map' "$(declared)" "$(in_map)"
 lacks 'in libfastsched.map but in no public header' "$(in_map)" "$(declared)"
 
+# OPTION LIBRARY: what readelf says about it to $elf.
+read_elf() {
+    elf=$(${READELF:-readelf} "$1" "$2") || complain "${READELF:-readelf} does not read ${2##*/}"
+}
+
 # LIBRARY NAME...: complain about libraries that it needs and that are not named. A plugin
 # that misses one makes every process of every job say so.
 needs_only() {
     library=$1
     shift
-    needed=$(${READELF:-readelf} -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort -u)
+    read_elf -d "$library"
+    needed=$(echo "$elf" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort -u)
     lacks "${library##*/} may not need" "$needed" "$(printf '%s\n' "$@")"
 }
 
 # What a program calls so cannot come between our own calls.
 calls_itself() {
-    calls=$(${READELF:-readelf} -rW "$1" | grep -oE ' fs_[a-z0-9_]+' | sort -u)
+    read_elf -rW "$1"
+    calls=$(echo "$elf" | grep -oE ' fs_[a-z0-9_]+' | sort -u)
     [ -z "$calls" ] || complain "${1##*/} lets others define what it calls itself:
 $calls"
 }

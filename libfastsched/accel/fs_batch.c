@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-enum { ALIGN = 16 }; /* of the kernel's longest words */
+enum {
+    ALIGN = 16, /* of the kernel's longest words */
+    ROOM  = FS_BATCH_BYTES + FS_BATCH_MAX * ALIGN
+};
 
 /* The place in the room of what begins at this address on the device: aligned like
  * it. */
@@ -48,16 +51,16 @@ static fs_status_t copy_through(const fs_batch_t *batch, fs_copier_t *copier,
     return status;
 }
 
-/* As one kernel, if there is one and room. */
+/* As one kernel, if there is one that can go there, and room. */
 static fs_status_t copy(const fs_batch_t *batch, fs_copier_t *copier)
 {
-    uint64_t most = batch->len_bytes + (uint64_t)batch->n * ALIGN;
-    void    *room = NULL;
+    void *room = NULL;
 
-    if (batch->n > 1 && batch->len_bytes <= FS_BATCH_BYTES &&
-        fs_copier_reserve(copier, batch->n, most) == FS_OK &&
+    if (batch->n > 1 && !batch->mem.foreign &&
+        batch->len_bytes <= FS_BATCH_BYTES &&
+        fs_copier_reserve(copier, FS_BATCH_MAX, ROOM) == FS_OK &&
         fs_copier_has_kernel(copier)) {
-        room = fs_copier_room(copier, FS_BATCH_BYTES + FS_BATCH_MAX * ALIGN);
+        room = fs_copier_room(copier, ROOM);
     }
     return room != NULL
                ? copy_through(batch, copier, room)

@@ -106,7 +106,7 @@ bool fs_value_rate(const char *text, uint64_t *value_p)
         if (strcmp(unit, units[k].unit) == 0) {
             bool whole = memchr(text, '.', (size_t)(unit - text)) == NULL;
 
-            return (whole || unit[1] == 'B') &&
+            return (whole || units[k].bits >= 1000) &&
                    fs_u64_mul(*value_p, units[k].bits, value_p) &&
                    fs_u64_add(*value_p, units[k].bits / 1000 * milli, value_p);
         }

@@ -19,7 +19,7 @@ bool fs_value_bytes(const char *text, uint64_t *value_p);
 bool fs_value_milli(const char *text, uint64_t *value_p);
 
 /* Bits per second: a number and bit, kbit, mbit, gbit or tbit, or kBps, MBps,
- * GBps or TBps, powers of 1000; or 0. Bytes may have up to three decimals. */
+ * GBps or TBps, powers of 1000; or 0. All but bit may have up to three decimals. */
 bool fs_value_rate(const char *text, uint64_t *value_p);
 
 #endif

@@ -66,16 +66,17 @@ static const uint64_t limits[] = {
  * once, in no order, keep the rest waiting. */
 static uint64_t bundle_limit(const fs_request_t *request)
 {
-    const fs_comm_t *comm = request->comm;
-    bool             left = fs_unseen_can(comm->predicted);
+    const fs_comm_t     *comm     = request->comm;
+    const fs_forecast_t *forecast = fs_request_forecast(request);
+    bool                 left     = fs_unseen_can(forecast->candidate);
 
     if (request->plans_only) {
         return 0;
     }
     if (fs_comm_is_auto(comm)) {
-        return fs_comm_is_tuned(comm) && comm->predicts &&
+        return fs_comm_is_tuned(comm) && forecast->known &&
                        !(left && fs_request_is_nonblocking(request))
-                   ? limits[comm->predicted]
+                   ? limits[forecast->candidate]
                    : comm->params.stage_cost;
     }
     return comm->params.algorithm == FS_ALG_BUNDLES ? UINT64_MAX : 0;
@@ -184,7 +185,7 @@ static void look_at_matrix(fs_request_t *request, uint64_t max_inter)
     busiest         = fs_traffic_busiest(comm->topo, &outcome->traffic);
     outcome->bound  = busiest.per_lane;
     outcome->line   = busiest.line;
-    outcome->choice = choose(request);
+    outcome->choice = request->untuned = choose(request);
     if (fs_comm_is_tuned(comm) && outcome->traffic.inter_bytes > 0) {
         fs_estimate(request, &busiest);
     }
@@ -199,10 +200,10 @@ static void recall(fs_request_t *request, const fs_cached_plan_t *cached)
     outcome->traffic.bytes = fs_control_matrix(request->comm->control);
     outcome->bound         = cached->bound;
     outcome->line          = cached->line;
-    outcome->choice        = cached->choice;
     outcome->tuned         = cached->tuned;
     request->rest          = cached->rest;
     request->rest.bytes    = fs_control_rest(request->comm->control);
+    outcome->choice = request->untuned = cached->untuned;
 }
 
 static void find_out(fs_request_t *request, const fs_vote_t *vote)
@@ -237,7 +238,7 @@ static bool has_coarse_chunks(const fs_outcome_t *outcome)
 /* Are its bundles coarse, and would they be others if they were not? */
 static bool has_coarse_bundles(const fs_request_t *request)
 {
-    return fs_comm_predicts_coarse(request->comm) &&
+    return fs_request_is_coarse(request) &&
            request->outcome.tuned.estimate[FS_CANDIDATE_BUNDLES_COARSE] != 0;
 }
 
@@ -358,26 +359,27 @@ static void apply_tuner(fs_request_t *request)
     comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
 }
 
-/* The next call will be like this one. Of one that has begun early only the rest is
+/* The next call of this collective will be like this one. Of one that has begun early only the rest is
  * known. Where the class has just changed it may change again: the next call is not
  * prepared for a probe then, which would have to wait, and leave another call
  * without its bundles. */
 static void predict(const fs_request_t *request)
 {
-    fs_comm_t          *comm     = request->comm;
+    const fs_tuner_t   *tuner    = &request->comm->tuner;
+    fs_forecast_t      *forecast = fs_request_forecast(request);
     uint32_t            of_class = request->outcome.tuned.of_class;
     fs_tuner_question_t next;
 
     if (request->outcome.tuned.bound == 0 || request->is_early) {
         return;
     }
-    next             = fs_tuner_peek(&comm->tuner, of_class);
-    comm->predicts   = next.reason != FS_TUNER_NONE;
-    comm->explores   = comm->predicts && next.reason != FS_TUNER_FOUND;
-    comm->predicted  = comm->explores && of_class != comm->last_class
-                           ? fs_tuner_choice(&comm->tuner, of_class)
-                           : next.candidate;
-    comm->last_class = of_class;
+    next                = fs_tuner_peek(tuner, of_class);
+    forecast->known     = next.reason != FS_TUNER_NONE;
+    forecast->explores  = forecast->known && next.reason != FS_TUNER_FOUND;
+    forecast->candidate = forecast->explores && of_class != forecast->of_class
+                              ? fs_tuner_choice(tuner, of_class)
+                              : next.candidate;
+    forecast->of_class  = of_class;
 }
 
 /* Has there been a plan for this? */

@@ -30,6 +30,22 @@ static const char *why_native(const fs_comm_t *comm)
                                      : NULL;
 }
 
+/* Counts differ, and nothing has moved. Where all ranks have learned of it so, and none
+ * has given up: which counts? */
+static fs_status_t explain(fs_comm_t *comm, const fs_call_t *call)
+{
+    fs_vote_t   vote   = {0};
+    fs_status_t status = fs_comm_vote(comm, &vote);
+
+    if (status != FS_OK) {
+        return status;
+    }
+    snprintf(comm->error, sizeof(comm->error),
+             "some ranks call MPI_Alltoall, others another collective");
+    status = fs_comm_check_counts(comm, call);
+    return status == FS_OK ? FS_ERR_MISMATCH : status;
+}
+
 static fs_status_t serve(fs_request_t *request)
 {
     fs_comm_t       *comm   = request->comm;
@@ -46,14 +62,23 @@ static fs_status_t serve(fs_request_t *request)
     }
     fs_request_post(request, FS_STEP_BEGIN);
     status = fs_request_wait(request);
-    if (status == FS_ERR_MISMATCH && !comm->dead) {
-        /* On all ranks, and nothing has moved: which counts? */
-        snprintf(comm->error, sizeof(comm->error),
-                 "some ranks call MPI_Alltoall, others another collective");
-        status = fs_comm_check_counts(comm, call);
-        status = status == FS_OK ? FS_ERR_MISMATCH : status;
+    return status == FS_ERR_MISMATCH && !comm->dead ? explain(comm, call)
+                                                    : status;
+}
+
+/* Statistics, which a persistent call that ends may add to, are under the net's lock. */
+static void lock(fs_comm_t *comm)
+{
+    if (comm->net != NULL) {
+        fs_net_lock(comm->net);
     }
-    return status;
+}
+
+static void unlock(fs_comm_t *comm)
+{
+    if (comm->net != NULL) {
+        pthread_mutex_unlock(&comm->net->lock);
+    }
 }
 
 /* A blocking call may have to pack, which the helper must not. */
@@ -93,8 +118,10 @@ static fs_status_t run_eager(fs_request_t *request)
         return fs_request_give_up(request, status);
     }
     request->ran = true;
+    lock(comm);
     ++comm->stats.calls_by[FS_ALG_EAGER];
     comm->stats.inter_bytes += request->outcome.traffic.inter_bytes;
+    unlock(comm);
     return FS_OK;
 }
 
@@ -120,10 +147,12 @@ static fs_status_t make(fs_request_t *request)
         return FS_ERR_TRANSPORT;
     }
     keep_helper_off(comm, true);
-    fs_wish_adopt(comm);
-    request->outcome.entered_ns = fs_now_ns();
+    lock(comm);
     ++comm->n_calls;
     ++comm->stats.calls;
+    unlock(comm);
+    fs_wish_adopt(comm);
+    request->outcome.entered_ns = fs_now_ns();
     if (comm->trace != NULL) {
         fs_trace_begin(comm->trace, comm->n_calls);
     }
@@ -220,7 +249,9 @@ fs_status_t fs_comm_native_done(fs_comm_t *comm)
     uint64_t    now_ns = fs_now_ns();
     fs_status_t status = FS_OK;
 
+    lock(comm);
     fs_comm_count(comm, outcome, now_ns);
+    unlock(comm);
     if (outcome->reduced_bytes > 0) {
         status = fs_allreduce_note(comm);
     }

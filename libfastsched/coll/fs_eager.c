@@ -73,13 +73,15 @@ static uint64_t packed_bytes(const fs_call_t *call)
                                      : 0);
 }
 
-static uint64_t piece_bytes(const eager_t *e, uint32_t peer)
+/* A call that nobody has looked at may have blocks of any length. */
+static uint64_t piece_bytes(const eager_t *e, uint32_t peer,
+                            uint64_t block_bytes)
 {
-    const fs_comm_t *comm = e->comm;
+    const fs_topo_t *topo = e->comm->topo;
 
-    return fs_topo_server(comm->topo, peer) ==
-                   fs_topo_server(comm->topo, comm->rank)
-               ? FS_EAGER_INSIDE
+    return fs_topo_server(topo, peer) == fs_topo_server(topo, e->comm->rank) ||
+                   block_bytes > 4 * FS_EAGER_MOST / topo->n_ranks
+               ? FS_EAGER_LARGE
                : FS_EAGER_PIECE;
 }
 
@@ -89,10 +91,10 @@ static size_t count_pieces(const eager_t *e)
     size_t             n      = 0;
 
     for (uint32_t r = 0; r < counts->n_ranks; ++r) {
-        uint64_t most = piece_bytes(e, r);
+        uint64_t out = counts->send_bytes[r], in = counts->recv_bytes[r];
 
-        n += fs_u64_div_up(counts->send_bytes[r], most) +
-             fs_u64_div_up(counts->recv_bytes[r], most);
+        n += fs_u64_div_up(out, piece_bytes(e, r, out)) +
+             fs_u64_div_up(in, piece_bytes(e, r, in));
     }
     return n;
 }
@@ -118,7 +120,7 @@ static fs_status_t post_piece(eager_t *e, uint32_t peer, char *at, uint64_t len,
 static fs_status_t post_block(eager_t *e, uint32_t peer, char *block,
                               uint64_t bytes, bool is_receive)
 {
-    uint64_t    most   = piece_bytes(e, peer), len;
+    uint64_t    most   = piece_bytes(e, peer, bytes), len;
     fs_status_t status = FS_OK;
 
     for (uint64_t at = 0; at < bytes && status == FS_OK; at += len) {

@@ -14,10 +14,12 @@
 #include "comm/fs_comm.h"
 
 enum {
-    FS_EAGER_PIECE  = 16384, /* bytes of a message between servers, at most; */
-    FS_EAGER_INSIDE = 1 << 30, /* inside one */
+    FS_EAGER_PIECE = 16384, /* bytes of a message between servers, at most; */
+    FS_EAGER_LARGE =
+        1 << 30, /* inside one, and of blocks that would need too many */
     FS_EAGER_MOST =
-        64 << 20 /* bytes of a rank between servers, for the tuner */
+        64 << 20 /* bytes of a rank between servers: blocks that are longer than
+                    four times its mean have larger messages */
 };
 
 /* Can calls of this communicator be served so? The same on all ranks. */

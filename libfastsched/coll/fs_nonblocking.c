@@ -19,8 +19,6 @@ bool fs_comm_serves_nonblocking(const fs_comm_t *comm)
 
 void fs_comm_post(fs_request_t *request, void (*done)(fs_request_t *request))
 {
-    request->done        = done;
-    request->call_number = ++request->comm->n_calls;
-    ++request->comm->stats.calls;
+    request->done = done;
     fs_request_post(request, FS_STEP_BEGIN);
 }

@@ -56,6 +56,7 @@ static fs_status_t make_comm(fs_persistent_t *p, const fs_comm_t *of)
                           .server_label = of->topo->server[of->rank],
                           .world_rank   = of->world_rank};
     char        why[256];
+    fs_status_t status;
 
     native.p2p           = NULL;
     native.wanted        = NULL;
@@ -74,9 +75,13 @@ static fs_status_t make_comm(fs_persistent_t *p, const fs_comm_t *of)
     if (p->collective->vote == NULL) {
         params.early = FS_EARLY_OFF; /* no rank waits for all to begin */
     }
+    status =
+        fs_comm_create(&native, &params, &member, &p->comm, why, sizeof(why));
     p->memory += params.bundle_memory;
-    return fs_comm_create(&native, &params, &member, &p->comm, why,
-                          sizeof(why));
+    if (status == FS_OK && p->plan == NULL && p->comm->control != NULL) {
+        p->memory += fs_control_own_bytes(p->comm->control);
+    }
+    return status;
 }
 
 /* What this rank needs for its starts, unless all that is kept is too much. */
@@ -111,8 +116,9 @@ static fs_status_t get_ready(fs_persistent_t *p, const fs_comm_t *of,
         p->memory = 0;
         return status;
     }
-    p->comm->predicts    = p->outcome.question.reason != FS_TUNER_NONE;
-    p->comm->predicted   = p->outcome.question.candidate; /* coarse bundles? */
+    p->comm->forecast[p->collective->tuned] = (fs_forecast_t){
+        .known     = p->outcome.question.reason != FS_TUNER_NONE,
+        .candidate = p->outcome.question.candidate}; /* coarse bundles? */
     p->comm->apart       = of->apart;
     p->comm->early_chunk = fs_early_chunk(p->outcome.bound, of->params.chunk);
     return of->native.agree(of->native.ctx, reserve(p, call));
@@ -159,6 +165,7 @@ fs_status_t fs_persistent_init(fs_persistent_t *p, fs_comm_t *comm,
         fs_persistent_fini(p);
     }
     p->outcome.traffic.bytes = NULL; /* the matrix of that call */
+    p->outcome.gathered_ns   = 0;    /* its ranks */
     return status == FS_ERR_UNSUPPORTED ? FS_OK : status;
 }
 

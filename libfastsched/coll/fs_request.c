@@ -86,6 +86,10 @@ void fs_request_post(fs_request_t *request, fs_step_t step)
     if (step == FS_STEP_BEGIN) {
         request->number = ++comm->n_requests;
     }
+    if (is_nonblocking) {
+        request->call_number = ++comm->n_calls;
+        ++comm->stats.calls;
+    }
     request->step = step;
     request->next = NULL;
     if (comm->first == NULL) {

@@ -51,7 +51,9 @@ struct fs_request {
     bool          again;   /* its summary has been started before, as that of
                               another frame */
     bool          is_prepared;
-    bool          is_early; /* it has begun early */
+    bool
+        untouched; /* it has ended without a message: the communicator was lost */
+    bool is_early; /* it has begun early */
     bool
         plans_only; /* nothing is to run: DONE when all ranks agree on a choice,
                         and on its plan if it has one */
@@ -67,7 +69,8 @@ struct fs_request {
     uint64_t          key;         /* of these and the algorithm */
     uint64_t          offered;     /* digest of this rank's parts of bundles */
     fs_traffic_t      rest;        /* what is not in bundles: to be planned */
-    fs_cached_plan_t *plan;        /* this is a user of it; NULL: none yet */
+    fs_choice_t       untuned; /* by size and skew, before the tuner chooses */
+    fs_cached_plan_t *plan;    /* this is a user of it; NULL: none yet */
     fs_outcome_t      outcome;
 };
 
@@ -95,10 +98,19 @@ static inline bool fs_comm_begins_early(const fs_comm_t *comm)
            (comm->params.early == FS_EARLY_ON || comm->apart.left > 0);
 }
 
-/* Likewise: are bundles coarse? */
-static inline bool fs_comm_predicts_coarse(const fs_comm_t *comm)
+/* What should serve it, as far as the calls before tell. */
+static inline fs_forecast_t *fs_request_forecast(const fs_request_t *request)
 {
-    return comm->predicts && comm->predicted == FS_CANDIDATE_BUNDLES_COARSE;
+    return &request->comm->forecast[request->collective->tuned];
+}
+
+/* Are its bundles coarse? The same on all ranks. */
+static inline bool fs_request_is_coarse(const fs_request_t *request)
+{
+    const fs_forecast_t *forecast = fs_request_forecast(request);
+
+    return forecast->known &&
+           forecast->candidate == FS_CANDIDATE_BUNDLES_COARSE;
 }
 
 static inline bool fs_request_is_nonblocking(const fs_request_t *request)
@@ -183,7 +195,7 @@ void fs_request_wait_all(fs_comm_t *comm);
 /* Release what it holds. */
 void fs_request_fini(fs_request_t *request);
 
-/* ---- fs_request_steps.c ---- */
+/* ---- what the collectives use of the steps: fs_request_plan.c, fs_request_end.c ---- */
 
 /* The plan of an earlier call with its key, if there is one. */
 void fs_request_recall(fs_request_t *request);

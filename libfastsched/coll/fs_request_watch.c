@@ -194,15 +194,36 @@ static void warn(const fs_comm_t *comm)
     comm->native.warn(comm->native.process, text);
 }
 
-static fs_status_t stall(const fs_request_t *request)
+static uint64_t limit_ns(const fs_request_t *request)
+{
+    return request->comm->params.watchdog * UINT64_C(1000000000);
+}
+
+/* Who is through waits longer, for the times of others: those that still exchange say
+ * themselves that they hang. */
+static bool is_patient(fs_request_t *request)
+{
+    enum { LONGER = 9 };
+    uint64_t limit = limit_ns(request);
+
+    if (request->step != FS_STEP_SLOWEST ||
+        request->watchdog.limit_ns > limit) {
+        return false;
+    }
+    fs_watchdog_start(&request->watchdog, LONGER * limit, fs_now_ns());
+    return true;
+}
+
+/* Ranks enter as late as they like, and in a nonblocking call they compute. */
+static fs_status_t stall(fs_request_t *request)
 {
     const fs_comm_t *comm = request->comm;
 
     bool all_are_here = request->outcome.summarised ||
                         request->outcome.gathered_ns > 0;
 
-    /* In a nonblocking call ranks compute as long as they like. */
-    if (!all_are_here || fs_request_is_nonblocking(request)) {
+    if (!all_are_here || fs_request_is_nonblocking(request) ||
+        is_patient(request)) {
         warn(comm);
         return FS_INPROGRESS;
     }

@@ -16,7 +16,8 @@
  *
  * A rank may have to wait long for its turn, while a receiver is busy with
  * another sender. So a rank that moves data periodically tells its peers so,
- * see fs_exec_beat(): silence means that no peer has moved anything.
+ * see fs_exec_beat(): while a rank exchanges, silence means that no peer moves
+ * anything.
  */
 #ifndef FS_WATCHDOG_H
 #define FS_WATCHDOG_H

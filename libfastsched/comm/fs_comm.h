@@ -51,6 +51,14 @@ typedef struct fs_outcome {
     uint64_t            reduced_bytes; /* of an allreduce whose time counts */
 } fs_outcome_t;
 
+/* What should serve the next call of a collective; equal on all ranks. */
+typedef struct fs_forecast {
+    bool           known;
+    bool           explores; /* it is to be compared */
+    fs_candidate_t candidate;
+    uint32_t       of_class; /* of the call from which that is known */
+} fs_forecast_t;
+
 /* What the next summary reports about a call: times on this rank, 0 if unknown,
  * and the tuner's question that they answer. */
 typedef struct fs_last_call {
@@ -110,11 +118,8 @@ struct fs_comm {
     fs_unseen_t    unseen;
     fs_entries_t   entries;
     fs_account_t   account;
-    fs_late_t      late; /* of allreduces */
-    /* What should serve the next call, if anything is known; to be compared. */
-    bool           predicts, explores;
-    fs_candidate_t predicted;
-    uint32_t       last_class; /* of the call from which that is known */
+    fs_late_t      late;                 /* of allreduces */
+    fs_forecast_t  forecast[FS_N_TUNED]; /* the next call of each */
     /* Up to the request of this number they go in no frame; frames before it that did
      * not pay, one after the other. */
     uint32_t         alone_until, n_dissolved;

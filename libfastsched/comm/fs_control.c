@@ -132,14 +132,10 @@ void fs_control_destroy(fs_control_t *control)
         free(control->head);
         free(control->pieces);
         free(control->ends);
-        free(control->out);
+        free(control->room);
         free(control->todo);
-        free(control->heads);
-        free(control->place);
-        free(control->peer);
         free(control->pairs);
-        free(control->ranges);
-        free(control->early);
+        free(control->servers);
         free(control);
     }
 }
@@ -149,9 +145,7 @@ void fs_control_destroy(fs_control_t *control)
 static bool all_said(fs_control_t *control)
 {
     while (control->n_said < control->n_local &&
-           fs_control_block_is_round(
-               fs_control_block_said(&control->block, control->n_said),
-               control->round)) {
+           fs_control_has_said(control, control->n_said)) {
         ++control->n_said;
     }
     return control->n_said == control->n_local;
@@ -346,6 +340,11 @@ bool fs_control_can_be_coarse(const fs_control_t *control, uint64_t most)
     return most >= control->least_cut;
 }
 
+uint64_t fs_control_own_bytes(const fs_control_t *control)
+{
+    return control->room_bytes;
+}
+
 uint64_t *fs_control_matrix(const fs_control_t *control)
 {
     return control->block.matrix;
@@ -382,13 +381,9 @@ static bool awaits_local(const fs_control_t *control, uint32_t rank)
     uint32_t lane = fs_topo_lane(control->topo, rank);
 
     for (uint32_t i = 0; i < control->n_local; ++i) {
-        if (!fs_control_block_is_round(
-                fs_control_block_said(&control->block, i), control->round)) {
-            return same &&
-                   !fs_control_block_is_round(
-                       fs_control_block_said(
-                           &control->block, fs_topo_local(control->topo, rank)),
-                       control->round);
+        if (!fs_control_has_said(control, i)) {
+            return same && !fs_control_has_said(
+                               control, fs_topo_local(control->topo, rank));
         }
     }
     return same && rank != control->rank && lane < control->n_lanes &&

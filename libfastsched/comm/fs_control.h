@@ -84,9 +84,12 @@ fs_status_t fs_control_start_summary(fs_control_t    *control,
 fs_status_t fs_control_start_agree(fs_control_t    *control,
                                    const fs_vote_t *mine);
 
-/* FS_INPROGRESS; FS_OK: the results below are set; an error of the transport,
- * after which the object cannot be used any more. */
+/* FS_INPROGRESS; FS_OK: the results below are set; an error of the transport, or
+ * FS_ERR_MISMATCH, after which the object cannot be used any more. */
 fs_status_t fs_control_progress(fs_control_t *control);
+
+/* Memory of this rank alone for messages with bundles, bytes. */
+uint64_t fs_control_own_bytes(const fs_control_t *control);
 
 /* Does the round wait for ranks of this server alone, by their words in shared
  * memory? */

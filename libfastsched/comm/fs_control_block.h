@@ -18,8 +18,8 @@
  *     pools    m: the parts that a rank sends
  *     inboxes  N: the message of a server, its bundle last
  *
- * The block is in memory that all of them have mapped; or each rank has one of
- * its own, without bundles, and messages carry the numbers. In shared memory
+ * The block is in memory that all of them have mapped; or, without bundles, each of
+ * several ranks has one of its own, and messages carry the numbers. In shared memory
  * what a rank writes is valid when it has written the round, and no rank overwrites
  * what another may still read: a round is over for a rank when all local ranks have
  * started it, so nobody is more than one round ahead, and there are two sets. Those
@@ -42,12 +42,15 @@ enum {
 /* One server's summary for another; in a round without one its vote alone. */
 typedef struct fs_control_head {
     fs_vote_t vote;
-    uint64_t  bundle_len; /* bytes; 0: none */
+    uint64_t  bundle_len; /* bytes; 0: none; or FS_CONTROL_DROPPED */
     uint64_t  row[];      /* [N] bytes to each server, see below */
 } fs_control_head_t;
 
 /* In a row: these bytes are in a bundle. */
 #define FS_CONTROL_BUNDLED (UINT64_C(1) << 63)
+
+/* A bundle whose instalments have left, but which is none. */
+#define FS_CONTROL_DROPPED UINT64_MAX
 
 /* A part in a rank's pool. */
 typedef struct fs_control_part {

@@ -89,7 +89,7 @@ void fs_instalments_reset(fs_control_t *control)
 
 void fs_instalments_find(fs_control_t *control, uint32_t server)
 {
-    fs_lane_range_t *r = &control->ranges[server];
+    fs_lane_server_t *r = &control->servers[server];
 
     r->goes = r->comes = (fs_instalments_t){0};
     if (goes_so(control, control->server, server, r->sent)) {
@@ -103,7 +103,7 @@ void fs_instalments_find(fs_control_t *control, uint32_t server)
 
 void fs_instalments_receive(fs_control_t *control, uint32_t server)
 {
-    const fs_instalments_t *due = &control->ranges[server].comes;
+    const fs_instalments_t *due = &control->servers[server].comes;
     char *parts = fs_control_block_inbox(&control->block, server) +
                   fs_control_head_len(control->topo) + due->ends_len;
 
@@ -111,21 +111,15 @@ void fs_instalments_receive(fs_control_t *control, uint32_t server)
         uint32_t from = first_of(due, k);
         uint64_t len  = (first_of(due, k + 1) - from) * due->part_len;
 
-        (void)fs_control_recv(control, control->peer[server],
+        (void)fs_control_recv(control, control->servers[server].peer,
                               FS_CONTROL_INSTALMENT + k,
                               parts + from * due->part_len, len, len);
     }
 }
 
-static bool has_said(const fs_control_t *control, uint32_t local)
-{
-    return fs_control_block_is_round(
-        fs_control_block_said(&control->block, local), control->round);
-}
-
 static bool have_said(const fs_control_t *control, uint32_t from, uint32_t to)
 {
-    while (from < to && has_said(control, from)) {
+    while (from < to && fs_control_has_said(control, from)) {
         ++from;
     }
     return from == to;
@@ -138,18 +132,18 @@ static bool is_another_here(fs_control_t *control)
 
     control->n_here = 0;
     for (uint32_t i = 0; i < control->n_local; ++i) {
-        control->n_here += has_said(control, i);
+        control->n_here += fs_control_has_said(control, i);
     }
     return control->n_here > last;
 }
 
 /* A part that is not there, or not that long, leaves its place empty: then the head says
- * that there is no bundle. */
+ * that the bundle is dropped. */
 static void send_one(fs_control_t *control, uint32_t server, uint32_t k)
 {
-    fs_instalments_t *due  = &control->ranges[server].goes;
+    fs_instalments_t *due  = &control->servers[server].goes;
     uint32_t          from = first_of(due, k), to = first_of(due, k + 1);
-    char             *out = control->ranges[server].out +
+    char             *out = control->servers[server].out +
                 (fs_lane_has_head(control, server)
                      ? fs_control_head_len(control->topo) + due->ends_len
                      : 0) +
@@ -163,14 +157,13 @@ static void send_one(fs_control_t *control, uint32_t server, uint32_t k)
             memcpy(out + (i - from) * part.len, part.at, part.len);
         }
     }
-    fs_control_send(control, control->peer[server], FS_CONTROL_INSTALMENT + k,
-                    out, len);
-    control->wire_bytes += len;
+    fs_control_send(control, control->servers[server].peer,
+                    FS_CONTROL_INSTALMENT + k, out, len);
 }
 
 static void send_ready(fs_control_t *control, uint32_t server)
 {
-    fs_instalments_t *due = &control->ranges[server].goes;
+    fs_instalments_t *due = &control->servers[server].goes;
 
     for (uint32_t k = 0; k < due->n; ++k) {
         if (due->left >> k & 1 &&
@@ -192,7 +185,7 @@ void fs_instalments_send(fs_control_t *control)
     for (uint32_t k = 1; k < n; ++k) {
         uint32_t v = (control->server + k) % n;
 
-        if (control->ranges[v].goes.left != 0) {
+        if (control->servers[v].goes.left != 0) {
             send_ready(control, v);
         }
     }

@@ -16,9 +16,11 @@
 
 /* ---- lanes of a pair of servers ---- */
 
-static bool is_of_pair(const fs_control_t *control, uint32_t server)
+/* Does the lane exchange messages with that server? */
+static bool exchanges(const fs_control_t *control, uint32_t server)
 {
-    return control->place[server] < control->pairs[server].n_lanes;
+    return server != control->server &&
+           control->servers[server].place < control->pairs[server].n_lanes;
 }
 
 /* Bytes from to from + len of the bundle of a pair. */
@@ -34,12 +36,12 @@ fs_lane_share_t fs_lane_share(const fs_control_t *control, uint32_t server,
 
     uint64_t len   = bundle_len / (control->coarse ? FS_LANE_COARSE : 1);
     uint32_t lanes = pair->n_lanes;
-    uint32_t k     = (control->place[server] + lanes - pair->head) % lanes;
-    uint64_t n     = len < pair->cut_bytes
-                         ? 1
-                         : fs_u64_min(len / FS_LANE_RANGE_BYTES, lanes);
+    uint32_t k = (control->servers[server].place + lanes - pair->head) % lanes;
+    uint64_t n = len < pair->cut_bytes
+                     ? 1
+                     : fs_u64_min(len / FS_LANE_RANGE_BYTES, lanes);
 
-    return is_of_pair(control, server) && k < n
+    return exchanges(control, server) && k < n
                ? (fs_lane_share_t){k, (uint32_t)n}
                : (fs_lane_share_t){0, 0};
 }
@@ -92,24 +94,12 @@ static uint64_t message_room(const fs_control_t *control, uint32_t server)
                                 FS_LANE_COARSE * FS_LANE_CUT_BYTES);
     uint64_t cut   = cut_room(control, server);
 
-    if (server == control->server || !is_of_pair(control, server)) {
-        return 0;
-    }
     if (!fs_lane_has_head(control, server)) {
         return cut;
     }
     return fs_control_head_len(control->topo) +
            to_number(fs_bundle_ends_len(control->n_local)) +
            (control->all_share ? fs_u64_max(to_number(whole), cut) : 0);
-}
-
-/* Room for what a lane receives before it knows what comes. */
-static uint64_t early_room(const fs_control_t *control, uint32_t server)
-{
-    return server == control->server || fs_lane_has_head(control, server) ||
-                   !is_of_pair(control, server)
-               ? 0
-               : cut_room(control, server);
 }
 
 /* Where not all servers share memory only lanes 0 exchange messages, and there is one for
@@ -126,31 +116,40 @@ static void find_peer(fs_control_t *control, uint32_t server)
         lane  = (place + fs_topo_first_lane(topo, server, control->server)) %
                fs_topo_n_lanes(topo, server);
     }
-    control->place[server] = place;
-    control->peer[server] =
+    control->servers[server].place = place;
+    control->servers[server].peer =
         fs_topo_rank(topo, server, fs_topo_proxy(topo, server, lane));
+}
+
+/* Who has no head receives before it knows what comes. */
+static uint64_t early_room(const fs_control_t *control, uint32_t server)
+{
+    return fs_lane_has_head(control, server) ? 0 : cut_room(control, server);
 }
 
 static fs_status_t alloc_messages(fs_control_t *control)
 {
-    uint32_t n   = fs_topo_n_servers(control->topo);
-    size_t   out = 0, early = 0;
+    uint32_t n    = fs_topo_n_servers(control->topo);
+    size_t   room = 0;
 
     for (uint32_t u = 0; u < n; ++u) {
-        out += message_room(control, u);
-        early += early_room(control, u);
+        if (exchanges(control, u)) {
+            room += message_room(control, u) + early_room(control, u);
+        }
     }
-    control->out   = calloc(out + 1, 1);
-    control->early = calloc(early + 1, 1);
-    if (control->out == NULL || control->early == NULL) {
+    control->room = calloc(room + 1, 1);
+    if (control->room == NULL) {
         return FS_ERR_NOMEM;
     }
-    out = early = 0;
+    control->room_bytes = room;
+    room                = 0;
     for (uint32_t u = 0; u < n; ++u) {
-        control->ranges[u].out   = control->out + out;
-        control->ranges[u].early = control->early + early;
-        out += message_room(control, u);
-        early += early_room(control, u);
+        if (exchanges(control, u)) {
+            control->servers[u].out = control->room + room;
+            room += message_room(control, u);
+            control->servers[u].early = control->room + room;
+            room += early_room(control, u);
+        }
     }
     return FS_OK;
 }
@@ -162,16 +161,12 @@ fs_status_t fs_lane_alloc(fs_control_t *control)
     control->head = calloc(1, fs_control_head_len(control->topo));
     control->pieces =
         calloc(1 + (size_t)control->n_local, sizeof(*control->pieces));
-    control->ends   = calloc(control->n_local, sizeof(*control->ends));
-    control->todo   = calloc(n, sizeof(*control->todo));
-    control->heads  = calloc(n, sizeof(*control->heads));
-    control->place  = calloc(n, sizeof(*control->place));
-    control->peer   = calloc(n, sizeof(*control->peer));
-    control->ranges = calloc(n, sizeof(*control->ranges));
+    control->ends    = calloc(control->n_local, sizeof(*control->ends));
+    control->todo    = calloc(n, sizeof(*control->todo));
+    control->servers = calloc(n, sizeof(*control->servers));
     if (control->head == NULL || control->pieces == NULL ||
         control->ends == NULL || control->todo == NULL ||
-        control->heads == NULL || control->place == NULL ||
-        control->peer == NULL || control->ranges == NULL) {
+        control->servers == NULL) {
         return FS_ERR_NOMEM;
     }
     for (uint32_t u = 0; u < n; ++u) {
@@ -337,7 +332,7 @@ static bool has_bundle(fs_control_t *control, uint32_t server)
                        : 0;
 
     return len > 0 &&
-           (control->ranges[server].goes.n == 0 ||
+           (control->servers[server].goes.n == 0 ||
             len == fs_instalments_len(control, control->server, server));
 }
 
@@ -383,34 +378,33 @@ static range_t message_range(const fs_control_t *control, uint32_t server,
 /* The message for a server, if this lane has one. */
 static void send_to(fs_control_t *control, uint32_t server)
 {
-    fs_lane_range_t   *r       = &control->ranges[server];
-    fs_control_head_t *head    = (fs_control_head_t *)r->out;
+    fs_lane_server_t  *s       = &control->servers[server];
+    fs_control_head_t *head    = (fs_control_head_t *)s->out;
     bool               first   = fs_lane_has_head(control, server);
     bool               bundled = control->summary &&
                    control->head->row[server] & FS_CONTROL_BUNDLED;
-    bool     again = r->goes.n == 0 && had_range(control, server, r->sent);
+    bool     again = s->goes.n == 0 && had_range(control, server, s->sent);
     uint64_t len   = bundled ? bundle_to(control, server) : 0;
-    range_t  range = message_range(control, server, &r->goes, len);
+    range_t  range = message_range(control, server, &s->goes, len);
     size_t   front = !first              ? 0
                      : has_rows(control) ? fs_control_head_len(control->topo)
                                          : sizeof(fs_vote_t);
 
     if (control->summary) {
-        r->sent = len;
+        s->sent = len;
     }
     if (!first && !again && range.len == 0) {
         return;
     }
-    memcpy(r->out, control->head, front);
+    memcpy(s->out, control->head, front);
     if (first && has_rows(control)) {
-        head->bundle_len = len;
+        head->bundle_len = len == 0 && s->goes.n > 0 ? FS_CONTROL_DROPPED : len;
     }
     fs_bundle_copy(control->pieces, 1 + control->n_local, range.from, range.len,
-                   r->out + front);
-    fs_control_send(control, control->peer[server],
-                    first ? FS_CONTROL_HEAD : FS_CONTROL_RANGE, r->out,
+                   s->out + front);
+    fs_control_send(control, s->peer,
+                    first ? FS_CONTROL_HEAD : FS_CONTROL_RANGE, s->out,
                     front + range.len);
-    control->wire_bytes += front + range.len;
 }
 
 static void send_each(fs_control_t *control)
@@ -420,41 +414,39 @@ static void send_each(fs_control_t *control)
     for (uint32_t k = 1; k < n; ++k) {
         uint32_t v = (control->server + k) % n;
 
-        if (is_of_pair(control, v)) {
+        if (exchanges(control, v)) {
             send_to(control, v);
         }
     }
 }
 
 /* Where instalments are expected they have the rest of the inbox. */
-static void receive_head(fs_control_t *control, uint32_t server)
+static fs_pending_t *receive_head(fs_control_t *control, uint32_t server)
 {
     fs_control_block_t     *block = &control->block;
-    const fs_instalments_t *due   = &control->ranges[server].comes;
-    size_t behind = due->n > 0 ? due->ends_len : block->bundle_bytes;
+    const fs_lane_server_t *s     = &control->servers[server];
+    size_t behind = s->comes.n > 0 ? s->comes.ends_len : block->bundle_bytes;
 
-    control->heads[server] =
-        control->summary
-            ? fs_control_recv(control, control->peer[server], FS_CONTROL_HEAD,
-                              fs_control_block_inbox(block, server),
-                              sizeof(fs_vote_t),
-                              fs_control_head_len(control->topo) + behind)
-            : fs_control_recv(
-                  control, control->peer[server], FS_CONTROL_HEAD,
-                  &fs_control_block_votes(block, control->round)[server],
-                  sizeof(fs_vote_t), sizeof(fs_vote_t));
+    return control->summary
+               ? fs_control_recv(control, s->peer, FS_CONTROL_HEAD,
+                                 fs_control_block_inbox(block, server),
+                                 sizeof(fs_vote_t),
+                                 fs_control_head_len(control->topo) + behind)
+               : fs_control_recv(
+                     control, s->peer, FS_CONTROL_HEAD,
+                     &fs_control_block_votes(block, control->round)[server],
+                     sizeof(fs_vote_t), sizeof(fs_vote_t));
 }
 
-static void receive_range(fs_control_t *control, uint32_t server)
+/* NULL: it is not received before the head is here, or there is none. */
+static fs_pending_t *receive_range(fs_control_t *control, uint32_t server)
 {
-    fs_lane_range_t *r = &control->ranges[server];
+    const fs_lane_server_t *s = &control->servers[server];
 
-    control->heads[server] = NULL;
-    r->pending = r->comes.n == 0 && had_range(control, server, r->came)
-                     ? fs_control_recv(control, control->peer[server],
-                                       FS_CONTROL_RANGE, r->early, 0,
-                                       early_room(control, server))
-                     : NULL;
+    return s->comes.n == 0 && had_range(control, server, s->came)
+               ? fs_control_recv(control, s->peer, FS_CONTROL_RANGE, s->early,
+                                 0, early_room(control, server))
+               : NULL;
 }
 
 /* Before anyone can have sent it, mostly. */
@@ -468,32 +460,34 @@ void fs_lane_begin(fs_control_t *control)
         uint32_t u     = (control->server + k) % n;
         bool     first = fs_lane_has_head(control, u);
 
-        if (!first && (!control->summary || !is_of_pair(control, u))) {
+        if (!first && (!control->summary || !exchanges(control, u))) {
             continue;
         }
         control->todo[control->n_todo++] = u;
         fs_instalments_find(control, u);
-        if (first) {
-            receive_head(control, u);
-        } else {
-            receive_range(control, u);
-        }
+        control->servers[u].incoming = first ? receive_head(control, u)
+                                             : receive_range(control, u);
         fs_instalments_receive(control, u);
     }
 }
 
-/* Is a head with a row as long as it says? */
+/* Is a head with a row as long as it says, and does it say so of instalments if they
+ * are expected? */
 static bool is_whole(const fs_control_t *control, uint32_t server,
                      const fs_control_head_t *head, uint64_t len)
 {
-    const fs_instalments_t *due = &control->ranges[server].comes;
-    range_t range = message_range(control, server, due, head->bundle_len);
+    const fs_instalments_t *due     = &control->servers[server].comes;
+    bool                    dropped = head->bundle_len == FS_CONTROL_DROPPED;
+    range_t                 range =
+        message_range(control, server, due, dropped ? 0 : head->bundle_len);
 
-    return len == fs_control_head_len(control->topo) + range.len &&
-           head->bundle_len <= control->block.bundle_bytes &&
-           (due->n == 0 || head->bundle_len == 0 ||
-            head->bundle_len ==
-                fs_instalments_len(control, server, control->server));
+    if (len != fs_control_head_len(control->topo) + range.len) {
+        return false;
+    }
+    return due->n == 0 ? head->bundle_len <= control->block.bundle_bytes
+                       : dropped || head->bundle_len ==
+                                        fs_instalments_len(control, server,
+                                                           control->server);
 }
 
 /* Where one end has sent or expects instalments and the other does not, ranks are in
@@ -503,15 +497,16 @@ static fs_status_t check_head(const fs_control_t *control, uint32_t server,
 {
     size_t   head_len = fs_control_head_len(control->topo);
     uint32_t n_ends   = fs_topo_n_local(control->topo, server);
-    bool     expected = control->ranges[server].comes.n > 0;
+    bool     expected = control->servers[server].comes.n > 0;
 
     if (len == sizeof(fs_vote_t)) {
         return expected ? FS_ERR_MISMATCH : FS_OK;
     }
     return len < head_len                         ? FS_ERR_TRUNCATE
            : is_whole(control, server, head, len) ? FS_OK
-           : expected || (head->bundle_len > 0 &&
-                          len == head_len + fs_bundle_ends_len(n_ends))
+           : expected || head->bundle_len == FS_CONTROL_DROPPED ||
+                   (head->bundle_len > 0 &&
+                    len == head_len + fs_bundle_ends_len(n_ends))
                ? FS_ERR_MISMATCH
                : FS_ERR_TRUNCATE;
 }
@@ -522,17 +517,18 @@ static void take_head(fs_control_t *control, uint32_t server)
 {
     fs_control_head_t *head =
         (fs_control_head_t *)fs_control_block_inbox(&control->block, server);
-    uint64_t len = control->heads[server]->len_bytes;
+    uint64_t len = control->servers[server].incoming->len_bytes;
 
     if (control->summary) {
         control->status = check_head(control, server, head, len);
         if (control->status != FS_OK) {
             return;
         }
-        if (len == sizeof(fs_vote_t)) {
+        if (len == sizeof(fs_vote_t) ||
+            head->bundle_len == FS_CONTROL_DROPPED) {
             head->bundle_len = 0;
         }
-        control->ranges[server].came = head->bundle_len;
+        control->servers[server].came = head->bundle_len;
         keep_numbers(control, server, head);
     }
     fs_control_block_write_round(&control->block.here[server], control->round);
@@ -542,30 +538,30 @@ static void take_head(fs_control_t *control, uint32_t server)
  * has come, or is received now. False: not yet. */
 static bool take_range(fs_control_t *control, uint32_t server)
 {
-    fs_lane_range_t *r     = &control->ranges[server];
-    char            *inbox = fs_control_block_inbox(&control->block, server);
-    uint64_t         len   = ((fs_control_head_t *)inbox)->bundle_len;
-    range_t          range = message_range(control, server, &r->comes, len);
+    fs_lane_server_t *s     = &control->servers[server];
+    char             *inbox = fs_control_block_inbox(&control->block, server);
+    uint64_t          len   = ((fs_control_head_t *)inbox)->bundle_len;
+    range_t           range = message_range(control, server, &s->comes, len);
     char *at = inbox + fs_control_head_len(control->topo) + range.from;
 
-    if (r->pending == NULL && range.len > 0) {
-        (void)fs_control_recv(control, control->peer[server], FS_CONTROL_RANGE,
-                              at, range.len, range.len);
-    } else if (r->pending != NULL && !r->pending->ended) {
+    if (s->incoming == NULL && range.len > 0) {
+        (void)fs_control_recv(control, s->peer, FS_CONTROL_RANGE, at, range.len,
+                              range.len);
+    } else if (s->incoming != NULL && !s->incoming->ended) {
         return false;
-    } else if (r->pending != NULL && r->pending->len_bytes != range.len) {
+    } else if (s->incoming != NULL && s->incoming->len_bytes != range.len) {
         control->status = FS_ERR_TRUNCATE;
-    } else if (r->pending != NULL) {
-        memcpy(at, r->early, range.len);
+    } else if (s->incoming != NULL) {
+        memcpy(at, s->early, range.len);
     }
-    r->came = len;
+    s->came = len;
     return true;
 }
 
 static bool is_head_here(const fs_control_t *control, uint32_t server)
 {
-    return control->heads[server] != NULL
-               ? control->heads[server]->ended
+    return fs_lane_has_head(control, server)
+               ? control->servers[server].incoming->ended
                : fs_control_block_is_round(&control->block.here[server],
                                            control->round);
 }
@@ -580,7 +576,7 @@ bool fs_lane_progress(fs_control_t *control)
 
         if (!is_head_here(control, u)) {
             control->todo[n_left++] = u;
-        } else if (control->heads[u] != NULL) {
+        } else if (fs_lane_has_head(control, u)) {
             take_head(control, u);
         } else if (!take_range(control, u)) {
             control->todo[n_left++] = u;
@@ -608,7 +604,7 @@ static void check_lanes(fs_control_t *control)
     bool any = false;
 
     for (uint32_t u = 0; u < fs_topo_n_servers(control->topo); ++u) {
-        any = any || control->ranges[u].goes.n > 0;
+        any = any || control->servers[u].goes.n > 0;
     }
     for (uint32_t k = 0; k < control->n_lanes && any; ++k) {
         if (!is_alike(control, k)) {

@@ -7,7 +7,7 @@ static fs_status_t wrong_length(const fs_control_t *control, uint32_t peer)
 {
     uint32_t server = fs_topo_server(control->topo, peer);
 
-    return fs_control_is_lane(control) && control->ranges[server].comes.n > 0
+    return fs_control_is_lane(control) && control->servers[server].comes.n > 0
                ? FS_ERR_MISMATCH
                : FS_ERR_TRUNCATE;
 }
@@ -74,6 +74,9 @@ void fs_control_send(fs_control_t *control, uint32_t peer, uint32_t kind,
         check_post(pending, control->transport->ops->send(
                                 control->transport, peer, key_of(control, kind),
                                 message, len_bytes, &pending->xfer));
+        if (fs_topo_server(control->topo, peer) != control->server) {
+            control->wire_bytes += len_bytes;
+        }
     }
 }
 

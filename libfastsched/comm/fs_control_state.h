@@ -51,18 +51,22 @@ typedef struct fs_instalments {
     uint32_t left; /* bit k: instalment k has not left yet */
 } fs_instalments_t;
 
-/* Of bundles between this server and another: those of the summary before, whose lengths
- * both ends know. If it was cut the next one is, mostly. So who had a range then, but no
- * head, receives the next at once, and who sent one sends again, though it may be empty. */
-typedef struct fs_lane_range {
-    uint64_t      sent; /* length of the bundle */
-    uint64_t      came;
-    char         *out;   /* room for this lane's message, and for instalments */
-    char         *early; /* room for the range that is received at once, */
-    fs_pending_t *pending; /* if there is one */
+/* What a lane knows of another server. If the bundle before was cut the next one is,
+ * mostly. So who had a range then, but no head, receives the next at once, and who sent
+ * one sends again, though it may be empty. */
+typedef struct fs_lane_server {
+    uint32_t peer;  /* the rank there that it talks to */
+    uint32_t place; /* fs_topo_place() of this lane */
+    uint64_t
+        sent; /* length of the bundle in the summary before: both ends know */
+    uint64_t came;
+    char    *out;   /* room for this lane's message, and for instalments */
+    char    *early; /* room for a range that is received at once */
+    fs_pending_t
+        *incoming; /* that range, or the head; NULL: neither is expected */
     fs_instalments_t goes; /* in this summary */
     fs_instalments_t comes;
-} fs_lane_range_t;
+} fs_lane_server_t;
 
 struct fs_control {
     const fs_topo_t *topo;
@@ -106,15 +110,12 @@ struct fs_control {
     fs_control_head_t *head;   /* what its server says */
     fs_bytes_t        *pieces; /* [1 + n_local] of a bundle */
     uint32_t          *ends;   /* [n_local] of its parts */
-    char              *out;    /* messages under way */
-    uint32_t          *todo;   /* [N] servers whose messages are not received or
+    char              *room;   /* of messages, to all servers and from them */
+    uint64_t           room_bytes;
+    uint32_t          *todo; /* [N] servers whose messages are not received or
                                   expected yet */
     uint32_t           n_todo;
-    fs_pending_t     **heads; /* [N] of those in todo, that are this lane's */
-    uint32_t          *place; /* [N] fs_topo_place() of this lane */
-    uint32_t *peer; /* [N] the rank of the other server that it talks to */
-    fs_lane_range_t *ranges; /* [N] */
-    char            *early;  /* room of all of them */
+    fs_lane_server_t  *servers; /* [N] */
 };
 
 static inline bool fs_control_is_leader(const fs_control_t *control)
@@ -125,6 +126,14 @@ static inline bool fs_control_is_leader(const fs_control_t *control)
 static inline bool fs_control_is_lane(const fs_control_t *control)
 {
     return control->lane != FS_NO_LANE;
+}
+
+/* Has a local rank said what it has to say in this round? */
+static inline bool fs_control_has_said(const fs_control_t *control,
+                                       uint32_t            local)
+{
+    return fs_control_block_is_round(
+        fs_control_block_said(&control->block, local), control->round);
 }
 
 /* ---- messages ---- */
@@ -165,7 +174,7 @@ void fs_lane_add_votes(fs_control_t *control);
 static inline bool fs_lane_has_head(const fs_control_t *control,
                                     uint32_t            server)
 {
-    return control->place[server] == control->pairs[server].head;
+    return control->servers[server].place == control->pairs[server].head;
 }
 
 /* A lane's of a bundle that so many lanes of its pair share. */

@@ -75,12 +75,16 @@ static const char *find_word(const fs_param_word_t *words, uint64_t value)
     return words != NULL ? words->text : NULL;
 }
 
+static bool is_text(const fs_param_row_t *row)
+{
+    return row->type == FS_VALUE_TEXT || row->type == FS_VALUE_CORES;
+}
+
 /* Of a number. */
 static uint64_t load(const fs_param_row_t *row, const void *field)
 {
-    return size_of(row) == sizeof(uint32_t)   ? *(const uint32_t *)field
-           : size_of(row) == sizeof(uint64_t) ? *(const uint64_t *)field
-                                              : 0;
+    return size_of(row) == sizeof(uint32_t) ? *(const uint32_t *)field
+                                            : *(const uint64_t *)field;
 }
 
 void fs_params_text(const fs_params_t *params, size_t k,
@@ -88,7 +92,8 @@ void fs_params_text(const fs_params_t *params, size_t k,
 {
     const fs_param_row_t *row   = fs_params_row(k);
     const void           *field = (const char *)params + row->offset;
-    const char           *word  = find_word(row->words, load(row, field));
+    const char           *word  = is_text(row) ? NULL
+                                               : find_word(row->words, load(row, field));
 
     text[0] = '\0';
     if (!row->all_equal) {

@@ -3,6 +3,8 @@
 
 #include "base/fs_strbuf.h"
 
+#include <string.h>
+
 enum {
     TUNER_BIT      = 0,
     VERBOSE_BIT    = 1,
@@ -115,8 +117,8 @@ void fs_wish_adopt(fs_comm_t *comm)
     if (params->algorithm != algorithm || params->tuner != tuner) {
         params->algorithm = algorithm;
         params->tuner     = tuner;
-        comm->predicts = comm->explores = false;
-        comm->unseen                    = (fs_unseen_t){0};
+        comm->unseen      = (fs_unseen_t){0};
+        memset(comm->forecast, 0, sizeof(comm->forecast));
         fs_plan_cache_clear(&comm->cache); /* it has what they chose */
     }
 }

@@ -6,6 +6,7 @@
  */
 #include "net/fs_shm.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -57,6 +58,22 @@ void fs_shm_draw_id(uint64_t id[2])
     }
 }
 
+/* A signal undoes what one call has reserved: pieces are done before the next comes. */
+static bool reserve(int fd, off_t len_bytes)
+{
+    enum { PIECE = 4 << 20 };
+    off_t at  = 0;
+    int   err = ftruncate(fd, len_bytes) == 0 ? 0 : errno;
+
+    while (at < len_bytes && (err == 0 || err == EINTR)) {
+        off_t left = len_bytes - at, piece = left < PIECE ? left : PIECE;
+
+        err = posix_fallocate(fd, at, piece);
+        at += err == 0 ? piece : 0;
+    }
+    return err == 0;
+}
+
 void fs_shm_offer(fs_shm_t *shm, const uint64_t id[2], size_t len_bytes)
 {
     off_t map_bytes = (off_t)(HEAD_BYTES + len_bytes);
@@ -71,8 +88,7 @@ void fs_shm_offer(fs_shm_t *shm, const uint64_t id[2], size_t len_bytes)
         shm->name[0] = '\0'; /* not ours to remove */
         return;
     }
-    if (ftruncate(fd, map_bytes) != 0 ||
-        posix_fallocate(fd, 0, map_bytes) != 0) {
+    if (!reserve(fd, map_bytes)) {
         close(fd);
         forget_name(shm);
         return;

@@ -17,6 +17,7 @@
  * peer dies is ended twice, and builds with assertions, such as Debian's, abort.
  * FASTSCHED_UCX_ZCOPY_THRESH=inf prevents the latter, for about a fifth more
  * CPU time; not our default, since all that is lost is the wording of the end.
+ * And ours: endpoints stay until the end, also those of processes that have left.
  */
 #include "fastsched_ucx.h"
 

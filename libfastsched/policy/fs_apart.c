@@ -42,9 +42,15 @@ static void note_usual(fs_apart_t *apart, const fs_apart_call_t *call)
     apart->early       = call->early;
 }
 
+/* Is the price of calls like this one known that did not begin early? */
+static bool is_known(const fs_apart_t *apart, const fs_apart_call_t *call)
+{
+    return apart->price != 0 && fs_u64_is_like(call->bytes, apart->bytes);
+}
+
 static void judge(fs_apart_t *apart, const fs_apart_call_t *call)
 {
-    if (apart->price == 0 || !fs_u64_is_like(call->bytes, apart->bytes)) {
+    if (!is_known(apart, call)) {
         return;
     }
     if (price_of(call) < apart->price) {
@@ -65,12 +71,15 @@ bool fs_apart_counts(const fs_apart_call_t *call, uint32_t part)
 
 void fs_apart_note(fs_apart_t *apart, const fs_apart_call_t *call)
 {
+    bool is_timed = !call->computes && call->after_ns > 0 && call->bytes > 0;
+    bool is_first = is_timed && call->early && !is_known(apart, call);
+
     apart->rest -= apart->rest > 0;
-    if (!call->computes && call->after_ns > 0 && call->bytes > 0) {
+    if (is_timed) {
         (call->early ? judge : average)(apart, call);
         note_usual(apart, call);
     }
-    apart->left = apart->rest > 0 ? 0
+    apart->left = apart->rest > 0 || is_first ? 0
                   : fs_apart_counts(call, FS_APART_PART)
                       ? FS_APART_CALLS
                       : apart->left - (apart->left > 0);

@@ -7,7 +7,8 @@
  *
  * Whether it is worth them is measured: what calls take after the last entry, early or
  * not, per byte. After LOST early calls in a row that took no less than those that did not
- * begin early, none does for a while, which doubles each time.
+ * begin early, none does for a while, which doubles each time. After an early call that
+ * has none to be compared with the next one does not begin early.
  *
  * Pure: times come from outside, in votes, so every rank learns the same.
  */

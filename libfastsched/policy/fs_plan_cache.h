@@ -25,8 +25,8 @@ typedef struct fs_cached_plan {
     uint64_t        counts_key; /* of the call alone */
     uint64_t        size;       /* bytes on the rank where it is largest */
     fs_plan_t      *plan;
-    fs_schedule_t  *lane; /* of fs_plan_request_t, for a trace, or NULL */
-    fs_choice_t     choice;
+    fs_schedule_t  *lane;    /* of fs_plan_request_t, for a trace, or NULL */
+    fs_choice_t     untuned; /* what the counts alone say */
     fs_traffic_t    traffic; /* sums only, like rest */
     fs_traffic_t    rest;    /* what is not in bundles */
     uint64_t        bound;   /* fs_traffic_lower_bound() */

@@ -428,11 +428,11 @@ static fs_status_t add_line(fs_tuning_t *tuning, const char *text, size_t len,
         return FS_OK;
     }
     read_object(&r, &line);
+    if (line.has & 1u << HAS_VERSION && line.version != FS_TUNING_VERSION) {
+        return keep(tuning, text, len); /* whatever its other keys may be */
+    }
     if (r.wrong == NULL && !(line.has & 1u << HAS_VERSION)) {
         r.wrong = "no \"fastsched_tuning\"";
-    }
-    if (r.wrong == NULL && line.version != FS_TUNING_VERSION) {
-        return keep(tuning, text, len);
     }
     r.wrong = r.wrong != NULL ? r.wrong : what_lacks(&line);
     if (r.wrong != NULL) {

@@ -97,15 +97,19 @@ static bool packs_whole(const fs_wrapper_t *wrapper)
     return wrapper->packs_in_calls || wrapper->net->helper != NULL;
 }
 
-/* False: the MPI has to serve it, or to say what is wrong with its arguments. */
-static bool describe(fs_operation_t *op, const fs_comm_t *comm)
+/* FS_ERR_INVAL: the MPI has to serve it, or to say what is wrong with its arguments. Else
+ * as describe(). */
+static fs_status_t describe(fs_operation_t *op, const fs_comm_t *comm)
 {
     const fs_collective_t *collective = op->calls->collective;
+    fs_status_t            status;
 
     fs_buffers_clear(&op->buffers, fs_comm_topo(comm));
-    return op->calls->describe(op->ctx, &op->buffers) &&
-           (collective->takes == NULL ||
-            collective->takes(comm, &op->buffers.reduction));
+    status = op->calls->describe(op->ctx, &op->buffers);
+    return status == FS_OK && collective->takes != NULL &&
+                   !collective->takes(comm, &op->buffers.reduction)
+               ? FS_ERR_INVAL
+               : status;
 }
 
 /* Sides that the MPI alone can pack where they are are packed by it, and memory of
@@ -117,6 +121,12 @@ static void let_pack(fs_buffers_t *b, fs_call_device_t *device)
     *device = (fs_call_device_t){.staged = false};
 }
 
+/* A persistent call has its own: the communicator may be closed. */
+static const fs_comm_t *comm_of(const fs_operation_t *op)
+{
+    return op->persistent.comm != NULL ? op->persistent.comm : op->comm->ours;
+}
+
 /* Where the buffers are. What cannot be used there is said, and makes the call fail. */
 static fs_call_device_t find_device(fs_operation_t *op)
 {
@@ -126,7 +136,7 @@ static fs_call_device_t find_device(fs_operation_t *op)
     char             why[256];
 
     if (fs_wrapper_has_accel(wrapper) && fs_buffers_find(b, wrapper)) {
-        if (fs_buffers_for_call(b, wrapper, op->comm->ours, &device, why,
+        if (fs_buffers_for_call(b, wrapper, comm_of(op), &device, why,
                                 sizeof(why)) != FS_OK) {
             fs_report_failure(op->comm, op->calls, why);
         }
@@ -150,17 +160,18 @@ static void begin(fs_operation_t *op)
     fs_buffers_begin(b, op->calls, op->ctx, device);
 }
 
-/* Before it is posted. What fails here the others hear in their calls. */
-static void get_ready(fs_operation_t *op)
+/* Before it is posted. What has failed, or fails here, the others hear in their calls. */
+static void get_ready(fs_operation_t *op, fs_status_t status)
 {
-    fs_status_t status = FS_OK;
-
     begin(op);
-    if (packs_whole(op->comm->wrapper)) {
+    if (status == FS_OK && packs_whole(op->comm->wrapper)) {
         status = fs_buffers_prepare(&op->buffers);
     }
     if (status != FS_OK) {
-        fs_report_failure(op->comm, op->calls, fs_strerror(status));
+        fs_report_failure(op->comm, op->calls,
+                          status == FS_ERR_UNSUPPORTED
+                              ? "only the MPI's own algorithm can pack its data"
+                              : fs_strerror(status));
         op->buffers.call.device.consent = FS_CONSENT_NO;
     }
 }
@@ -181,14 +192,15 @@ fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
                                                      : fs_strerror(status));
         return status;
     }
-    if (!describe(op, comm->ours)) {
+    status = describe(op, comm->ours);
+    if (status == FS_ERR_INVAL) {
         free_operation(op);
         return FS_OK;
     }
     if (is_recorded(op)) {
         fs_wrapper_record_described(comm, calls, &op->buffers.counts);
     }
-    get_ready(op);
+    get_ready(op, status);
     *operation_p = op;
     fs_request_init(&op->request, comm->ours, calls->collective,
                     &op->buffers.call);
@@ -221,7 +233,7 @@ fs_status_t fs_wrapper_init_persistent(fs_wrapper_comm_t        *comm,
 
     *operation_p = NULL;
     if (status == FS_OK) {
-        status = describe(op, comm->ours) ? FS_OK : FS_ERR_UNSUPPORTED;
+        status = describe(op, comm->ours);
         begin(op);
     }
     status = fs_persistent_init(&persistent, comm->ours, status,
@@ -259,7 +271,7 @@ void fs_wrapper_start_persistent(fs_operation_t *op)
     if (b->in_place || b->send_whole || b->recv_whole) {
         (void)describe(op, op->persistent.comm); /* they were in copies */
     }
-    get_ready(op);
+    get_ready(op, FS_OK);
     fs_persistent_start(&op->persistent, &op->request, &op->buffers.call,
                         note_end);
 }
@@ -286,7 +298,7 @@ int fs_wrapper_end(fs_operation_t *op, void **ctx_p)
 {
     fs_request_t *request  = &op->request;
     fs_status_t   status   = request->status;
-    bool          all_done = fs_buffers_are_free(status);
+    bool          all_done = request->untouched || fs_buffers_are_free(status);
     fs_status_t   end = fs_buffers_end(&op->buffers, request->ran, all_done);
     int           rc  = 0;
 

@@ -17,6 +17,7 @@ typedef struct serve {
     fs_wrapper_comm_t        *comm;
     const fs_wrapper_calls_t *calls;
     void                     *ctx;
+    fs_status_t               described;
     bool                      on_device; /* a buffer is */
 } serve_t;
 
@@ -79,6 +80,15 @@ static int leave(const serve_t *s)
 
 /* ---- by us ---- */
 
+/* What we cannot pack the MPI packs. */
+static fs_consent_t consent(const serve_t *s, fs_consent_t on_device)
+{
+    return s->described == FS_OK          ? on_device
+           : on_device == FS_CONSENT_YES  ? FS_CONSENT_NATIVE
+           : on_device == FS_CONSENT_OURS ? FS_CONSENT_NO
+                                          : on_device;
+}
+
 static fs_status_t run(const serve_t *s, bool *ran)
 {
     fs_wrapper_comm_t *comm    = s->comm;
@@ -93,6 +103,7 @@ static fs_status_t run(const serve_t *s, bool *ran)
                             sizeof(why)) != FS_OK) {
         complain(s, why);
     }
+    device.consent = consent(s, device.consent);
     if (fs_topo_n_servers(comm->ours->topo) > 1) {
         __atomic_store_n(&wrapper->spans_servers, true, __ATOMIC_RELAXED);
     }
@@ -143,7 +154,7 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
 {
     fs_wrapper_t *wrapper   = comm->wrapper;
     bool          has_accel = fs_wrapper_has_accel(wrapper);
-    serve_t       s         = {comm, calls, ctx, false};
+    serve_t       s         = {comm, calls, ctx, FS_OK, false};
 
     fs_wrapper_count(&wrapper->calls, 1);
     __atomic_store_n(&wrapper->last_algorithm, (unsigned)FS_ALG_NATIVE,
@@ -160,7 +171,8 @@ int fs_wrapper_serve(fs_wrapper_comm_t *comm, const fs_wrapper_calls_t *calls,
     }
     fs_buffers_clear(&comm->buffers,
                      comm->ours != NULL ? comm->ours->topo : NULL);
-    if (!calls->describe(ctx, &comm->buffers)) {
+    s.described = calls->describe(ctx, &comm->buffers);
+    if (s.described == FS_ERR_INVAL) {
         return calls->native(ctx, 0, 0);
     }
     s.on_device = has_accel && fs_buffers_find(&comm->buffers, wrapper);

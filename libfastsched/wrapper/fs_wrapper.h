@@ -240,12 +240,21 @@ fs_status_t fs_wrapper_open_unlisted(fs_wrapper_t      *wrapper,
                                      const fs_member_t *member);
 void        fs_wrapper_list(fs_wrapper_comm_t *comm);
 
+/** End the nonblocking calls that are under way. */
+void fs_wrapper_wait(fs_wrapper_comm_t *comm);
+
 /**
- * The end of a communicator; more than once is fine. Tells its sums (parameter
- * stats) and what the tuner has decided (verbose).
+ * All ranks of a communicator are here, and it gets no more calls; those that are under
+ * way end. Tells its sums (parameter stats) and what the tuner has decided (verbose).
+ * Collective with parameter stats: one rank tells the sums of all.
+ */
+void fs_wrapper_report(fs_wrapper_comm_t *comm);
+
+/**
+ * The end of a communicator; more than once is fine.
  *
- * @param[in] together  All ranks are here: with parameter stats collective, and
- *                      one rank tells the sums of all. Else each tells its own.
+ * @param[in] together  fs_wrapper_report() comes first. Else no call is under way, and if
+ *                      that has not been called each rank tells its own sums.
  */
 void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together);
 
@@ -265,9 +274,12 @@ void fs_wrapper_report_all(fs_wrapper_t *wrapper, void (*then)(void *ctx));
 typedef struct fs_wrapper_calls {
     const char                 *name;       /**< "MPI_Alltoallv" */
     const struct fs_collective *collective; /**< coll/fs_collective.h */
-    /** Describe the call, with fs_counts_add() once for each rank. False: its
-     *  arguments make no sense, and it is the MPI that complains. */
-    bool (*describe)(void *ctx, fs_buffers_t *buffers);
+    /** Describe the call, with fs_counts_add() once for each rank.
+     *  @return FS_OK; FS_ERR_INVAL: its arguments make no sense, and it is the MPI
+     *          that complains. It is described, but FS_ERR_UNSUPPORTED: pack() or
+     *          unpack() cannot do it; FS_ERR_NOMEM, of a call that is not blocking:
+     *          what it needs later cannot be kept */
+    fs_status_t (*describe)(void *ctx, fs_buffers_t *buffers);
     /** As in fs_call_t. */
     fs_status_t (*pack)(void *ctx, uint32_t block, uint64_t offset,
                         uint64_t len_bytes, void *dst);
@@ -312,7 +324,8 @@ bool fs_wrapper_takes_nonblocking(const fs_wrapper_comm_t  *comm,
  * @param[out] operation_p  NULL on FS_OK: the MPI has to serve it, on all ranks, or
  *                          complains about its arguments.
  * @return FS_OK; FS_ERR_NOMEM, FS_ERR_TRANSPORT: this rank cannot take part, which
- *         has been said
+ *         has been said. Where it only cannot keep or pack what describe() has found,
+ *         it does, and the call ends with an error on all ranks
  */
 fs_status_t fs_wrapper_start(fs_wrapper_comm_t        *comm,
                              const fs_wrapper_calls_t *calls, void *ctx,

@@ -206,14 +206,28 @@ static fs_comm_t *take_ours(fs_wrapper_comm_t *comm)
     return ours;
 }
 
-void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
+void fs_wrapper_wait(fs_wrapper_comm_t *comm)
 {
     if (comm->ours != NULL) {
-        if (together) {
-            fs_request_wait_all(
-                comm->ours); /* MPI_Comm_free() may come before */
-        }
-        report(comm, together);
+        fs_request_wait_all(comm->ours);
+    }
+}
+
+void fs_wrapper_report(fs_wrapper_comm_t *comm)
+{
+    if (comm->ours != NULL) {
+        fs_wrapper_wait(comm); /* MPI_Comm_free() may come before */
+        report(comm, true);
+    }
+}
+
+void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
+{
+    if (together) {
+        fs_wrapper_report(comm);
+    }
+    if (comm->ours != NULL) {
+        report(comm, false);
         fs_comm_destroy(take_ours(comm));
     }
     fs_wrapper_record_close(comm);

@@ -102,7 +102,7 @@ void fs_wrapper_record_call(const fs_wrapper_comm_t  *comm,
     }
     pthread_mutex_lock(&r->lock);
     fs_counts_begin(&r->buffers.counts, NULL);
-    if (calls->describe(ctx, &r->buffers)) {
+    if (calls->describe(ctx, &r->buffers) != FS_ERR_INVAL) {
         fs_record_call(r->file, calls->name, r->buffers.counts.send_bytes);
     }
     pthread_mutex_unlock(&r->lock);

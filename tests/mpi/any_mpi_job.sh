@@ -44,8 +44,14 @@ ends_well() {
     [ "$status" = 0 ] || { echo "exit status $status" && return 1; }
 }
 
+# A job that timeout had to end has not.
 ends_badly() {
-    [ "$status" != 0 ] || { echo 'exit status 0' && return 1; }
+    case $status in
+    0) echo 'exit status 0' ;;
+    124) echo "no end after $limit s" ;;
+    *) return 0 ;;
+    esac
+    return 1
 }
 
 # N TEXT: so many lines of the output have the text in them.
@@ -61,7 +67,7 @@ said() {
 turn=
 in_turn() { turn="flock -o $build"; }
 
-# Before what differs in the schedule only, which both MPIs share: under one of them.
+# Before what tests only what both MPIs share, such as the schedule: under one of them.
 once() { case $program in */mpich/*) ;; *) "$@" ;; esac; }
 
 scratch=$(mktemp -d)

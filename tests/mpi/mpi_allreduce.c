@@ -786,6 +786,7 @@ static const test_case_t cases[] = {
     {"bits", case_bits},       {"comms", case_comms}, {"mixed", case_mixed},
     {"ops", case_program_ops}, {"gaps", case_gaps},
 };
+enum { N_CASES = sizeof(cases) / sizeof(cases[0]) };
 static const test_case_t many = {"many", case_many}; /* only by name */
 
 static const struct {
@@ -815,6 +816,12 @@ static int read_switch(const char *word)
 static void run(const test_case_t *c)
 {
     test.name = c->name;
+    if (c->run == NULL) {
+        if (test.rank == 0) {
+            printf("left out: %s\n", c->name);
+        }
+        return;
+    }
     limit_time(100);
     c->run();
     MPI_Barrier(MPI_COMM_WORLD);
@@ -828,6 +835,35 @@ static int is_named(int argc, char **argv, const char *name)
         }
     }
     return 0;
+}
+
+static int is_in(const test_case_t *c, size_t n, const char *name)
+{
+    for (; n > 0; ++c, --n) {
+        if (strcmp(c->name, name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_case(const char *name)
+{
+    return allreduce_test.threads
+               ? is_in(threaded_cases, n_threaded_cases, name)
+               : is_in(cases, N_CASES, name) ||
+                     is_in(later_cases, n_later_cases, name) ||
+                     is_in(&many, 1, name);
+}
+
+static void check_names(int argc, char **argv)
+{
+    for (int k = 0; k < argc; ++k) {
+        if (!is_case(argv[k])) {
+            fail("there is no case \"%s\"%s", argv[k],
+                 allreduce_test.threads ? " with --threads" : "");
+        }
+    }
 }
 
 /* Those with a name in argv; without any all. */
@@ -854,7 +890,7 @@ static void run_families(int argc, char **argv)
         run_all(threaded_cases, n_threaded_cases, argc, argv);
         return;
     }
-    run_all(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+    run_all(cases, N_CASES, argc, argv);
     run_all(later_cases, n_later_cases, argc, argv);
     if (is_named(argc, argv, many.name)) {
         run(&many);
@@ -890,6 +926,7 @@ int main(int argc, char **argv)
     if (test.device) {
         device_open();
     }
+    check_names(argc - k, argv + k);
     pvars_init();
     run_families(argc - k, argv + k);
     limit_time(0);

@@ -345,6 +345,9 @@ const test_case_t later_cases[] = {
 #ifdef ALLREDUCE_INIT
     {"persistent", case_persistent},
     {"persistent-first", case_persistent_first},
+#else
+    {"persistent", NULL},
+    {"persistent-first", NULL},
 #endif
 };
 

@@ -3,7 +3,8 @@
  * MPI_Alltoall with blocks from nothing to a megabyte, as plain bytes, in place, with
  * a type that has gaps, and with types that differ at the two ends; on
  * MPI_COMM_WORLD, on its ranks backwards, and on halves of it in turn. Every byte
- * is checked, and gaps stay as they were. Plain MPI-3.
+ * is checked, and gaps stay as they were. Last comes a call without data, with
+ * one buffer for both sides on some ranks. Plain MPI-3.
  *
  *   mpi_alltoall [MOST [persistent]]
  *      MOST         bytes of a block, at most (default 300000)
@@ -74,8 +75,9 @@ static void fill(MPI_Comm comm, unsigned char *send, const side_t *side,
     }
 }
 
+/* The blocks, their gaps, and what is behind them in the most bytes of the buffer. */
 static int check(MPI_Comm comm, unsigned char *recv, const side_t *side,
-                 size_t len)
+                 size_t len, size_t most)
 {
     int rank, size, wrong = 0;
 
@@ -92,6 +94,9 @@ static int check(MPI_Comm comm, unsigned char *recv, const side_t *side,
                 wrong += at(recv, side, len, s, k)[WORD + gap] != UNTOUCHED;
             }
         }
+    }
+    for (size_t k = (size_t)size * block_bytes(side, len); k < most; ++k) {
+        wrong += recv[k] != UNTOUCHED;
     }
     return wrong;
 }
@@ -135,7 +140,7 @@ static int make_and_check(call_t *c)
     fill(c->comm, c->way == IN_PLACE ? c->recv : c->send,
          c->way == IN_PLACE ? &c->recv_side : &c->send_side, c->len);
     make(c);
-    return check(c->comm, c->recv, &c->recv_side, c->len);
+    return check(c->comm, c->recv, &c->recv_side, c->len, c->most);
 }
 
 static void exchange(MPI_Comm comm, const char *name, way_t way, size_t len)
@@ -190,6 +195,16 @@ static void in_turn(MPI_Comm half, MPI_Comm backwards)
     }
 }
 
+/* With count 0 one buffer may be for both sides, here on every second rank. */
+static void nothing_in_one_buffer(void)
+{
+    unsigned char both = UNTOUCHED, other = UNTOUCHED;
+
+    MPI_Alltoall(world_rank % 2 ? &other : &both, 0, MPI_BYTE, &both, 0,
+                 MPI_BYTE, MPI_COMM_WORLD);
+    n_wrong += both != UNTOUCHED;
+}
+
 int main(int argc, char **argv)
 {
     size_t       most = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : 300000;
@@ -212,6 +227,7 @@ int main(int argc, char **argv)
     all_ways(half, "half", most);
     in_turn(half, backwards);
     all_ways(dup, "dup", most < 500 ? most : 500);
+    nothing_in_one_buffer();
     MPI_Comm_free(&dup);
     MPI_Comm_free(&half);
     MPI_Comm_free(&backwards);

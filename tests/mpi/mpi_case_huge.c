@@ -8,6 +8,10 @@
  *               much again
  *   huge-total  rank 0 to all others: 2 GiB on rank 0, 2 GiB on all others
  *   far         a few MiB, 3 GiB apart: address space only
+ *
+ * Or in one element.
+ *
+ *   huge-element  rank 0 to the last rank: 2 GiB with gaps on each, packed on each
  */
 #include "mpi_pattern.h"
 #include "mpi_test.h"
@@ -153,7 +157,91 @@ static void case_far(void)
     run(&(shape_t){.count = few, .gap = 3 << 10});
 }
 
+/* ---- one element ---- */
+
+/* More than INT_MAX bytes, and gaps between its parts. */
+enum { PART = 715827888, N_PARTS = 3, PART_GAP = 4096 };
+static const size_t STRIDE = (size_t)PART + PART_GAP;
+
+static MPI_Datatype make_huge_element(void)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(N_PARTS, PART, PART + PART_GAP, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static unsigned char *parts_new(uint64_t key)
+{
+    size_t         len    = N_PARTS * STRIDE;
+    unsigned char *memory = mmap(NULL, len, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED) {
+        fail("no %zu bytes of memory", len);
+    }
+    for (size_t k = 0; k < len / 8; ++k) {
+        ((uint64_t *)memory)[k] = pattern_word(key, k);
+    }
+    return memory;
+}
+
+/* The parts came from there, and the gaps are as they were. */
+static void check_parts(const unsigned char *memory, uint64_t sent,
+                        uint64_t untouched)
+{
+    size_t n_wrong = 0;
+
+    for (size_t k = 0; k < N_PARTS * STRIDE / 8; ++k) {
+        uint64_t key = 8 * k % STRIDE < PART ? sent : untouched;
+
+        n_wrong += ((const uint64_t *)memory)[k] != pattern_word(key, k);
+    }
+    if (n_wrong > 0) {
+        fail("%zu words of one element are wrong", n_wrong);
+    }
+}
+
+/* Nothing else is sent. */
+static void case_huge_element(void)
+{
+    size_t         n         = (size_t)test.size;
+    uint64_t       sent      = pattern_key(0, (uint32_t)n - 1, 5);
+    uint64_t       untouched = pattern_key(0xdead, (uint32_t)n - 1, 6);
+    int            first     = test.rank == 0;
+    int            last      = test.rank == test.size - 1;
+    int           *scounts   = calloc(n, sizeof(int));
+    int           *rcounts   = calloc(n, sizeof(int));
+    int           *displs    = calloc(n, sizeof(int));
+    unsigned char *send      = first ? parts_new(sent) : NULL;
+    unsigned char *recv      = last ? parts_new(untouched) : NULL;
+    MPI_Datatype   element   = make_huge_element();
+    uint64_t       served    = pvars_calls_served();
+
+    scounts[n - 1] = first;
+    rcounts[0]     = last;
+    must(MPI_Alltoallv(send, scounts, displs, element, recv, rcounts, displs,
+                       element, MPI_COMM_WORLD),
+         "MPI_Alltoallv");
+    if (test.expect == EXPECT_SERVED && pvars_calls_served() != served + 1) {
+        fail("the call was not served");
+    }
+    if (first) {
+        munmap(send, N_PARTS * STRIDE);
+    }
+    if (last) {
+        check_parts(recv, sent, untouched);
+        munmap(recv, N_PARTS * STRIDE);
+    }
+    MPI_Type_free(&element);
+    free(scounts);
+    free(rcounts);
+    free(displs);
+}
+
 const test_case_t huge_cases[] = {{"huge", case_huge},
                                   {"huge-total", case_huge_total},
                                   {"far", case_far},
+                                  {"huge-element", case_huge_element},
                                   {NULL, NULL}};

@@ -10,10 +10,11 @@
 enum { N = 5, N_ROUNDS = 4, MOST = 3000 };
 
 /* A call of ints: how many depends on who sends to whom, and what they are on the
- * round. */
+ * round. With --device they are there. */
 typedef struct persistent {
     uint32_t    number;
     int        *counts[2], *displs[2], *data[2]; /* [0] send, [1] receive */
+    uint64_t    device[2]; /* where the MPI finds the data; 0: where we do */
     MPI_Request request;
 } persistent_t;
 
@@ -28,6 +29,25 @@ static int value_of(const persistent_t *c, int src, int dst, int k, int round)
 {
     return (int)(draw((uint32_t)src, (uint32_t)dst, c->number) % 100000) + k +
            1000000 * round;
+}
+
+static void allocate(persistent_t *c, int side, size_t len)
+{
+    unsigned char *alias;
+
+    c->device[side] = 0;
+    if (test.device) {
+        device_alloc(len, 0, &c->device[side], &alias);
+        c->data[side] = (int *)(void *)alias;
+    } else {
+        c->data[side] = zalloc(len, 1);
+    }
+}
+
+static void *address_of(const persistent_t *c, int side)
+{
+    return c->device[side] != 0 ? (void *)(uintptr_t)c->device[side]
+                                : c->data[side];
 }
 
 static void make(persistent_t *c, MPI_Comm comm, uint32_t number)
@@ -46,11 +66,11 @@ static void make(persistent_t *c, MPI_Comm comm, uint32_t number)
             c->displs[side][r] = total;
             total += c->counts[side][r];
         }
-        c->data[side] = zalloc((size_t)total + 1, sizeof(int));
+        allocate(c, side, ((size_t)total + 1) * sizeof(int));
     }
-    must(ALLTOALLV_INIT(c->data[0], c->counts[0], c->displs[0], MPI_INT,
-                        c->data[1], c->counts[1], c->displs[1], MPI_INT, comm,
-                        MPI_INFO_NULL, &c->request),
+    must(ALLTOALLV_INIT(address_of(c, 0), c->counts[0], c->displs[0], MPI_INT,
+                        address_of(c, 1), c->counts[1], c->displs[1], MPI_INT,
+                        comm, MPI_INFO_NULL, &c->request),
          "MPI_Alltoallv_init");
 }
 
@@ -101,7 +121,11 @@ static void drop(persistent_t *c)
     for (int side = 0; side < 2; ++side) {
         free(c->counts[side]);
         free(c->displs[side]);
-        free(c->data[side]);
+        if (c->device[side] != 0) {
+            device_free(c->device[side]);
+        } else {
+            free(c->data[side]);
+        }
     }
 }
 
@@ -246,18 +270,29 @@ static void case_start_against_barrier(void)
 }
 
 /* The communicator is freed first: it lives as long as what was made of it. */
-static void case_comm_freed(void)
+static void free_comm_before(uint32_t number, int under_way)
 {
     MPI_Comm     comm = duplicate();
     persistent_t c;
 
-    make(&c, comm, 261);
+    make(&c, comm, number);
     start(&c, 0);
+    if (!under_way) {
+        end(&c, 0);
+    }
     must(MPI_Comm_free(&comm), "MPI_Comm_free");
-    end(&c, 0);
+    if (under_way) {
+        end(&c, 0);
+    }
     start(&c, 1);
     end(&c, 1);
     drop(&c);
+}
+
+static void case_comm_freed(void)
+{
+    free_comm_before(261, 1);
+    free_comm_before(263, 0);
 }
 
 static void must_be_refused(int mpi_error, const char *what)
@@ -347,5 +382,15 @@ const test_case_t persistent_cases[] = {
     {"left", case_left},
     {NULL, NULL}};
 #else
-const test_case_t persistent_cases[] = {{NULL, NULL}};
+const test_case_t persistent_cases[] = {{"start-orders", NULL},
+                                        {"ahead", NULL},
+                                        {"startall", NULL},
+                                        {"never-started", NULL},
+                                        {"among-others", NULL},
+                                        {"start-against-barrier", NULL},
+                                        {"comm-freed", NULL},
+                                        {"misused", NULL},
+                                        {"same-plan", NULL},
+                                        {"left", NULL},
+                                        {NULL, NULL}};
 #endif

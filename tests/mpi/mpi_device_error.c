@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One call that sends from a device, with the driver of tests/accel. Plain MPI-3.
- * Errors come back, and every rank prints one line.
+ * Errors come back, and every rank prints one line. Without an error all data are checked.
  *
  *   mpi_device_error --gaps | --plain     MPI_Alltoallv; rank 1's send type has gaps, or
  *                                         none
  *   mpi_device_error --allreduce          rank 1's vectors are on a device
  *   mpi_device_error --later              likewise, after a call with all on the host
  */
+#include "mpi_pattern.h"
 #include "mpi_test.h"
 
 #include <mpi.h>
@@ -16,8 +17,13 @@
 
 enum { LEN = 1000, MAX_RANKS = 64 };
 
-static int           counts[MAX_RANKS], displs[MAX_RANKS];
-static unsigned char recv_buf[MAX_RANKS * LEN * sizeof(int)];
+static int counts[MAX_RANKS], displs[MAX_RANKS];
+static int recv_buf[MAX_RANKS * LEN];
+static int n_wrong;
+
+/* Memory of the device, for the MPI and for us. */
+static uint64_t       device;
+static unsigned char *alias;
 
 /* Every other int of a pair. */
 static MPI_Datatype make_type(int gaps)
@@ -30,29 +36,64 @@ static MPI_Datatype make_type(int gaps)
     return type;
 }
 
-static int exchange(void *device, MPI_Datatype type)
+static int number(int src, int dst, int k)
 {
+    return (int)pattern_word(pattern_key((uint32_t)src, (uint32_t)dst, 0),
+                             (size_t)k);
+}
+
+/* What all ranks have sent is right. */
+static void check_exchange(void)
+{
+    for (int r = 0; r < test.size; ++r) {
+        for (int k = 0; k < LEN; ++k) {
+            n_wrong += recv_buf[r * LEN + k] != number(r, test.rank, k);
+        }
+    }
+}
+
+/* Ints that are so many apart. */
+static int exchange(MPI_Datatype type, int step)
+{
+    int rc;
+
     for (int r = 0; r < test.size; ++r) {
         counts[r] = LEN;
         displs[r] = r * LEN;
+        for (int k = 0; k < LEN; ++k) {
+            ((int *)alias)[(r * LEN + k) * step] = number(test.rank, r, k);
+        }
     }
-    return MPI_Alltoallv(device, counts, displs, type, recv_buf, counts, displs,
-                         MPI_INT, MPI_COMM_WORLD);
+    rc = MPI_Alltoallv((void *)(uintptr_t)device, counts, displs, type,
+                       recv_buf, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    if (rc == MPI_SUCCESS) {
+        check_exchange();
+    }
+    return rc;
 }
 
-static int reduce(void *device)
+static int reduce(int on_device)
 {
-    return MPI_Allreduce(MPI_IN_PLACE, test.rank == 1 ? device : recv_buf, LEN,
-                         MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    int   there = on_device && test.rank == 1, rc;
+    int  *ours  = there ? (int *)alias : recv_buf;
+    void *given = there ? (void *)(uintptr_t)device : recv_buf;
+
+    for (int k = 0; k < LEN; ++k) {
+        ours[k] = 1000 * test.rank + k;
+    }
+    rc = MPI_Allreduce(MPI_IN_PLACE, given, LEN, MPI_INT, MPI_SUM,
+                       MPI_COMM_WORLD);
+    for (int k = 0; k < LEN && rc == MPI_SUCCESS; ++k) {
+        n_wrong += ours[k] != 500 * test.size * (test.size - 1) + test.size * k;
+    }
+    return rc;
 }
 
 int main(int argc, char **argv)
 {
-    const char    *what = argc > 1 ? argv[1] : "";
-    int            gaps = strcmp(what, "--gaps") == 0, rc;
-    unsigned char *alias;
-    uint64_t       device;
-    MPI_Datatype   type;
+    const char  *what = argc > 1 ? argv[1] : "";
+    int          gaps, rc;
+    MPI_Datatype type;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &test.rank);
@@ -60,21 +101,24 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     device_open();
     device_alloc(sizeof(recv_buf) * 2, 0, &device, &alias);
-    memset(alias, test.rank, sizeof(recv_buf) * 2);
-    type = make_type(gaps && test.rank == 1);
+    memset(alias, 0xDD, sizeof(recv_buf) * 2);
+    gaps = strcmp(what, "--gaps") == 0 && test.rank == 1;
+    type = make_type(gaps);
     if (strcmp(what, "--later") == 0) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-        reduce(recv_buf);
+        reduce(0);
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
     rc = strcmp(what, "--gaps") == 0 || strcmp(what, "--plain") == 0
-             ? exchange((void *)(uintptr_t)device, type)
-             : reduce((void *)(uintptr_t)device);
+             ? exchange(type, gaps ? 2 : 1)
+             : reduce(1);
     printf("mpi_device_error: rank %d: %s\n", test.rank,
-           rc == MPI_SUCCESS ? "ok" : "error");
+           n_wrong > 0         ? "WRONG DATA"
+           : rc == MPI_SUCCESS ? "ok"
+                               : "error");
     fflush(stdout);
     MPI_Type_free(&type);
     device_free(device);
     MPI_Finalize();
-    return 0;
+    return n_wrong > 0;
 }

@@ -3,12 +3,13 @@
  * One MPI_Alltoallv whose counts may disagree: rank 0 sends rank 1 some bytes
  * more, or fewer, than rank 1 expects. Plain MPI-3.
  *
- *   mpi_mismatch --more | --fewer | --none | --small | --mixed
- *                [--return] [--nonblocking | --persistent | --after=RANK]
+ *   mpi_mismatch --more | --fewer | --none | --small | --mixed | --large
+ *                [--return] [--nonblocking | --persistent | --after=RANK[-RANK]]
  *
  * --small: MPI_Alltoall of large blocks, of rank 1 of small ones; --mixed: rank 1
- * calls MPI_Alltoallv, with the same counts. --after: likewise, of RANK, with blocks
- * that go in bundles, after two calls of all ranks. The other two: MPI_Ialltoallv,
+ * calls MPI_Alltoallv, with the same counts. --after: likewise, of one rank or of some
+ * in a row, with blocks that go in bundles, after two calls of all ranks; then --large
+ * is --mixed with counts too large for bundles. The other two: MPI_Ialltoallv,
  * MPI_Alltoallv_init, after a call of all ranks that sets the communicator up.
  *
  * With --return errors come back, every rank prints one line with its error
@@ -66,27 +67,58 @@ static int check_others(void)
     return n_wrong;
 }
 
-/* Blocks of zeros: nothing may arrive but an error. */
-static int unequal_alltoall(int is_small, int is_mixed, const char *form)
+static int is(const char *word, const char *other)
 {
-    enum { LARGE = 300000, BUNDLED = 10000 };
-    int   after = strncmp(form, "--after=", 8) == 0;
-    int   odd   = after ? atoi(form + 8) : 1;
-    int   large = after ? BUNDLED : LARGE;
-    int   n     = is_small && rank == odd ? 8 : large;
-    char *send  = calloc((size_t)size, LARGE);
-    char *recv  = calloc((size_t)size, LARGE);
-    int   rc;
+    return strcmp(word, other) == 0;
+}
+
+/* MPI_Alltoall of all ranks. Returns the number of wrong bytes; 0 after an error, which is
+ * that of a rank that is ahead and has given up the next call. */
+static int equal_alltoall(unsigned char *send, unsigned char *recv, int len,
+                          uint32_t call)
+{
+    int n_wrong = 0, rc;
+
+    memset(recv, 0xEE, (size_t)size * (size_t)len);
+    for (int r = 0; r < size; ++r) {
+        pattern_write(pattern_key((uint32_t)rank, (uint32_t)r, call), 0,
+                      (size_t)len, send + r * len);
+    }
+    rc = MPI_Alltoall(send, len, MPI_BYTE, recv, len, MPI_BYTE, MPI_COMM_WORLD);
+    for (int r = 0; r < size && rc == MPI_SUCCESS; ++r) {
+        uint64_t key = pattern_key((uint32_t)r, (uint32_t)rank, call);
+
+        for (int k = 0; k < len; ++k) {
+            n_wrong += recv[r * len + k] != pattern_byte(key, (size_t)k);
+        }
+    }
+    return n_wrong;
+}
+
+/* Nothing may come of the last call but an error. */
+static int unequal_alltoall(const char *how, const char *form, int *n_wrong_p)
+{
+    enum { LARGE = 300000, BUNDLED = 36000 };
+    int            first = 1, last = 0;
+    int            n_read = sscanf(form, "--after=%d-%d", &first, &last);
+    int            odd    = rank == first || (rank > first && rank <= last);
+    int            large  = n_read > 0 ? BUNDLED / size : LARGE;
+    int            n      = !odd                 ? large
+                            : is(how, "--small") ? 8
+                            : is(how, "--large") ? LARGE
+                                                 : large;
+    unsigned char *send   = calloc((size_t)size, LARGE);
+    unsigned char *recv   = calloc((size_t)size, LARGE);
+    int            rc;
 
     for (int r = 0; r < size; ++r) {
         b.counts[r] = n;
         b.displs[r] = r * n;
     }
-    for (int k = 0; k < 2 * after; ++k) {
-        MPI_Alltoall(send, large, MPI_BYTE, recv, large, MPI_BYTE,
-                     MPI_COMM_WORLD);
+    for (int k = 0; k < 2 && n_read > 0; ++k) {
+        *n_wrong_p += equal_alltoall(send, recv, large, (uint32_t)k);
     }
-    rc = is_mixed && rank == odd
+    rc = odd && !is(how, "--small")
              ? MPI_Alltoallv(send, b.counts, b.displs, MPI_BYTE, recv, b.counts,
                              b.displs, MPI_BYTE, MPI_COMM_WORLD)
              : MPI_Alltoall(send, n, MPI_BYTE, recv, n, MPI_BYTE,
@@ -137,18 +169,18 @@ static int unequal_alltoallv(int difference, const char *form)
     }
     fill(difference);
     memset(b.recv, 0xEE, sizeof(b.recv));
-    return strcmp(form, "--nonblocking") == 0 ? nonblocking()
-           : strcmp(form, "--persistent") == 0
-               ? persistent()
-               : MPI_Alltoallv(BUFFERS, MPI_COMM_WORLD);
+    return is(form, "--nonblocking")  ? nonblocking()
+           : is(form, "--persistent") ? persistent()
+                                      : MPI_Alltoallv(BUFFERS, MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)
 {
-    int         returning = argc > 2 && strcmp(argv[2], "--return") == 0;
-    int         is_small  = argc > 1 && strcmp(argv[1], "--small") == 0;
-    int         is_mixed  = argc > 1 && strcmp(argv[1], "--mixed") == 0;
-    const char *form      = argc > 2 + returning ? argv[2 + returning] : "";
+    int returning = argc > 2 && is(argv[2], "--return");
+    int is_equal  = argc > 1 &&
+                   (is(argv[1], "--small") || is(argv[1], "--mixed") ||
+                    is(argv[1], "--large"));
+    const char *form = argc > 2 + returning ? argv[2 + returning] : "";
     int         rc, class = MPI_SUCCESS, n_wrong = 0;
 
     MPI_Init(&argc, &argv);
@@ -160,14 +192,13 @@ int main(int argc, char **argv)
     if (returning) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
-    rc = is_small || is_mixed
-             ? unequal_alltoall(is_small, is_mixed, form)
-             : unequal_alltoallv(strcmp(argv[1], "--more") == 0    ? 7
-                                 : strcmp(argv[1], "--fewer") == 0 ? -7
-                                                                   : 0,
-                                 form);
+    rc = is_equal ? unequal_alltoall(argv[1], form, &n_wrong)
+                  : unequal_alltoallv(is(argv[1], "--more")    ? 7
+                                      : is(argv[1], "--fewer") ? -7
+                                                               : 0,
+                                      form);
     MPI_Error_class(rc, &class);
-    if (class == MPI_SUCCESS && !is_small && !is_mixed) {
+    if (class == MPI_SUCCESS && !is_equal) {
         n_wrong = check_others();
     }
     printf("mpi_mismatch: rank %d: %s\n", rank,

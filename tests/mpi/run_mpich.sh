@@ -18,7 +18,7 @@ in_turn
 # seconds.
 # Those of several nonblocking calls have runs of their own.
 every=$("$program" --list | sed '/^many-outstanding$/,$d' |
-    grep -vx -e huge -e huge-total -e far -e mismatch -e window)
+    grep -vx -e huge -e huge-total -e huge-element -e far -e mismatch -e window)
 sound=$(printf '%s\n' "$every" | grep -vx -e pair-types -e types-in-place)
 light=$(printf '%s\n' "$sound" | grep -vx -e churn -e many -e split -e dup \
     -e unused -e inter -e never-freed)
@@ -85,6 +85,8 @@ servers='--mca coll_fast_servers 2x1'
     report '1,900 communicators' many 0 $servers -- 1900
     report 'all communicators that there are' many 0 $servers -- --all
     report 'none is left for our messages' many 3 $servers $mpi -- --all
+    report 'none is left for eager messages' many 0 $servers \
+        --mca coll_fast_algorithm eager -- --all
     [ -n "$native" ] ||
         report 'none is left to ask who shares a server' \
             many 3 -x MPIR_CVAR_NUM_CLIQUES=2 -- --all

@@ -115,6 +115,8 @@ other_mpi() {
 if [ -z "$native" ] && command -v mpirun.openmpi >/dev/null &&
     [ -x "$build/tests/mpi/mpi_mismatch" ]; then
     case_of 'an Open MPI behind it' other_mpi
+elif [ -z "$native" ]; then
+    echo 'skip       an Open MPI behind it: no mpirun.openmpi, or no mpi_mismatch for it'
 fi
 
 echo "$n_cases cases, $failed failed"

@@ -65,6 +65,8 @@ linked_fortran() {
 
 if command -v mpicc.mpich >/dev/null; then
     case_of 'linked, C' linked
+else
+    echo 'skip    linked, C: no mpicc.mpich'
 fi
 mpifort=$(command -v mpifort.mpich) || mpifort=
 if [ -n "$mpifort" ] && command -v gfortran >/dev/null; then
@@ -93,6 +95,23 @@ session() {
 case_of 'one rank makes a call before MPI_Init' session --self
 case_of 'all ranks make a call before MPI_Init' session --world
 
+# ---- the end of a communicator: sums of all ranks, whenever MPICH lets it go ----
+
+# OPTION: as in mpich_freed.c.
+freed() {
+    # shellcheck disable=SC2086
+    any_run -np 4 $fast --mca coll_fast_stats 1 "$build/tests/mpich/mpich_freed" "$@" \
+        >"$scratch/job" 2>&1 &&
+        [ "$(grep -c 'mpich_freed: rank [0-3]: ok' "$scratch/job")" = 4 ] &&
+        [ "$(grep -c 'stats: freed: 1 calls, 1 staged' "$scratch/job")" = 1 ] &&
+        ! grep ' alone: ' "$scratch/job" && return
+    cat "$scratch/job"
+    return 1
+}
+
+case_of 'MPI_Comm_free, and MPICH keeps it on some ranks' freed
+case_of MPI_Comm_disconnect freed --disconnect
+
 # ---- what the library is ----
 
 # No MPI among what it needs, no symbol of one that it lacks; and these names.
@@ -101,7 +120,7 @@ is_neutral() {
         ! nm -D --undefined-only "$library" | grep 'P\{0,1\}MPI_' &&
         nm -D --defined-only "$library" | awk '{ print $3 }' | sort >"$scratch/names" &&
         for name in Allreduce Allreduce_c Alltoall Alltoall_c Alltoallv Alltoallv_c Alltoallw Alltoallw_c \
-            Iallreduce Iallreduce_c Ialltoall Ialltoall_c Ialltoallv Ialltoallv_c Ialltoallw Ialltoallw_c \
+            Comm_disconnect Comm_free Iallreduce Iallreduce_c Ialltoall Ialltoall_c Ialltoallv Ialltoallv_c Ialltoallw Ialltoallw_c \
             Request_get_status Init Init_thread Session_init; do
             echo "MPI_$name"
             echo "PMPI_$name"

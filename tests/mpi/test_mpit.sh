@@ -47,6 +47,9 @@ case_of 'off before the first call, a nonblocking one' quiet_job off-first
 case_of 'a value that is not allowed' nonsense
 case_of 'verbose and tuner are written' verbose
 case_of 'calls raise events, if it has any' job events
+if grep -q 'has no events' "$scratch/out"; then
+    echo 'skip       calls raise events: this Open MPI has none'
+fi
 
 case_of 'algorithm and tuner are written at random' job random
 case_of 'the same, calls begin early' job random --mca coll_fast_early on

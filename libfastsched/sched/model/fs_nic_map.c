@@ -6,6 +6,7 @@
 #include "sched/model/fs_nic_map.h"
 
 #include "base/fs_arith.h"
+#include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
 
 #include <stdlib.h>
@@ -174,6 +175,7 @@ fs_status_t fs_nic_map_choose(fs_topo_t *topo, const fs_nic_list_t *list,
             fs_topo_set_lanes(topo, u, n_lanes, s.taken);
         }
     }
+    fs_ports_set_width(topo);
     free(work);
     return FS_OK;
 }

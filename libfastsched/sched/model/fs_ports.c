@@ -33,13 +33,18 @@ static uint32_t common_width(const fs_topo_t *topo)
     return uneven && lanes / width > FS_MAX_UNEVEN_PORTS ? 0 : width;
 }
 
+void fs_ports_set_width(fs_topo_t *topo)
+{
+    topo->port_width = common_width(topo);
+}
+
 fs_status_t fs_ports_init(fs_ports_t *ports, const fs_topo_t *topo,
                           fs_arena_t *arena)
 {
     uint32_t n = topo->n_servers, n_ports = 0;
 
     *ports       = fs_ports_one_each(topo);
-    ports->width = common_width(topo);
+    ports->width = topo->port_width;
     if (ports->width == 0) {
         return FS_OK;
     }
@@ -172,12 +177,12 @@ void fs_ports_spread(const fs_ports_t *ports, const fs_topo_t *topo,
 
 bool fs_ports_use_all_lanes(const fs_topo_t *topo)
 {
-    return common_width(topo) > 0;
+    return topo->port_width > 0;
 }
 
 uint32_t fs_ports_most_peers(const fs_topo_t *topo)
 {
-    uint32_t width = common_width(topo), all = 0, least = UINT32_MAX;
+    uint32_t width = topo->port_width, all = 0, least = UINT32_MAX;
 
     for (uint32_t u = 0; u < topo->n_servers; ++u) {
         uint32_t n = width == 0 ? 1 : topo->n_lanes[u] / width;
@@ -191,7 +196,7 @@ uint32_t fs_ports_most_peers(const fs_topo_t *topo)
 bool fs_ports_talk(const fs_topo_t *topo, uint32_t u, uint32_t w, uint32_t a,
                    uint32_t b)
 {
-    uint32_t width = common_width(topo), d;
+    uint32_t width = topo->port_width, d;
 
     if (width == 0) {
         return a == b && a < fs_topo_tile_lanes(topo, u, w);

@@ -31,6 +31,9 @@ typedef struct fs_ports {
     uint32_t *server; /* [n_ports] of a port; likewise */
 } fs_ports_t;
 
+/* After lanes have been set: the width of ports. */
+void fs_ports_set_width(fs_topo_t *topo);
+
 /* Memory comes from arena. FS_OK, FS_ERR_NOMEM. */
 fs_status_t fs_ports_init(fs_ports_t *ports, const fs_topo_t *topo,
                           fs_arena_t *arena);

@@ -9,6 +9,7 @@
 #include "sched/model/fs_topo.h"
 
 #include "base/fs_arith.h"
+#include "sched/model/fs_ports.h"
 
 #include <stdlib.h>
 
@@ -122,6 +123,7 @@ static void spread_lanes(fs_topo_t *topo, uint32_t max_lanes)
         }
         fs_topo_set_lanes(topo, s, lanes, proxy);
     }
+    fs_ports_set_width(topo);
 }
 
 fs_status_t fs_topo_create(uint32_t n_ranks, const uint32_t *server_of,

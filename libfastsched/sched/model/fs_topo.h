@@ -15,6 +15,8 @@ struct fs_topo {
     uint32_t *n_lanes; /* [n_servers] */
     uint32_t *proxy;   /* [n_ranks] local position, at first[server] + lane */
     uint32_t *lane;    /* [n_ranks] FS_NO_LANE: none */
+    uint32_t
+        port_width; /* lanes of a port, 0: a server; fs_ports_set_width() */
 };
 
 /* The ranks of a server, by local position. */
@@ -53,7 +55,7 @@ static inline bool fs_topo_all_have_lanes(const fs_topo_t *topo)
 }
 
 /* Give a server other lanes. proxy: [n_lanes] local positions, ascending; may be
- * the topology's own. */
+ * the topology's own. After the last server: fs_ports_set_width(). */
 void fs_topo_set_lanes(fs_topo_t *topo, uint32_t server, uint32_t n_lanes,
                        const uint32_t *proxy);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fs_comm_*: a thread per rank, whole calls from the top, and every way in
  * which the ranks must decline, or fail, together. */
+#include "coll/fs_collective.h"
+#include "coll/fs_collectives.h"
 #include "comm/fs_comm.h"
 #include "fs_host_fake.h"
 #include "fs_test_device.h"
@@ -26,18 +28,20 @@ typedef struct world {
 } world_t;
 
 typedef struct rank {
-    world_t     *world;
-    uint32_t     rank;
-    bool         no_net;
-    fs_params_t  params;
-    uint32_t     server_label;
-    uint64_t     counts[N_RANKS][N_RANKS]; /* as this rank sees them */
-    bool         prepares;
-    bool         prepare_fails;
-    bool         packs; /* blocks are not contiguous */
-    fs_consent_t consent;
-    bool         server_from_mpi;
-    int          n_calls;
+    world_t    *world;
+    uint32_t    rank;
+    bool        no_net;
+    fs_params_t params;
+    uint32_t    server_label;
+    uint64_t    counts[N_RANKS][N_RANKS]; /* as this rank sees them */
+    bool        prepares;
+    bool        prepare_fails;
+    bool        packs;                 /* blocks are not contiguous */
+    bool        dawdles;               /* then, when it unpacks one */
+    const fs_collective_t *collective; /* NULL: fs_alltoallv */
+    fs_consent_t           consent;
+    bool                   server_from_mpi;
+    int                    n_calls;
     void (*before)(struct rank *me, int k); /* call k; may be NULL */
     bool           on_device;               /* blocks are */
     unsigned char *send[N_RANKS];           /* their bytes */
@@ -125,7 +129,12 @@ static fs_status_t pack(void *ctx, uint32_t block, uint64_t offset,
 static fs_status_t unpack(void *ctx, uint32_t block, uint64_t offset,
                           uint64_t len_bytes, const void *src)
 {
-    memcpy(((rank_t *)ctx)->recv[block] + offset, src, len_bytes);
+    rank_t *me = ctx;
+
+    if (me->dawdles) {
+        nanosleep(&(struct timespec){0, 400000000}, NULL);
+    }
+    memcpy(me->recv[block] + offset, src, len_bytes);
     return FS_OK;
 }
 
@@ -233,7 +242,9 @@ static void call_once(rank_t *me)
         put_on_device(me, &call);
     }
     me->ran    = false;
-    me->called = fs_comm_alltoallv(me->comm, &call, &me->ran);
+    me->called = fs_comm_collective(
+        me->comm, me->collective != NULL ? me->collective : &fs_alltoallv,
+        &call, &me->ran);
     if (me->called == FS_OK && !me->ran) {
         host_alltoallv(me);
         me->called = fs_comm_native_done(me->comm);
@@ -687,7 +698,7 @@ START_TEST(one_rank_has_what_nobody_can_read)
     live_all();
     all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
     all_said(
-        "a rank's buffers are on a device, where the algorithm of this call");
+        "a rank cannot use its buffers in this call");
 }
 END_TEST
 
@@ -1028,16 +1039,27 @@ END_TEST
 
 static uint32_t seen_factor; /* at the end, of what has been noticed */
 
-/* Classes that are settled before the first call. */
-static void settle(rank_t *me, int k, fs_candidate_t choice)
+/* Classes of a collective, by the logarithm of their bytes, that are settled before the
+ * first call. */
+static void settle_for(rank_t *me, fs_tuned_t tuned, uint32_t from, uint32_t to,
+                       fs_candidate_t choice)
 {
     const uint64_t none[FS_N_CANDIDATES] = {0};
 
-    for (uint32_t b = 0; k == 0 && b < 30; ++b) {
+    for (uint32_t b = from; b < to; ++b) {
         for (uint32_t skew = 0; skew < FS_TUNER_SKEW_BANDS; ++skew) {
-            fs_tuner_seed(&me->comm->tuner, fs_tuner_class_of(b, 0, skew),
-                          choice, none);
+            fs_tuner_seed(
+                &me->comm->tuner,
+                fs_tuner_class_for(tuned, fs_tuner_class_of(b, 0, skew)),
+                choice, none);
         }
+    }
+}
+
+static void settle(rank_t *me, int k, fs_candidate_t choice)
+{
+    if (k == 0) {
+        settle_for(me, FS_TUNED_ALLTOALLV, 0, 30, choice);
     }
 }
 
@@ -1412,6 +1434,31 @@ START_TEST(silence_is_an_error)
 }
 END_TEST
 
+/* Those that are through and wait for its time wait as long as rank 4 needs, or nearly. */
+START_TEST(a_slow_rank_is_no_error)
+{
+    bool fails = _i == 1; /* after ten seconds */
+
+    SET(watchdog, 1);
+    SET(algorithm, FS_ALG_DIRECT);
+    SET(verbose, 1);
+    SET(chunk, 4096);
+    SET(window, 1);
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        memset(ranks[r].counts, 0, sizeof(ranks[r].counts));
+        ranks[r].counts[3][4] = (fails ? 40 : 6) * 4096;
+    }
+    ranks[4].packs = ranks[4].dawdles = true;
+    live_all();
+    for (uint32_t r = 0; r < N_RANKS; ++r) {
+        ck_assert(fails ? ranks[r].called == FS_ERR_STALLED ||
+                              ranks[r].called == FS_ERR_PEER
+                        : ranks[r].called == FS_OK);
+    }
+    ck_assert_int_gt(ranks[0].n_warnings, 0);
+}
+END_TEST
+
 /* ---- one rank fails ---- */
 
 /* Servers have no memory to share: all they tell each other are messages. */
@@ -1647,6 +1694,31 @@ START_TEST(bundles_are_coarse)
 }
 END_TEST
 
+/* Classes of so many bytes between servers, and of no others: few are kept. */
+static void settled_in_two_ways(rank_t *me, int k)
+{
+    if (k == 0) {
+        settle_for(me, FS_TUNED_ALLTOALLV, 14, 20, FS_CANDIDATE_BUNDLES);
+        settle_for(me, FS_TUNED_ALLTOALLW, 14, 20, FS_CANDIDATE_STAGED);
+    }
+    me->collective = k % 2 == 0 ? &fs_alltoallv : &fs_alltoallw;
+    scale(me, 4000);
+}
+
+/* A call is prepared for what its own collective needs. */
+START_TEST(collectives_alternate)
+{
+    use_bundles(4 << 20);
+    SET(min_bytes, FS_MIN_BYTES_AUTO);
+    live_on(8, settled_in_two_ways);
+    all_came_out(FS_OK, FS_OK, true);
+    for (int k = 2; k < 8; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k],
+                         k % 2 == 0 ? FS_ALG_BUNDLES : FS_ALG_STAGED);
+    }
+}
+END_TEST
+
 static void no_bytes(rank_t *me, int k)
 {
     (void)k;
@@ -1742,6 +1814,7 @@ int main(void)
     tcase_add_test(tcase, tuner_tries_bundles);
     tcase_add_test(tcase, tuner_repeats_what_was_bundled);
     tcase_add_test(tcase, bundles_are_coarse);
+    tcase_add_test(tcase, collectives_alternate);
     tcase_add_loop_test(tcase, one_large_pair_among_small_ones, 0, 2);
     tcase_add_test(tcase, small_between_servers_large_inside);
     tcase_add_test(tcase, no_bytes_at_all);
@@ -1773,6 +1846,7 @@ int main(void)
     tcase_add_test(tcase, stage_cost_is_measured);
     tcase_add_test(tcase, late_rank_is_no_error);
     tcase_add_test(tcase, silence_is_an_error);
+    tcase_add_loop_test(tcase, a_slow_rank_is_no_error, 0, 2);
     tcase_add_test(tcase, silence_after_an_early_begin);
     tcase_add_loop_test(tcase, an_error_in_the_summary_is_everybodys, 0, 12);
     tcase_add_loop_test(tcase, who_cannot_be_told_hears_it_from_others, 0, 6);

@@ -405,7 +405,7 @@ static const struct {
     {"rate", "100Gbit"},
     {"rate", "100gbits"},
     {"rate", "100g"},
-    {"rate", "1.5gbit"},
+    {"rate", "1.5bit"},
     {"rate", "-1gbit"},
     {"rate", "18446744074gbit"},
     {"rate", "18446744073709551616bit"},
@@ -782,6 +782,34 @@ static void add_digest(Suite *suite)
     suite_add_tcase(suite, tcase);
 }
 
+/* A value that is the same on all ranks has a text, which means this value, and no
+ * other has it. */
+START_TEST(text_says_the_value)
+{
+    fs_params_t            params, again;
+    const fs_param_info_t *info;
+    char                   text[FS_PARAM_TEXT_MAX], other[FS_PARAM_TEXT_MAX];
+
+    fs_params_init(&params);
+    for (size_t k = 0; (info = fs_params_info(k)) != NULL; ++k) {
+        fs_params_text(&params, k, text);
+        if (text[0] != '\0') {
+            fs_params_init(&again);
+            set(&again, info->name, text);
+            ck_assert_uint_eq(fs_params_digest(&again),
+                              fs_params_digest(&params));
+        }
+        if (strcmp(info->name, "progress_thread") == 0) {
+            again = params;
+            set(&again, info->name, "on");
+            fs_params_text(&again, k, other);
+            ck_assert_str_eq(text, "off");
+            ck_assert_str_eq(other, "on");
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("params");
@@ -800,6 +828,7 @@ int main(void)
     tcase_add_loop_test(tcase, staging_holds_12_chunks, 0, N_PAIRS);
     tcase_add_test(tcase, plan_params);
     tcase_add_test(tcase, words_are_names);
+    tcase_add_test(tcase, text_says_the_value);
     suite_add_tcase(suite, tcase);
     add_digest(suite);
     return fs_test_run(suite);

@@ -4,6 +4,7 @@
 #include "engine/fs_early.h"
 #include "fs_test_util.h"
 #include "fs_transport_loop.h"
+#include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
 
 #include <stdlib.h>
@@ -655,6 +656,7 @@ START_TEST(fewer_lanes_than_ranks)
     begin(&play, 3, layouts[1].n, layouts[1].servers);
     ck_assert(fs_early_can(play.topo));
     fs_topo_set_lanes(play.topo, 1, 1, proxy);
+    fs_ports_set_width(play.topo);
     ck_assert(!fs_early_can(play.topo));
     end(&play);
 }

@@ -139,7 +139,9 @@ START_TEST(what_does_not_compare)
     call.early    = true;
     call.bytes    = 2000002;
     call.after_ns = 90000000;
+    ck_assert_uint_eq(apart.left, FS_APART_CALLS);
     fs_apart_note(&apart, &call);
+    ck_assert_uint_eq(apart.left, 0); /* the next one is compared with later */
     fs_apart_note(&apart, &call);
     ck_assert_uint_eq(apart.rest, 0);
     early(9000, 0);

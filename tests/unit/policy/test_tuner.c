@@ -367,10 +367,10 @@ START_TEST(lost_times)
     served = calls(100, class_a);
     ck_assert_uint_le(n_of(served, 'N') + n_of(served, 'S'), 8);
     ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
-    /* Only probes are told. */
+    /* Only probes are told: the best of these. */
     two(150, 1, 100, 0);
     calls(100, class_b);
-    ck_assert_int_eq(choice_of(class_b), FS_CANDIDATE_STAGED);
+    ck_assert_int_eq(choice_of(class_b), FS_CANDIDATE_NATIVE);
 }
 END_TEST
 
@@ -421,6 +421,19 @@ START_TEST(withdrawn)
     }
     /* The last one was in vain; the native algorithm deserves another one. */
     ck_assert_str_eq(calls(2, class_a), "Ns");
+    ck_assert_int_eq(fs_tuner_find(&tuner, class_a)->state, FS_TUNER_SETTLED);
+}
+END_TEST
+
+/* No call was as the guess wanted it: the best of those that have been measured. */
+START_TEST(a_guess_in_vain)
+{
+    two(150, 150, 100, 100);
+    for (int k = 0; k < 2; ++k) {
+        ck_assert_int_eq(next_of(class_a, BOUND).candidate,
+                         FS_CANDIDATE_STAGED);
+    }
+    ck_assert_str_eq(calls(4, class_a), "Nnnn");
     ck_assert_int_eq(fs_tuner_find(&tuner, class_a)->state, FS_TUNER_SETTLED);
 }
 END_TEST
@@ -714,6 +727,7 @@ int main(void)
     tcase_add_test(tcase, lost_times);
     tcase_add_test(tcase, questions_stand_alone);
     tcase_add_test(tcase, withdrawn);
+    tcase_add_test(tcase, a_guess_in_vain);
     tcase_add_test(tcase, a_warm_up_withdrawn);
     tcase_add_test(tcase, the_choice_becomes_slow);
     tcase_add_test(tcase, few_are_timed);

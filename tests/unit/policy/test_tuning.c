@@ -271,7 +271,8 @@ END_TEST
 START_TEST(other_versions)
 {
     static const char other[] =
-        "{\"fastsched_tuning\":  2, \"what\": [\"ever\", {}]}\n";
+        "{\"fastsched_tuning\":  2, \"what\": [\"ever\", {}]}\n"
+        "{\"fastsched_tuning\": 2, \"lanes\": \"4\"}\n";
     char line[2000], text[8000], *is;
 
     exchange("\"staged\"", "\"teleported\"", line);

@@ -5,6 +5,7 @@
 
 #include "fs_test_util.h"
 #include "sched/model/fs_rng.h"
+#include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
 
 #include <math.h>
@@ -262,6 +263,7 @@ START_TEST(it_cannot)
     scene.params.rate_out = 0;
     ck_assert_int_eq(run(&r), FS_ERR_INVAL);
     fs_topo_set_lanes(scene.topo, 1, 1, proxy);
+    fs_ports_set_width(scene.topo);
     ck_assert_int_eq(run(&r), FS_ERR_UNSUPPORTED);
     end();
 }

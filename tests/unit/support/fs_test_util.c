@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fs_test_util.h"
 
+#include "sched/model/fs_ports.h"
 #include "sched/model/fs_topo.h"
 #include "sched/papers/fs_papers.h"
 
@@ -42,6 +43,7 @@ static void random_proxies(fs_rng_t rng, fs_topo_t *topo)
         fs_topo_set_lanes(topo, s, n_lanes, proxy);
         free(proxy);
     }
+    fs_ports_set_width(topo);
 }
 
 fs_topo_t *fs_test_topo_random(fs_rng_t *rng, uint32_t max_servers,
