@@ -254,9 +254,9 @@ typedef struct fs_native {
      *  is known. */
     const fs_tuning_t *(*tuning)(void *process);
     /** Parameters algorithm, tuner and verbose as this rank wants them from now on:
-     *  they may be written between calls. A communicator changes its own at its
-     *  second blocking call with a summary after all its ranks want the same. Borrowed for life;
-     *  NULL: they stay. */
+     * they may be written between calls. A communicator changes its own at its
+     * second blocking call with a summary after all its ranks want the same.
+     * Borrowed for life; NULL: they stay. */
     const fs_params_t *wanted;
 } fs_native_t;
 

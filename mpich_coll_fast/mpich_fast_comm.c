@@ -93,7 +93,7 @@ static void teardown(mpich_fast_comm_t *state)
     if (MPI_COMM_NULL != state->comm) {
         fs_wrapper_wait(&state->shared);
     }
-    fs_wrapper_close(&state->shared, false);
+    fs_wrapper_close(&state->shared);
     close_host(state);
 }
 

@@ -330,7 +330,8 @@ void mca_coll_fast_teardown(mca_coll_fast_module_t *module, bool together)
 {
     if (together) {
         mca_coll_fast_wait_for_set_up(module);
+        fs_wrapper_report(&module->shared);
     }
-    fs_wrapper_close(&module->shared, together);
+    fs_wrapper_close(&module->shared);
     mca_coll_fast_close_p2p(module);
 }

@@ -46,8 +46,9 @@ typedef struct osu_transpose {
 } osu_transpose_t;
 
 /* Collective over comm, whose rank r is in row r / columns of the grid. subarrays:
- * by MPI_Alltoallw; else by MPI_Alltoallv, with packing and unpacking. False: this rank is out of memory. Owned by the caller, to be
- * given to osu_transpose_fini() in any case. */
+ * by MPI_Alltoallw; else by MPI_Alltoallv, with packing and unpacking. False: this
+ * rank is out of memory. Owned by the caller, to be given to osu_transpose_fini()
+ * in any case. */
 bool osu_transpose_init(osu_transpose_t *t, bool subarrays,
                         const osu_grid_t *grid, MPI_Comm comm, int from,
                         int to);

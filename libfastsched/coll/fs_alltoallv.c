@@ -298,24 +298,35 @@ static void take_candidate(fs_request_t *request)
 static fs_tuner_question_t best(const fs_request_t    *request,
                                 const fs_tuner_call_t *call)
 {
-    fs_tuner_question_t question = fs_tuner_best(&request->comm->tuner, call);
+    uint32_t candidates = 0;
 
-    if (!request->plans_only && !suits(request, question.candidate)) {
-        question.reason = FS_TUNER_NONE;
+    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
+        candidates |=
+            (uint32_t)(request->plans_only || suits(request, (fs_candidate_t)c))
+            << c;
     }
-    return question;
+    return fs_tuner_best(&request->comm->tuner, call, candidates);
 }
 
-/* To compare these all may be sent again, whatever has come in bundles. */
-static bool can_repeat(const fs_tuner_question_t *question)
+/* Whatever has come in bundles, all is sent. */
+static bool sends_all(fs_candidate_t candidate)
+{
+    return candidate == FS_CANDIDATE_NATIVE || candidate == FS_CANDIDATE_EAGER;
+}
+
+/* May this call be compared so all the same? All is sent again, or more has come in
+ * bundles than the candidate leaves to them. */
+static bool can_force(const fs_request_t        *request,
+                      const fs_tuner_question_t *question)
 {
     return question->reason != FS_TUNER_FOUND &&
-           (question->candidate == FS_CANDIDATE_NATIVE ||
-            question->candidate == FS_CANDIDATE_EAGER);
+           (sends_all(question->candidate) ||
+            (algs[question->candidate] != FS_ALG_BUNDLES &&
+             request->rest.inter_bytes > 0));
 }
 
 /* What the tuner wants to know. If this call is not prepared for it the next one is
- * asked, a few times; then it is repeated, or nobody is asked. */
+ * asked, a few times; then it is forced, or nobody is asked. */
 static fs_tuner_question_t compare(const fs_request_t    *request,
                                    const fs_tuner_call_t *call)
 {
@@ -324,7 +335,7 @@ static fs_tuner_question_t compare(const fs_request_t    *request,
 
     return suits(request, question.candidate) ||
                    (!fs_tuner_withdraw(tuner, &question) &&
-                    can_repeat(&question))
+                    can_force(request, &question))
                ? question
                : best(request, call);
 }
@@ -354,15 +365,16 @@ static void apply_tuner(fs_request_t *request)
     if (outcome->question.reason != FS_TUNER_NONE) {
         take_candidate(request);
         request->repeats = !request->plans_only &&
+                           sends_all(outcome->question.candidate) &&
                            !suits(request, outcome->question.candidate);
     }
     comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
 }
 
-/* The next call of this collective will be like this one. Of one that has begun early only the rest is
- * known. Where the class has just changed it may change again: the next call is not
- * prepared for a probe then, which would have to wait, and leave another call
- * without its bundles. */
+/* The next call of this collective will be like this one. Of one that has begun
+ * early only the rest is known. Where the class has just changed it may change
+ * again: the next call is not prepared for a probe then, which would have to wait,
+ * and leave another call without its bundles. */
 static void predict(const fs_request_t *request)
 {
     const fs_tuner_t   *tuner    = &request->comm->tuner;

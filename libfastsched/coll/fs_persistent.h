@@ -2,13 +2,14 @@
 /*
  * A persistent collective: described and planned once, started any number of times.
  *
- * Ranks may start several of them in different orders, so each has a communicator of
- * its own, with one request at a time. All know the plan: a start says nothing to
- * anybody and runs it. Only where calls of the communicator came apart before, a start
- * is a nonblocking call that begins early, until starts have come together for a
- * while: the lane of a rank that is late cannot make up for it by this plan, the other
- * lanes of its server can by a plan for what is left. Where small blocks go in bundles there is no plan, and a
- * start is a nonblocking call; its one message has the data.
+ * Ranks may start several of them in different orders, so each has a communicator
+ * of its own, with one request at a time. All know the plan: a start says nothing
+ * to anybody and runs it. Only where calls of the communicator came apart before, a
+ * start is a nonblocking call that begins early, until starts have come together
+ * for a while: the lane of a rank that is late cannot make up for it by this plan,
+ * the other lanes of its server can by a plan for what is left. Where small blocks
+ * go in bundles there is no plan, and a start is a nonblocking call; its one
+ * message has the data.
  */
 #ifndef FS_PERSISTENT_H
 #define FS_PERSISTENT_H

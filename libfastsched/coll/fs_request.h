@@ -104,7 +104,7 @@ static inline fs_forecast_t *fs_request_forecast(const fs_request_t *request)
     return &request->comm->forecast[request->collective->tuned];
 }
 
-/* Are its bundles coarse? The same on all ranks. */
+/* Are its bundles coarse? The same on all ranks in the same collective. */
 static inline bool fs_request_is_coarse(const fs_request_t *request)
 {
     const fs_forecast_t *forecast = fs_request_forecast(request);

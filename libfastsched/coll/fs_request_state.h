@@ -43,7 +43,8 @@ fs_status_t fs_step_progress_control(const fs_request_t *request);
 
 /* ---- early ---- */
 
-/* The same on all ranks. Where algorithms are to be compared it does not. */
+/* The same on all ranks in the same collective. Where algorithms are to be compared
+ * it does not. */
 bool fs_step_begins_early(const fs_request_t *request);
 
 /* A round of votes says when all are here. */

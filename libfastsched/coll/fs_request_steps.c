@@ -12,9 +12,10 @@
  *   RUN       the program                    fs_exec.c
  *
  * Up to AGREE any rank may be unable to go on; then no rank does, and the native
- * algorithm serves the call (but not a persistent one, nor one that has gone eager or
- * whose plan is recalled without a vote: there it is as an error of the network). A plan from the cache needs no agreement: what one
- * rank finds there all find.
+ * algorithm serves the call (but not a persistent one, nor one that has gone eager
+ * or whose plan is recalled without a vote: there it is as an error of the
+ * network). A plan from the cache needs no agreement: what one rank finds there all
+ * find.
  *
  * After an error of the network a rank gives the communicator up and notifies
  * its peers, which do the same: no rank waits for one that has given up.

@@ -8,6 +8,24 @@
 #include "sched/plan/fs_plan.h"
 #include "sched/model/fs_topo.h"
 
+/* Times that a wait for others' times lasts longer than the watchdog's. */
+enum { PATIENT = 9 };
+
+static uint64_t limit_ns(const fs_request_t *request)
+{
+    return request->comm->params.watchdog * UINT64_C(1000000000);
+}
+
+/* Seconds until it was an error. */
+static uint32_t waited_s(const fs_request_t *request)
+{
+    uint32_t limit = request->comm->params.watchdog;
+
+    return request->watchdog.limit_ns > limit_ns(request)
+               ? (1 + PATIENT) * limit
+               : limit;
+}
+
 /* ---- text ---- */
 
 static void say_rank(fs_strbuf_t *line, const fs_comm_t *comm, uint32_t rank)
@@ -124,13 +142,17 @@ static void say_program(fs_strbuf_t *line, const fs_comm_t *comm)
     }
 }
 
-static void say_missing_ranks(fs_strbuf_t *line, const fs_comm_t *comm)
+static void say_missing_ranks(fs_strbuf_t *line, const fs_request_t *request)
 {
-    bool first = true;
+    const fs_comm_t *comm  = request->comm;
+    bool             times = request->step == FS_STEP_SLOWEST;
+    bool             first = true;
 
     for (uint32_t r = 0; r < fs_topo_n_ranks(comm->topo); ++r) {
         if (fs_control_awaits(comm->control, r)) {
-            fs_strbuf_add(line, first ? "; no summary yet from " : ", ");
+            fs_strbuf_add(line, !first  ? ", "
+                                : times ? "; no time yet from "
+                                        : "; no summary yet from ");
             say_rank(line, comm, r);
             first = false;
         }
@@ -148,7 +170,7 @@ void fs_request_explain(const fs_request_t *request, fs_status_t status,
     say_rank(&line, comm, comm->rank);
     fs_strbuf_add(&line, ", %s: %s", where, fs_strerror(status));
     if (status == FS_ERR_STALLED) {
-        fs_strbuf_add(&line, " (%u s)", comm->params.watchdog);
+        fs_strbuf_add(&line, " (%u s)", waited_s(request));
     } else if (status == FS_ERR_PEER) {
         fs_strbuf_add(&line, ": ");
         say_rank(&line, comm, fs_exec_lost_peer(comm->exec));
@@ -157,7 +179,7 @@ void fs_request_explain(const fs_request_t *request, fs_status_t status,
                              "collective (parameter check names them)");
     }
     if (plan == NULL) {
-        say_missing_ranks(&line, comm);
+        say_missing_ranks(&line, request);
         return;
     }
     culprit = fs_exec_culprit(comm->exec);
@@ -172,16 +194,15 @@ void fs_request_explain(const fs_request_t *request, fs_status_t status,
 
 void fs_request_watch_start(fs_request_t *request)
 {
-    fs_watchdog_start(&request->watchdog,
-                      request->comm->params.watchdog * UINT64_C(1000000000),
-                      fs_now_ns());
+    fs_watchdog_start(&request->watchdog, limit_ns(request), fs_now_ns());
 }
 
 /* Not an error: ranks may enter as late as they like. */
-static void warn(const fs_comm_t *comm)
+static void warn(const fs_request_t *request)
 {
-    char        text[512];
-    fs_strbuf_t line = {text, sizeof(text), 0};
+    const fs_comm_t *comm = request->comm;
+    char             text[512];
+    fs_strbuf_t      line = {text, sizeof(text), 0};
 
     if (comm->native.warn == NULL) {
         return;
@@ -190,27 +211,21 @@ static void warn(const fs_comm_t *comm)
     fs_strbuf_add(&line,
                   " has been waiting in call %llu for %u s (not an error)",
                   (unsigned long long)comm->n_calls, comm->params.watchdog);
-    say_missing_ranks(&line, comm);
+    say_missing_ranks(&line, request);
     comm->native.warn(comm->native.process, text);
 }
 
-static uint64_t limit_ns(const fs_request_t *request)
-{
-    return request->comm->params.watchdog * UINT64_C(1000000000);
-}
-
 /* Who is through waits longer, for the times of others: those that still exchange say
- * themselves that they hang. */
+ * themselves that they hang, unless it is their process that does. */
 static bool is_patient(fs_request_t *request)
 {
-    enum { LONGER = 9 };
     uint64_t limit = limit_ns(request);
 
     if (request->step != FS_STEP_SLOWEST ||
         request->watchdog.limit_ns > limit) {
         return false;
     }
-    fs_watchdog_start(&request->watchdog, LONGER * limit, fs_now_ns());
+    fs_watchdog_start(&request->watchdog, PATIENT * limit, fs_now_ns());
     return true;
 }
 
@@ -224,7 +239,7 @@ static fs_status_t stall(fs_request_t *request)
 
     if (!all_are_here || fs_request_is_nonblocking(request) ||
         is_patient(request)) {
-        warn(comm);
+        warn(request);
         return FS_INPROGRESS;
     }
     if (fs_exec_plan(comm->exec) == NULL) {

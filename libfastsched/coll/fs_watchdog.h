@@ -6,7 +6,8 @@
  * Before the summary is over, a long silence is not an error, because MPI
  * allows a rank to enter as late as it likes: the user gets a warning. After it
  * all ranks are in the call, and silence for the time of parameter watchdog is
- * an error.
+ * an error; for ten times that where a rank is through and waits for the times of
+ * others.
  *
  * Silence counts only while this process runs: batch systems suspend jobs,
  * virtual machines pause, debuggers stop processes. So a gap between two checks

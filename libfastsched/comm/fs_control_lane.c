@@ -490,25 +490,19 @@ static bool is_whole(const fs_control_t *control, uint32_t server,
                                                            control->server);
 }
 
-/* Where one end has sent or expects instalments and the other does not, ranks are in
+/* A head that is whole, but has another length than this end expects, is one of ranks in
  * different calls. Without rows the votes say so. */
 static fs_status_t check_head(const fs_control_t *control, uint32_t server,
                               const fs_control_head_t *head, uint64_t len)
 {
-    size_t   head_len = fs_control_head_len(control->topo);
-    uint32_t n_ends   = fs_topo_n_local(control->topo, server);
-    bool     expected = control->servers[server].comes.n > 0;
+    bool expected = control->servers[server].comes.n > 0;
 
     if (len == sizeof(fs_vote_t)) {
         return expected ? FS_ERR_MISMATCH : FS_OK;
     }
-    return len < head_len                         ? FS_ERR_TRUNCATE
-           : is_whole(control, server, head, len) ? FS_OK
-           : expected || head->bundle_len == FS_CONTROL_DROPPED ||
-                   (head->bundle_len > 0 &&
-                    len == head_len + fs_bundle_ends_len(n_ends))
-               ? FS_ERR_MISMATCH
-               : FS_ERR_TRUNCATE;
+    return len < fs_control_head_len(control->topo) ? FS_ERR_TRUNCATE
+           : is_whole(control, server, head, len)   ? FS_OK
+                                                    : FS_ERR_MISMATCH;
 }
 
 /* A head has come. If the ranks are not in the same call, its server may have a row
@@ -550,7 +544,7 @@ static bool take_range(fs_control_t *control, uint32_t server)
     } else if (s->incoming != NULL && !s->incoming->ended) {
         return false;
     } else if (s->incoming != NULL && s->incoming->len_bytes != range.len) {
-        control->status = FS_ERR_TRUNCATE;
+        control->status = FS_ERR_MISMATCH;
     } else if (s->incoming != NULL) {
         memcpy(at, s->early, range.len);
     }

@@ -104,8 +104,9 @@ void fs_params_text(const fs_params_t *params, size_t k,
         return;
     }
     switch (row->type) {
-    case FS_VALUE_WORD:
-        break; /* all its values have one */
+    case FS_VALUE_WORD: /* all its values have one */
+    case FS_VALUE_RATE: /* a rank's own */
+        break;
     case FS_VALUE_NUMBER:
         snprintf(text, FS_PARAM_TEXT_MAX, "%u", *(const uint32_t *)field);
         break;
@@ -116,10 +117,6 @@ void fs_params_text(const fs_params_t *params, size_t k,
         break;
     case FS_VALUE_BYTES:
         write_bytes(*(const uint64_t *)field, text);
-        break;
-    case FS_VALUE_RATE:
-        snprintf(text, FS_PARAM_TEXT_MAX, "%llubit",
-                 (unsigned long long)*(const uint64_t *)field);
         break;
     case FS_VALUE_TEXT:
     case FS_VALUE_CORES:

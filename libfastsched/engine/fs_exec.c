@@ -15,10 +15,11 @@
  *             look-ahead, since what TCP calls sent may wait for long: a NIC that
  *             serves two receivers at once delays both of them for all others.
  *
- * Grants, and what they say of arrivals, are counted in fs_credit.h. In a turn they leave before messages, and before
- * copies that become ready; one stands for all receives in a row from one peer. A
- * NIC's queue is long: a grant behind a few chunks comes too late to keep its
- * sender busy. Copies on a device begin last in a turn, as one batch.
+ * Grants, and what they say of arrivals, are counted in fs_credit.h. In a turn they
+ * leave before messages, and before copies that become ready; one stands for all
+ * receives in a row from one peer. A NIC's queue is long: a grant behind a few
+ * chunks comes too late to keep its sender busy. Copies on a device begin last in a
+ * turn, as one batch.
  *
  *   IDLE    start()                -> RUN
  *   RUN     all done, all arrived  -> IDLE   (FS_OK)

@@ -58,18 +58,20 @@ void fs_shm_draw_id(uint64_t id[2])
     }
 }
 
-/* A signal undoes what one call has reserved: pieces are done before the next comes. */
+/* A signal undoes what one call has reserved: the next call reserves less, so that it
+ * is done before another signal comes. */
 static bool reserve(int fd, off_t len_bytes)
 {
-    enum { PIECE = 4 << 20 };
-    off_t at  = 0;
+    enum { MOST = 4 << 20, LEAST = 4096 };
+    off_t at = 0, most = MOST;
     int   err = ftruncate(fd, len_bytes) == 0 ? 0 : errno;
 
     while (at < len_bytes && (err == 0 || err == EINTR)) {
-        off_t left = len_bytes - at, piece = left < PIECE ? left : PIECE;
+        off_t left = len_bytes - at, piece = left < most ? left : most;
 
-        err = posix_fallocate(fd, at, piece);
-        at += err == 0 ? piece : 0;
+        err  = posix_fallocate(fd, at, piece);
+        at   = err == 0 ? at + piece : at;
+        most = err == EINTR && most > LEAST ? most / 2 : most;
     }
     return err == 0;
 }

@@ -108,10 +108,7 @@ void fs_tuner_enter(fs_tuner_class_t *class, fs_tuner_state_t state)
 static fs_tuner_question_t ask(fs_tuner_class_t *class, unsigned candidate,
                                fs_tuner_reason_t reason)
 {
-    if (reason != FS_TUNER_FOUND &&
-        class->seen[candidate].n_asked < UINT8_MAX) {
-        ++class->seen[candidate].n_asked;
-    }
+    class->seen[candidate].n_asked += reason != FS_TUNER_FOUND;
     return (fs_tuner_question_t){.reason    = reason,
                                  .candidate = (fs_candidate_t)candidate,
                                  .of_class  = class->key};
@@ -336,8 +333,7 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
                       class->in_state % FS_TUNER_CLOSE == 0;
     ++class->in_state;
     ++class->n_calls;
-    question.warm_up = question.reason == FS_TUNER_PROBE &&
-                       question.candidate == FS_CANDIDATE_NATIVE &&
+    question.warm_up = question.candidate == FS_CANDIDATE_NATIVE &&
                        tuner->n_warm_ups < FS_TUNER_WARM_UPS;
     return question;
 }
@@ -371,8 +367,7 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
     question       = step(tuner, class);
     question.bound = call->bound;
     tuner->n_native += fs_tuner_is_native(class);
-    tuner->n_warm_ups += question.candidate == FS_CANDIDATE_NATIVE &&
-                         tuner->n_warm_ups < FS_TUNER_WARM_UPS;
+    tuner->n_warm_ups += question.warm_up;
     return question;
 }
 
@@ -396,17 +391,27 @@ bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
 }
 
 fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
-                                  const fs_tuner_call_t *call)
+                                  const fs_tuner_call_t *call,
+                                  uint32_t               candidates)
 {
-    const fs_tuner_class_t *class = enter_call(tuner, call);
-    fs_candidate_t best           = best_so_far(tuner, class);
-    bool found = class->state != FS_TUNER_EXPLORE && best == class->choice;
+    fs_tuner_class_t class = *enter_call(tuner, call);
+    fs_candidate_t best;
+    bool           found;
 
-    return (fs_tuner_question_t){.reason    = found ? FS_TUNER_FOUND
-                                                    : FS_TUNER_GUESS,
-                                 .candidate = best,
-                                 .of_class  = class->key,
-                                 .bound     = call->bound};
+    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
+        if (!(candidates & 1u << c)) {
+            class.seen[c].estimate = 0;
+        }
+    }
+    best  = best_so_far(tuner, &class);
+    found = class.state != FS_TUNER_EXPLORE && best == class.choice;
+    return class.seen[best].estimate == 0
+               ? (fs_tuner_question_t){.reason = FS_TUNER_NONE}
+               : (fs_tuner_question_t){.reason    = found ? FS_TUNER_FOUND
+                                                          : FS_TUNER_GUESS,
+                                       .candidate = best,
+                                       .of_class  = class.key,
+                                       .bound     = call->bound};
 }
 
 fs_candidate_t fs_tuner_choice(const fs_tuner_t *tuner, uint32_t of_class)

@@ -108,7 +108,7 @@ typedef struct fs_tuner_seen {
     uint64_t price[2]; /* of its last two calls, the latest first; 0: none */
     uint64_t estimate; /* by the model, of the last call of the class */
     uint64_t promise;  /* what it should take, when it was last probed */
-    uint64_t when;     /* price[0] was measured */
+    uint64_t when;     /* price[0] was measured, or asked for in vain */
     uint8_t  n_asked;  /* calls in EXPLORE or RECHECK */
     uint8_t  n_timed;  /* calls, WARM at most */
     uint8_t  n_won;    /* of these in a row, clearly faster than the choice */
@@ -224,10 +224,11 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
  * off often enough, and another candidate is looked at before it is again. */
 bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question);
 
-/* What should serve this call from now on? The choice, or what should be the
- * fastest; nothing is counted. */
+/* What should serve this call, of the candidates whose bit 1 << c is set? The choice, or
+ * what should be the fastest; nothing is counted. All zero: none of them can. */
 fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
-                                  const fs_tuner_call_t *call);
+                                  const fs_tuner_call_t *call,
+                                  uint32_t               candidates);
 
 /* What would serve a call of this class, with the estimates of the last one?
  * Nothing is counted. Reason NONE: there has been none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What should a candidate take? As it did, as in calls nearly like it, or as the model says. */
+/* What should a candidate take? As it did, as in calls nearly like it, or as the
+ * model says. */
 #include "policy/fs_tuner_state.h"
 
 /* One slow call, the first that ever ran say, decides nothing. */

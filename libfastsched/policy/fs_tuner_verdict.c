@@ -74,7 +74,8 @@ void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
         return;
     }
     price = fs_tuner_price_of(run_ns, question->bound);
-    if (question->warm_up && !beats(class, price)) {
+    if (question->warm_up && question->reason == FS_TUNER_PROBE &&
+        !beats(class, price)) {
         class->recheck     = FS_TUNER_SOON;
         class->n_withdrawn = 0;
         return;

@@ -329,7 +329,7 @@ static bool read_field(reader_t *r, const char *key, line_t *line)
     for (int k = 0; k < N_NUMBERS; ++k) {
         if (strcmp(key, numbers[k].key) == 0) {
             read_number(r, numbers[k].value);
-            line->has |= 1u << k;
+            line->has |= (uint32_t)(r->wrong == NULL) << k;
             return true;
         }
     }

@@ -122,6 +122,15 @@ static void for_each(bench_t *bench, const char *list, read_t read, each_t each)
     }
 }
 
+static void check_list(bench_t *bench, const char *option, const char *list,
+                       read_t read)
+{
+    if (list[0] == '\0') {
+        fs_tool_bad("--%s: the list is empty", option);
+    }
+    for_each(bench, list, read, NULL);
+}
+
 static void read_servers(bench_t *bench, const char *item)
 {
     uint64_t n, max = 65536 / bench->args->lanes;
@@ -375,16 +384,9 @@ void fs_cmd_bench(int argc, char **argv)
     params.plan.chunk         = CHUNK;
     params.plan.staging_limit = 64 * CHUNK;
     bench.params              = fs_tool_params(&params);
-    for_each(&bench, args.servers, read_servers, NULL);
-    for_each(&bench, args.patterns, read_pattern, NULL);
-    for_each(&bench, args.decomposes, read_decompose, NULL);
-    if (bench.servers == 0 || args.patterns[0] == '\0' ||
-        args.decomposes[0] == '\0') {
-        fs_tool_bad("--%s: the list is empty", bench.servers == 0 ? "servers"
-                                               : args.patterns[0] == '\0'
-                                                   ? "pattern"
-                                                   : "decompose");
-    }
+    check_list(&bench, "servers", args.servers, read_servers);
+    check_list(&bench, "pattern", args.patterns, read_pattern);
+    check_list(&bench, "decompose", args.decomposes, read_decompose);
     if (!args.json) {
         printf("servers  lanes  pattern         decompose     chosen        "
                "   plan (us)  sched. (us)  stages  total/LB\n");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fastsched compare: would fast help? */
-#include "sched/model/fs_pattern.h"
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_cluster.h"
 #include "tools/fs_tool_compare_calls.h"
@@ -68,8 +67,7 @@ static void read_args(int argc, char **argv, args_t *args)
 static void make_title(const fs_tool_traffic_args_t *args, char *title,
                        size_t len)
 {
-    const char *path = args->matrix != NULL ? args->matrix
-                                            : fs_pattern_path(args->pattern);
+    const char *path = fs_tool_traffic_path(args);
 
     if (path != NULL) {
         snprintf(title, len, "%s", path);

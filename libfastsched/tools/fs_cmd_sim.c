@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fastsched sim: how long an exchange would take on a given cluster. */
-#include "sched/model/fs_pattern.h"
 #include "tools/fs_tool.h"
 #include "tools/fs_tool_arrival.h"
 #include "tools/fs_tool_cluster.h"
@@ -162,19 +161,18 @@ static void check_arrival(args_t *args)
 /* Each run reads the matrix. */
 static void check_repeat(const args_t *args)
 {
-    const char *path = args->traffic.matrix != NULL
-                           ? args->traffic.matrix
-                           : fs_pattern_path(args->traffic.pattern);
+    const char *path = fs_tool_traffic_path(&args->traffic);
     struct stat st;
 
     if (path != NULL && args->arrival.text == NULL) {
         fs_tool_bad("--repeat draws a pattern again and again; a matrix is "
                     "always the same");
     }
-    if (path != NULL && (stat(path, &st) != 0 || !S_ISREG(st.st_mode))) {
+    if (path != NULL && (strcmp(path, "-") == 0 ||
+                         (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))) {
         fs_tool_bad("--repeat reads the matrix \"%s\" for each run; allowed: a "
                     "file",
-                    path);
+                    fs_tool_quote(path));
     }
 }
 

@@ -352,6 +352,13 @@ static void from_pattern(const fs_tool_traffic_args_t *args,
     draw_pattern(args, &pattern, traffic);
 }
 
+const char *fs_tool_traffic_path(const fs_tool_traffic_args_t *args)
+{
+    return args->matrix != NULL    ? args->matrix
+           : args->pattern != NULL ? fs_pattern_path(args->pattern)
+                                   : NULL;
+}
+
 void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
                           fs_tool_traffic_t            *traffic)
 {

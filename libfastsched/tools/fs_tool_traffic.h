@@ -35,6 +35,10 @@ typedef struct fs_tool_traffic {
 void fs_tool_traffic_options(fs_tool_traffic_args_t *args,
                              fs_tool_options_t      *options);
 
+/* The file of the matrix, "-": stdin; NULL: a pattern is drawn, or no traffic is
+ * given. The argument's. */
+const char *fs_tool_traffic_path(const fs_tool_traffic_args_t *args);
+
 /* The caller's: fs_tool_traffic_fini(). */
 void fs_tool_traffic_make(const fs_tool_traffic_args_t *args,
                           fs_tool_traffic_t            *traffic);

@@ -164,7 +164,8 @@ static void begin(fs_operation_t *op)
 static void get_ready(fs_operation_t *op, fs_status_t status)
 {
     begin(op);
-    if (status == FS_OK && packs_whole(op->comm->wrapper)) {
+    if (status == FS_OK && packs_whole(op->comm->wrapper) &&
+        op->buffers.call.device.consent != FS_CONSENT_NO) {
         status = fs_buffers_prepare(&op->buffers);
     }
     if (status != FS_OK) {

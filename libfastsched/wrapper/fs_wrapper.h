@@ -251,12 +251,10 @@ void fs_wrapper_wait(fs_wrapper_comm_t *comm);
 void fs_wrapper_report(fs_wrapper_comm_t *comm);
 
 /**
- * The end of a communicator; more than once is fine.
- *
- * @param[in] together  fs_wrapper_report() comes first. Else no call is under way, and if
- *                      that has not been called each rank tells its own sums.
+ * The end of a communicator, with no call under way; more than once is fine. Without
+ * fs_wrapper_report() before it each rank tells its own sums.
  */
-void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together);
+void fs_wrapper_close(fs_wrapper_comm_t *comm);
 
 /**
  * The sums of all communicators that are left, in an order that is the same on all

@@ -221,11 +221,8 @@ void fs_wrapper_report(fs_wrapper_comm_t *comm)
     }
 }
 
-void fs_wrapper_close(fs_wrapper_comm_t *comm, bool together)
+void fs_wrapper_close(fs_wrapper_comm_t *comm)
 {
-    if (together) {
-        fs_wrapper_report(comm);
-    }
     if (comm->ours != NULL) {
         report(comm, false);
         fs_comm_destroy(take_ours(comm));

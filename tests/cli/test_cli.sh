@@ -195,6 +195,8 @@ refuses '--level loggp knows only --algorithm bundles, direct and spreadout' sim
 refuses '--algorithm bundles needs --level loggp' sim --algorithm bundles --level ranks --pattern random --servers 2
 refuses '--mean: the sum over all pairs' sim --level loggp --algorithm direct --servers 32x32 --mean 4194304t
 refuses '--repeat draws a pattern again' sim --pattern file:good.csv --servers 4 --repeat 2
+refuses 'no traffic is given' sim --servers 4 --repeat 2
+refuses 'no such file: No such file' sim --matrix 'no such file' --servers 4 --arrival exp:1 --repeat 2
 refuses '--repeat reads the matrix "-" for each run' sim --matrix - --servers 4 --arrival exp:1 --repeat 2
 refuses '--pattern: the list is empty' bench --pattern ''
 refuses '--level loggp knows no --svg, --count-scheduling or --repeat' sim --algorithm bundles --servers 2 --repeat 2

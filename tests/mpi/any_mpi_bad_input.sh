@@ -317,6 +317,9 @@ reduce='--mca coll_fast_servers 4x1 --mca coll_fast_allreduce exact --mca coll_f
         refused_on_device 1 \
         'the send buffer is cuda memory, and its datatype is not contiguous' \
         $staged -- --gaps
+    case_of 'likewise of a nonblocking call, whose data would be packed at its start' \
+        refused_on_device 1 'the send buffer is cuda memory, and its datatype is not contiguous' \
+        $staged $helper -- --nonblocking
     case_of 'accel_fallback=0: likewise' refused_on_device 4 \
         'does not use here; set accel_fallback=1' \
         $staged --mca coll_fast_accel_fallback 0 -- --plain

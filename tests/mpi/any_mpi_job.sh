@@ -68,7 +68,7 @@ turn=
 in_turn() { turn="flock -o $build"; }
 
 # Before what tests only what both MPIs share, such as the schedule: under one of them.
-once() { case $program in */mpich/*) ;; *) "$@" ;; esac; }
+once() { case $program in "$build"/tests/mpich/*) ;; *) "$@" ;; esac; }
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -5,6 +5,8 @@
  *
  *   mpi_device_error --gaps | --plain     MPI_Alltoallv; rank 1's send type has gaps, or
  *                                         none
+ *   mpi_device_error --nonblocking        as --gaps by MPI_Ialltoallv, after a blocking
+ *                                         call with all on the host
  *   mpi_device_error --allreduce          rank 1's vectors are on a device
  *   mpi_device_error --later              likewise, after a call with all on the host
  */
@@ -53,23 +55,42 @@ static void check_exchange(void)
 }
 
 /* Ints that are so many apart. */
-static int exchange(MPI_Datatype type, int step)
+static int send_from(const void *from, int *ints, MPI_Datatype type, int step,
+                     int is_nonblocking)
 {
-    int rc;
+    MPI_Request request;
+    int         rc;
 
     for (int r = 0; r < test.size; ++r) {
         counts[r] = LEN;
         displs[r] = r * LEN;
         for (int k = 0; k < LEN; ++k) {
-            ((int *)alias)[(r * LEN + k) * step] = number(test.rank, r, k);
+            ints[(r * LEN + k) * step] = number(test.rank, r, k);
         }
     }
-    rc = MPI_Alltoallv((void *)(uintptr_t)device, counts, displs, type,
-                       recv_buf, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    if (is_nonblocking) {
+        rc = MPI_Ialltoallv(from, counts, displs, type, recv_buf, counts,
+                            displs, MPI_INT, MPI_COMM_WORLD, &request);
+        rc = rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+    } else {
+        rc = MPI_Alltoallv(from, counts, displs, type, recv_buf, counts, displs,
+                           MPI_INT, MPI_COMM_WORLD);
+    }
     if (rc == MPI_SUCCESS) {
         check_exchange();
     }
     return rc;
+}
+
+static int exchange(MPI_Datatype type, int step, int is_nonblocking)
+{
+    static int host[MAX_RANKS * LEN];
+
+    if (is_nonblocking) {
+        n_wrong += send_from(host, host, MPI_INT, 1, 0) != MPI_SUCCESS;
+    }
+    return send_from((const void *)(uintptr_t)device, (int *)alias, type, step,
+                     is_nonblocking);
 }
 
 static int reduce(int on_device)
@@ -92,7 +113,7 @@ static int reduce(int on_device)
 int main(int argc, char **argv)
 {
     const char  *what = argc > 1 ? argv[1] : "";
-    int          gaps, rc;
+    int          later, gaps, rc;
     MPI_Datatype type;
 
     MPI_Init(&argc, &argv);
@@ -102,15 +123,16 @@ int main(int argc, char **argv)
     device_open();
     device_alloc(sizeof(recv_buf) * 2, 0, &device, &alias);
     memset(alias, 0xDD, sizeof(recv_buf) * 2);
-    gaps = strcmp(what, "--gaps") == 0 && test.rank == 1;
-    type = make_type(gaps);
+    later = strcmp(what, "--nonblocking") == 0;
+    gaps  = (later || strcmp(what, "--gaps") == 0) && test.rank == 1;
+    type  = make_type(gaps);
     if (strcmp(what, "--later") == 0) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
         reduce(0);
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
-    rc = strcmp(what, "--gaps") == 0 || strcmp(what, "--plain") == 0
-             ? exchange(type, gaps ? 2 : 1)
+    rc = later || strcmp(what, "--gaps") == 0 || strcmp(what, "--plain") == 0
+             ? exchange(type, gaps ? 2 : 1, later)
              : reduce(1);
     printf("mpi_device_error: rank %d: %s\n", test.rank,
            n_wrong > 0         ? "WRONG DATA"

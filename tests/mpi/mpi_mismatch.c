@@ -72,12 +72,12 @@ static int is(const char *word, const char *other)
     return strcmp(word, other) == 0;
 }
 
-/* MPI_Alltoall of all ranks. Returns the number of wrong bytes; 0 after an error, which is
- * that of a rank that is ahead and has given up the next call. */
+/* MPI_Alltoall of all ranks. Returns the number of wrong bytes, or 1 for an error in call 0.
+ * In call 1 it may be that of a rank that is ahead and has given up the next call. */
 static int equal_alltoall(unsigned char *send, unsigned char *recv, int len,
                           uint32_t call)
 {
-    int n_wrong = 0, rc;
+    int n_wrong, rc;
 
     memset(recv, 0xEE, (size_t)size * (size_t)len);
     for (int r = 0; r < size; ++r) {
@@ -85,6 +85,7 @@ static int equal_alltoall(unsigned char *send, unsigned char *recv, int len,
                       (size_t)len, send + r * len);
     }
     rc = MPI_Alltoall(send, len, MPI_BYTE, recv, len, MPI_BYTE, MPI_COMM_WORLD);
+    n_wrong = call == 0 && rc != MPI_SUCCESS;
     for (int r = 0; r < size && rc == MPI_SUCCESS; ++r) {
         uint64_t key = pattern_key((uint32_t)r, (uint32_t)rank, call);
 

@@ -2,13 +2,14 @@
 /*
  * A new schedule from the one before, when few cells of the matrix differ.
  *
- * All pairs keep their start times. A pair that has become smaller ends
- * earlier. What a pair has more than before is a second message, in the first
- * gap of its sender and its receiver that is long enough. Gaps are found in slots
- * of time, 8 N to 16 N of them: a slot is busy if a transfer uses any part of it. If one pair finds no gap before the limit, or many cells
- * differ, all is planned anew. The limit is the length of the kept schedule over
- * its bound, and 1/128 more: so schedules do not get worse from call to call, and
- * they always start from the one that was kept.
+ * All pairs keep their start times. A pair that has become smaller ends earlier.
+ * What a pair has more than before is a second message, in the first gap of its
+ * sender and its receiver that is long enough. Gaps are found in slots of time, 8 N
+ * to 16 N of them: a slot is busy if a transfer uses any part of it. If one pair
+ * finds no gap before the limit, or many cells differ, all is planned anew. The
+ * limit is the length of the kept schedule over its bound, and 1/128 more: so
+ * schedules do not get worse from call to call, and they always start from the one
+ * that was kept.
  *
  * Keeping a schedule takes about as long as making one. So one is kept only when
  * the matrix resembles the one before; whether it does, a sample tells. Whenever

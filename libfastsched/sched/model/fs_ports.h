@@ -92,7 +92,7 @@ uint32_t fs_ports_pair(const fs_ports_t *ports, uint32_t u, uint32_t w,
 void fs_ports_spread(const fs_ports_t *ports, const fs_topo_t *topo,
                      const uint64_t *bytes, uint64_t *per_lane);
 
-/* Does no lane idle by its server's shape? All servers are visited. */
+/* Does no lane idle by its server's shape? */
 bool fs_ports_use_all_lanes(const fs_topo_t *topo);
 
 /* Ports that a port of the server with the fewest has to exchange with: it needs so
@@ -100,7 +100,7 @@ bool fs_ports_use_all_lanes(const fs_topo_t *topo);
 uint32_t fs_ports_most_peers(const fs_topo_t *topo);
 
 /* May lane a of server u send to lane b of server w? They have the same place
- * in the ports of a pair. Likewise. */
+ * in the ports of a pair. */
 bool fs_ports_talk(const fs_topo_t *topo, uint32_t u, uint32_t w, uint32_t a,
                    uint32_t b);
 

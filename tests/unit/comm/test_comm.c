@@ -697,8 +697,7 @@ START_TEST(one_rank_has_what_nobody_can_read)
     ranks[2].consent = FS_CONSENT_NO;
     live_all();
     all_came_out(FS_OK, FS_ERR_UNSUPPORTED, false);
-    all_said(
-        "a rank cannot use its buffers in this call");
+    all_said("a rank cannot use its buffers in this call");
 }
 END_TEST
 
@@ -1676,6 +1675,38 @@ START_TEST(tuner_repeats_what_was_bundled)
 }
 END_TEST
 
+static uint64_t staged_price; /* of the large class; 0: none */
+
+static void small_and_mixed(rank_t *me, int k)
+{
+    scale(me, k % 2 ? 60000 : 16);
+    for (int s = 0; s < N_RANKS; s += 3) {
+        for (int d = 1; d < N_RANKS; d += 3) {
+            me->counts[s][d] = 16;
+        }
+    }
+    for (int c = 0; c < FS_TUNER_CLASSES && me->rank == 0; ++c) {
+        const fs_tuner_class_t *class = &me->comm->tuner.classes[c];
+
+        staged_price |= fs_tuner_bytes_log2(class->key) < 16
+                            ? 0
+                            : fs_tuner_price(class, FS_CANDIDATE_STAGED);
+    }
+}
+
+/* A large class between small ones, some of whose blocks always come in bundles: what
+ * these leave is compared all the same. */
+START_TEST(tuner_times_what_bundles_leave)
+{
+    use_bundles(512 << 10);
+    SET(min_bytes, FS_MIN_BYTES_AUTO);
+    staged_price = 0;
+    live_on(60, small_and_mixed);
+    all_came_out(FS_OK, FS_OK, ranks[0].ran);
+    ck_assert_uint_gt(staged_price, 0);
+}
+END_TEST
+
 static void settled_on_coarse(rank_t *me, int k)
 {
     settle(me, k, FS_CANDIDATE_BUNDLES_COARSE);
@@ -1813,6 +1844,7 @@ int main(void)
     tcase_add_loop_test(tcase, some_pairs_are_bundled, 0, 2);
     tcase_add_test(tcase, tuner_tries_bundles);
     tcase_add_test(tcase, tuner_repeats_what_was_bundled);
+    tcase_add_test(tcase, tuner_times_what_bundles_leave);
     tcase_add_test(tcase, bundles_are_coarse);
     tcase_add_test(tcase, collectives_alternate);
     tcase_add_loop_test(tcase, one_large_pair_among_small_ones, 0, 2);

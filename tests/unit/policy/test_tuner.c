@@ -450,6 +450,13 @@ START_TEST(a_warm_up_withdrawn)
     ck_assert(question.warm_up);
     fs_tuner_withdraw(&tuner, &question);
     ck_assert(next_of(class_a, BOUND).warm_up);
+    /* Nor one that should have been the guess. */
+    tuner.n_warm_ups = 0;
+    two(100, 100, 150, 150);
+    question = next_of(class_b, BOUND);
+    fs_tuner_withdraw(&tuner, &question);
+    ck_assert_int_eq(question.reason, FS_TUNER_GUESS);
+    ck_assert_uint_eq(tuner.n_warm_ups, 0);
 }
 END_TEST
 
@@ -663,20 +670,25 @@ END_TEST
 START_TEST(best_for_good)
 {
     fs_tuner_call_t call = {.of_class = class_a, .bound = BOUND};
+    const uint32_t  all  = (1u << FS_N_CANDIDATES) - 1;
 
     two(100, 150, 150, 100);
     memcpy(call.estimate, model, sizeof(model));
-    ck_assert_int_eq(fs_tuner_best(&tuner, &call).candidate,
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call, all).candidate,
                      fs_tuner_peek(&tuner, class_a).candidate);
-    ck_assert_int_eq(fs_tuner_best(&tuner, &call).reason, FS_TUNER_GUESS);
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call, all).reason, FS_TUNER_GUESS);
     (void)calls(10, class_a);
-    ck_assert_int_eq(fs_tuner_best(&tuner, &call).reason, FS_TUNER_FOUND);
-    ck_assert_int_eq(fs_tuner_best(&tuner, &call).candidate,
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call, all).reason, FS_TUNER_FOUND);
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call, all).candidate,
                      fs_tuner_find(&tuner, class_a)->choice);
     ck_assert_int_eq(fs_tuner_find(&tuner, class_a)->choice, STAGED);
-    /* What cannot serve the call is not it. */
+    /* What cannot serve the call is not it, and for the next one nothing has changed. */
+    ck_assert_int_eq(
+        fs_tuner_best(&tuner, &call, all & ~(1u << STAGED)).candidate, NATIVE);
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call, 0).reason, FS_TUNER_NONE);
+    ck_assert_int_eq(fs_tuner_peek(&tuner, class_a).candidate, STAGED);
     call.estimate[STAGED] = 0;
-    ck_assert_int_eq(fs_tuner_best(&tuner, &call).candidate, NATIVE);
+    ck_assert_int_eq(fs_tuner_best(&tuner, &call, all).candidate, NATIVE);
 }
 END_TEST
 

@@ -199,6 +199,8 @@ static const struct {
     {"}", "} x", "something behind the object"},
     {"}", "}}", "something behind the object"},
     {"1.2\"", "1.2", "an object without an end"},
+    {"tuning\": 1", "tuning\": \"1\"", "no number where one should be"},
+    {"tuning\": 1", "tuning\": 2.5", "a number that is not whole"},
     {"400}", "400", "an object without an end"},
     {"400}", "\"400\"}", "no number where one should be"},
     {"400", "-400", "no number where one should be"},

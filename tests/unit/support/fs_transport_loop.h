@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A network inside one process, as unfriendly as the rules of
- * net/fs_transport.h allow. Messages are delivered in any order, operations
- * end inside the call or long after it, the bytes of a message are fetched at
- * any time before its send ends, and a posted receive buffer is full of rubbish
- * until its receive ends. What is sent may wait in the sender for its next turn,
- * on the wire and where fs_net_t.local_arrives is not set; so may grants. All of it follows one seed, so a failure repeats
- * (with threads only nearly).
+ * A network inside one process, as unfriendly as the rules of net/fs_transport.h
+ * allow. Messages are delivered in any order, operations end inside the call or
+ * long after it, the bytes of a message are fetched at any time before its send
+ * ends, and a posted receive buffer is full of rubbish until its receive ends. What
+ * is sent may wait in the sender for its next turn, on the wire and where
+ * fs_net_t.local_arrives is not set; so may grants. All of it follows one seed, so
+ * a failure repeats (with threads only nearly).
  *
  * It also watches: what a real network would survive, such as a message that
  * nobody had granted, is counted.

@@ -89,7 +89,7 @@ static void open_comm(rank_t *me)
 static void close_comm(rank_t *me)
 {
     fs_test_barrier(&me->place);
-    fs_wrapper_close(&me->comm, false);
+    fs_wrapper_close(&me->comm);
     me->wrapper.net = NULL; /* it is the world's */
     fs_wrapper_fini(&me->wrapper);
 }

@@ -95,7 +95,7 @@ static void *live(void *arg)
         ck_assert_ptr_null(me->comm.ours);
     }
     fs_test_barrier(&me->place);
-    fs_wrapper_close(&me->comm, false);
+    fs_wrapper_close(&me->comm);
     fs_wrapper_fini(&me->wrapper);
     return NULL;
 }
