@@ -12,7 +12,8 @@
  *   unseen    calls that the MPI gets without a summary fs_unseen.c
  *
  * Which pairs of servers go in bundles has to be known before the class of the
- * call is: it is taken to be that of the last one. Where that was wrong the call is
+ * call is: it is taken to be that of the last one, or the one that came after such a
+ * call before. Where that was wrong the call is
  * served with what has been bundled, and tells the tuner nothing unless that suits
  * its own class. Only to compare may what has come in bundles be sent again.
  *
@@ -295,34 +296,37 @@ static void take_candidate(fs_request_t *request)
     outcome->choice.reason = reasons[outcome->question.reason][how];
 }
 
+/* It sends what bundles have left, however much that is. */
+static bool is_planned(fs_candidate_t candidate)
+{
+    return algs[candidate] == FS_ALG_STAGED || algs[candidate] == FS_ALG_PIPE2D;
+}
+
+/* Whatever has come in bundles, it sends all. */
+static bool sends_all(fs_candidate_t candidate)
+{
+    return candidate == FS_CANDIDATE_NATIVE || candidate == FS_CANDIDATE_EAGER;
+}
+
 static fs_tuner_question_t best(const fs_request_t    *request,
                                 const fs_tuner_call_t *call)
 {
     uint32_t candidates = 0;
 
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        candidates |=
-            (uint32_t)(request->plans_only || suits(request, (fs_candidate_t)c))
-            << c;
+        bool possible =
+            request->plans_only || suits(request, (fs_candidate_t)c) ||
+            (is_planned((fs_candidate_t)c) && request->rest.inter_bytes > 0);
+
+        candidates |= (uint32_t)possible << c;
     }
     return fs_tuner_best(&request->comm->tuner, call, candidates);
 }
 
-/* Whatever has come in bundles, all is sent. */
-static bool sends_all(fs_candidate_t candidate)
+/* To compare it the call may be made although it is not prepared for it. */
+static bool can_force(const fs_tuner_question_t *question)
 {
-    return candidate == FS_CANDIDATE_NATIVE || candidate == FS_CANDIDATE_EAGER;
-}
-
-/* May this call be compared so all the same? All is sent again, or more has come in
- * bundles than the candidate leaves to them. */
-static bool can_force(const fs_request_t        *request,
-                      const fs_tuner_question_t *question)
-{
-    return question->reason != FS_TUNER_FOUND &&
-           (sends_all(question->candidate) ||
-            (algs[question->candidate] != FS_ALG_BUNDLES &&
-             request->rest.inter_bytes > 0));
+    return question->reason != FS_TUNER_FOUND && sends_all(question->candidate);
 }
 
 /* What the tuner wants to know. If this call is not prepared for it the next one is
@@ -335,7 +339,7 @@ static fs_tuner_question_t compare(const fs_request_t    *request,
 
     return suits(request, question.candidate) ||
                    (!fs_tuner_withdraw(tuner, &question) &&
-                    can_force(request, &question))
+                    can_force(&question))
                ? question
                : best(request, call);
 }
@@ -371,27 +375,29 @@ static void apply_tuner(fs_request_t *request)
     comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
 }
 
-/* The next call of this collective will be like this one. Of one that has begun
- * early only the rest is known. Where the class has just changed it may change
- * again: the next call is not prepared for a probe then, which would have to wait,
- * and leave another call without its bundles. */
+/* The next call of this collective will be like this one, or like what came after such
+ * calls. Of one that has begun early only the rest is known. If the last forecast was
+ * wrong this one may be: the next call is not prepared for a probe then, which would
+ * have to wait, and leave another call without its bundles. */
 static void predict(const fs_request_t *request)
 {
-    const fs_tuner_t   *tuner    = &request->comm->tuner;
-    fs_forecast_t      *forecast = fs_request_forecast(request);
-    uint32_t            of_class = request->outcome.tuned.of_class;
+    fs_tuner_t         *tuner     = &request->comm->tuner;
+    fs_forecast_t      *forecast  = fs_request_forecast(request);
+    uint32_t            of_class  = request->outcome.tuned.of_class;
+    bool                was_right = of_class == forecast->of_class;
     fs_tuner_question_t next;
 
     if (request->outcome.tuned.bound == 0 || request->is_early) {
         return;
     }
-    next                = fs_tuner_peek(tuner, of_class);
+    forecast->of_class  = fs_tuner_follow(tuner, forecast->before, of_class);
+    forecast->before    = of_class;
+    next                = fs_tuner_peek(tuner, forecast->of_class);
     forecast->known     = next.reason != FS_TUNER_NONE;
     forecast->explores  = forecast->known && next.reason != FS_TUNER_FOUND;
-    forecast->candidate = forecast->explores && of_class != forecast->of_class
-                              ? fs_tuner_choice(tuner, of_class)
+    forecast->candidate = forecast->explores && !was_right
+                              ? fs_tuner_choice(tuner, forecast->of_class)
                               : next.candidate;
-    forecast->of_class  = of_class;
 }
 
 /* Has there been a plan for this? */

@@ -66,7 +66,7 @@ static fs_status_t serve(fs_request_t *request)
                                                     : status;
 }
 
-/* Statistics, which a persistent call that ends may add to, are under the net's lock. */
+/* Statistics, which a persistent call that ends may add to, change under the net's lock. */
 static void lock(fs_comm_t *comm)
 {
     if (comm->net != NULL) {

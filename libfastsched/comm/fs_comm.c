@@ -71,12 +71,7 @@ static void get_entries(const fs_comm_t *comm, fs_comm_stats_t *stats)
 
 void fs_comm_get_stats(const fs_comm_t *comm, fs_comm_stats_t *stats_p)
 {
-    *stats_p = comm->stats;
-    if (comm->net != NULL) { /* another thread may end a request of it */
-        fs_net_lock(comm->net);
-        *stats_p         = comm->stats;
-        stats_p->dropped = comm->net->n_dropped;
-        pthread_mutex_unlock(&comm->net->lock);
-    }
+    *stats_p         = comm->stats;
+    stats_p->dropped = comm->net != NULL ? comm->net->n_dropped : 0;
     get_entries(comm, stats_p);
 }

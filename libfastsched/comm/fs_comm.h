@@ -56,7 +56,8 @@ typedef struct fs_forecast {
     bool           known;
     bool           explores; /* it is to be compared */
     fs_candidate_t candidate;
-    uint32_t       of_class; /* of the call from which that is known */
+    uint32_t       of_class; /* what it should be of */
+    uint32_t       before;   /* that of the call from which this is known */
 } fs_forecast_t;
 
 /* What the next summary reports about a call: times on this rank, 0 if unknown,

@@ -377,6 +377,7 @@ bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
         fs_tuner_class_to_change(tuner, question->of_class);
 
     if (question->reason == FS_TUNER_FOUND) {
+        tuner->n_warm_ups -= question->warm_up;
         return false;
     }
     if (class->n_withdrawn == FS_TUNER_WITHDRAWN_MOST) {
@@ -412,6 +413,22 @@ fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
                                        .candidate = best,
                                        .of_class  = class.key,
                                        .bound     = call->bound};
+}
+
+uint32_t fs_tuner_follow(fs_tuner_t *tuner, uint32_t before, uint32_t of_class)
+{
+    fs_tuner_class_t *last = fs_tuner_class_to_change(tuner, before);
+    const fs_tuner_class_t *class;
+
+    if (last != NULL) {
+        last->follows  = last->follower == of_class + 1;
+        last->follower = of_class + 1;
+    }
+    class = fs_tuner_find(tuner, of_class);
+    return class != NULL && class->follows &&
+                   fs_tuner_find(tuner, class->follower - 1) != NULL
+               ? class->follower - 1
+               : of_class;
 }
 
 fs_candidate_t fs_tuner_choice(const fs_tuner_t *tuner, uint32_t of_class)

@@ -115,13 +115,15 @@ typedef struct fs_tuner_seen {
 } fs_tuner_seen_t;
 
 typedef struct fs_tuner_class {
-    uint64_t        used;     /* when; 0: this place is free */
-    uint32_t        key;      /* fs_tuner_class() */
-    uint8_t         state;    /* fs_tuner_state_t */
-    uint8_t         choice;   /* fs_candidate_t */
-    uint8_t         rival;    /* in RECHECK */
-    bool            measured; /* here, not only told by fs_tuner_seed() */
-    bool            alarmed;  /* a rough time was FAR from what it should be */
+    uint64_t used;     /* when; 0: this place is free */
+    uint32_t key;      /* fs_tuner_class() */
+    uint8_t  state;    /* fs_tuner_state_t */
+    uint8_t  choice;   /* fs_candidate_t */
+    uint8_t  rival;    /* in RECHECK */
+    bool     measured; /* here, not only told by fs_tuner_seed() */
+    bool     alarmed;  /* a rough time was FAR from what it should be */
+    bool follows; /* the last two times the same class came after this one */
+    uint32_t        follower;    /* that of the last time, and 1; 0: none */
     uint8_t         n_withdrawn; /* questions, since one was answered */
     uint32_t        in_state;    /* calls */
     uint32_t        recheck;     /* calls of SETTLED until then */
@@ -229,6 +231,11 @@ bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question);
 fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call,
                                   uint32_t               candidates);
+
+/* A call of a class has come after one of another, or the same, which may be forgotten.
+ * Which class comes next? The one that followed this one the last two times; else the
+ * same again. */
+uint32_t fs_tuner_follow(fs_tuner_t *tuner, uint32_t before, uint32_t of_class);
 
 /* What would serve a call of this class, with the estimates of the last one?
  * Nothing is counted. Reason NONE: there has been none. */

@@ -1675,35 +1675,27 @@ START_TEST(tuner_repeats_what_was_bundled)
 }
 END_TEST
 
-static uint64_t staged_price; /* of the large class; 0: none */
-
-static void small_and_mixed(rank_t *me, int k)
+static void small_and_large(rank_t *me, int k)
 {
+    if (k == 0) {
+        settle_for(me, FS_TUNED_ALLTOALLV, 8, 16, FS_CANDIDATE_BUNDLES);
+        settle_for(me, FS_TUNED_ALLTOALLV, 16, 22, FS_CANDIDATE_NATIVE);
+    }
     scale(me, k % 2 ? 60000 : 16);
-    for (int s = 0; s < N_RANKS; s += 3) {
-        for (int d = 1; d < N_RANKS; d += 3) {
-            me->counts[s][d] = 16;
-        }
-    }
-    for (int c = 0; c < FS_TUNER_CLASSES && me->rank == 0; ++c) {
-        const fs_tuner_class_t *class = &me->comm->tuner.classes[c];
-
-        staged_price |= fs_tuner_bytes_log2(class->key) < 16
-                            ? 0
-                            : fs_tuner_price(class, FS_CANDIDATE_STAGED);
-    }
 }
 
-/* A large class between small ones, some of whose blocks always come in bundles: what
- * these leave is compared all the same. */
-START_TEST(tuner_times_what_bundles_leave)
+/* Each call is prepared for what its own class needs once it has followed the other
+ * twice. */
+START_TEST(classes_alternate)
 {
-    use_bundles(512 << 10);
+    use_bundles(4 << 20);
     SET(min_bytes, FS_MIN_BYTES_AUTO);
-    staged_price = 0;
-    live_on(60, small_and_mixed);
-    all_came_out(FS_OK, FS_OK, ranks[0].ran);
-    ck_assert_uint_gt(staged_price, 0);
+    live_on(12, small_and_large);
+    all_came_out(FS_OK, FS_OK, false);
+    for (int k = 6; k < 12; ++k) {
+        ck_assert_int_eq(ranks[0].algs[k],
+                         k % 2 ? FS_ALG_NATIVE : FS_ALG_BUNDLES);
+    }
 }
 END_TEST
 
@@ -1844,7 +1836,7 @@ int main(void)
     tcase_add_loop_test(tcase, some_pairs_are_bundled, 0, 2);
     tcase_add_test(tcase, tuner_tries_bundles);
     tcase_add_test(tcase, tuner_repeats_what_was_bundled);
-    tcase_add_test(tcase, tuner_times_what_bundles_leave);
+    tcase_add_test(tcase, classes_alternate);
     tcase_add_test(tcase, bundles_are_coarse);
     tcase_add_test(tcase, collectives_alternate);
     tcase_add_loop_test(tcase, one_large_pair_among_small_ones, 0, 2);

@@ -457,6 +457,12 @@ START_TEST(a_warm_up_withdrawn)
     fs_tuner_withdraw(&tuner, &question);
     ck_assert_int_eq(question.reason, FS_TUNER_GUESS);
     ck_assert_uint_eq(tuner.n_warm_ups, 0);
+    /* Nor where the choice cannot be had. */
+    fs_tuner_seed(&tuner, class_b, FS_CANDIDATE_NATIVE, takes);
+    question = next_of(class_b, BOUND);
+    ck_assert_int_eq(question.reason, FS_TUNER_FOUND);
+    ck_assert(!fs_tuner_withdraw(&tuner, &question));
+    ck_assert_uint_eq(tuner.n_warm_ups, 0);
 }
 END_TEST
 
@@ -692,6 +698,25 @@ START_TEST(best_for_good)
 }
 END_TEST
 
+/* The class that came twice in a row after one comes again. */
+START_TEST(classes_follow)
+{
+    two(100, 150, 150, 100);
+    ck_assert_uint_eq(fs_tuner_follow(&tuner, class_b, class_a), class_a);
+    (void)calls(1, class_a);
+    (void)calls(1, class_b);
+    for (int k = 0; k < 3; ++k) {
+        ck_assert_uint_eq(fs_tuner_follow(&tuner, class_a, class_b),
+                          k < 2 ? class_b : class_a);
+        ck_assert_uint_eq(fs_tuner_follow(&tuner, class_b, class_a),
+                          k < 1 ? class_a : class_b);
+    }
+    /* Once another one. */
+    ck_assert_uint_eq(fs_tuner_follow(&tuner, class_a, class_a), class_a);
+    ck_assert_uint_eq(fs_tuner_follow(&tuner, class_a, class_b), class_a);
+}
+END_TEST
+
 START_TEST(peek_of_nothing)
 {
     ck_assert_int_eq(fs_tuner_peek(&tuner, class_a).reason, FS_TUNER_NONE);
@@ -754,6 +779,7 @@ int main(void)
     tcase_add_test(tcase, seeds_are_settled);
     tcase_add_test(tcase, seeds_without_prices);
     tcase_add_test(tcase, best_for_good);
+    tcase_add_test(tcase, classes_follow);
     tcase_add_test(tcase, peek_of_nothing);
     tcase_add_test(tcase, extreme_times);
     suite_add_tcase(suite, tcase);
