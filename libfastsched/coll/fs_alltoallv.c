@@ -12,10 +12,10 @@
  *   unseen    calls that the MPI gets without a summary fs_unseen.c
  *
  * Which pairs of servers go in bundles has to be known before the class of the
- * call is: it is taken to be that of the last one, or the one that came after such a
- * call before. Where that was wrong the call is
- * served with what has been bundled, and tells the tuner nothing unless that suits
- * its own class. Only to compare may what has come in bundles be sent again.
+ * call is: it is taken to be the one that came after such a call before, or that of
+ * the last one. Where that was wrong the call is served with what has been bundled,
+ * and tells the tuner nothing unless that suits its own class. Only to compare may
+ * what has come in bundles be sent again.
  *
  * Conclusions depend only on the summary and on earlier conclusions, so they
  * are the same on every rank.
@@ -311,7 +311,8 @@ static bool sends_all(fs_candidate_t candidate)
 static fs_tuner_question_t best(const fs_request_t    *request,
                                 const fs_tuner_call_t *call)
 {
-    uint32_t candidates = 0;
+    fs_tuner_question_t question;
+    uint32_t            candidates = 0;
 
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         bool possible =
@@ -320,7 +321,12 @@ static fs_tuner_question_t best(const fs_request_t    *request,
 
         candidates |= (uint32_t)possible << c;
     }
-    return fs_tuner_best(&request->comm->tuner, call, candidates);
+    question = fs_tuner_best(&request->comm->tuner, call, candidates);
+    if (!request->plans_only && !suits(request, question.candidate) &&
+        question.reason == FS_TUNER_FOUND) {
+        question.reason = FS_TUNER_GUESS; /* its time tells nothing */
+    }
+    return question;
 }
 
 /* To compare it the call may be made although it is not prepared for it. */
@@ -376,9 +382,9 @@ static void apply_tuner(fs_request_t *request)
 }
 
 /* The next call of this collective will be like this one, or like what came after such
- * calls. Of one that has begun early only the rest is known. If the last forecast was
- * wrong this one may be: the next call is not prepared for a probe then, which would
- * have to wait, and leave another call without its bundles. */
+ * calls. Of one that has begun early only the rest is known. Where the class has changed
+ * in no order that is known, it may change again: the next call is not prepared for a
+ * probe then, which would have to wait, and leave another call without its bundles. */
 static void predict(const fs_request_t *request)
 {
     fs_tuner_t         *tuner     = &request->comm->tuner;
@@ -390,12 +396,12 @@ static void predict(const fs_request_t *request)
     if (request->outcome.tuned.bound == 0 || request->is_early) {
         return;
     }
-    forecast->of_class  = fs_tuner_follow(tuner, forecast->before, of_class);
-    forecast->before    = of_class;
+    forecast->of_class  = fs_tuner_follow(tuner, &forecast->history, of_class);
     next                = fs_tuner_peek(tuner, forecast->of_class);
     forecast->known     = next.reason != FS_TUNER_NONE;
     forecast->explores  = forecast->known && next.reason != FS_TUNER_FOUND;
-    forecast->candidate = forecast->explores && !was_right
+    forecast->candidate = forecast->explores && !was_right &&
+                                  forecast->of_class == of_class
                               ? fs_tuner_choice(tuner, forecast->of_class)
                               : next.candidate;
 }

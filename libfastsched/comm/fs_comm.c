@@ -71,6 +71,7 @@ static void get_entries(const fs_comm_t *comm, fs_comm_stats_t *stats)
 
 void fs_comm_get_stats(const fs_comm_t *comm, fs_comm_stats_t *stats_p)
 {
+    /* Without the lock, which the MPI_Op of a program that reads them may be under. */
     *stats_p         = comm->stats;
     stats_p->dropped = comm->net != NULL ? comm->net->n_dropped : 0;
     get_entries(comm, stats_p);

@@ -53,11 +53,11 @@ typedef struct fs_outcome {
 
 /* What should serve the next call of a collective; equal on all ranks. */
 typedef struct fs_forecast {
-    bool           known;
-    bool           explores; /* it is to be compared */
-    fs_candidate_t candidate;
-    uint32_t       of_class; /* what it should be of */
-    uint32_t       before;   /* that of the call from which this is known */
+    bool               known;
+    bool               explores; /* it is to be compared */
+    fs_candidate_t     candidate;
+    uint32_t           of_class; /* what it should be of */
+    fs_tuner_history_t history;
 } fs_forecast_t;
 
 /* What the next summary reports about a call: times on this rank, 0 if unknown,

@@ -294,20 +294,6 @@ static bool is_watched(const fs_tuner_class_t *class)
     return class->n_worse > 0 && class->in_state % fs_u32_max(every, 1) == 0;
 }
 
-/* It has explored. If no call was as the choice wanted it, that is the best of those that
- * are possible and have been measured. */
-static void settle(fs_tuner_class_t *class)
-{
-    unsigned other = fs_tuner_best_other(class);
-
-    if (fs_tuner_price(class, (fs_candidate_t) class->choice) == 0 &&
-        other != FS_N_CANDIDATES) {
-        class->choice = (uint8_t)other;
-    }
-    fs_tuner_enter(class, FS_TUNER_SETTLED);
-    class->recheck = FS_TUNER_SOON;
-}
-
 static fs_tuner_question_t step(const fs_tuner_t *tuner,
                                 fs_tuner_class_t *class)
 {
@@ -319,7 +305,8 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
         recheck(tuner, class);
     }
     if (class->state == FS_TUNER_EXPLORE && !explore(tuner, class, &question)) {
-        settle(class);
+        fs_tuner_enter(class, FS_TUNER_SETTLED);
+        class->recheck = FS_TUNER_SOON;
     }
     if (class->state == FS_TUNER_RECHECKS &&
         !look_again(tuner, class, &question)) {
@@ -415,19 +402,28 @@ fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
                                        .bound     = call->bound};
 }
 
-uint32_t fs_tuner_follow(fs_tuner_t *tuner, uint32_t before, uint32_t of_class)
+/* word: its key, and 1. NULL: it is forgotten, or word is 0. */
+static fs_tuner_class_t *class_of_word(fs_tuner_t *tuner, uint32_t word)
 {
-    fs_tuner_class_t *last = fs_tuner_class_to_change(tuner, before);
-    const fs_tuner_class_t *class;
+    return word == 0 ? NULL : fs_tuner_class_to_change(tuner, word - 1);
+}
+
+uint32_t fs_tuner_follow(fs_tuner_t *tuner, fs_tuner_history_t *history,
+                         uint32_t of_class)
+{
+    uint32_t          word  = of_class + 1;
+    fs_tuner_class_t *last  = class_of_word(tuner, history->last);
+    fs_tuner_class_t *class = class_of_word(tuner, word);
+    bool again              = history->last == word;
 
     if (last != NULL) {
-        last->follows  = last->follower == of_class + 1;
-        last->follower = of_class + 1;
+        last->follows[history->again]  = last->follower[history->again] == word;
+        last->follower[history->again] = word;
     }
-    class = fs_tuner_find(tuner, of_class);
-    return class != NULL && class->follows &&
-                   fs_tuner_find(tuner, class->follower - 1) != NULL
-               ? class->follower - 1
+    *history = (fs_tuner_history_t){.last = word, .again = again};
+    return class != NULL && class->follows[again] &&
+                   class_of_word(tuner, class->follower[again]) != NULL
+               ? class->follower[again] - 1
                : of_class;
 }
 

@@ -122,8 +122,10 @@ typedef struct fs_tuner_class {
     uint8_t  rival;    /* in RECHECK */
     bool     measured; /* here, not only told by fs_tuner_seed() */
     bool     alarmed;  /* a rough time was FAR from what it should be */
-    bool follows; /* the last two times the same class came after this one */
-    uint32_t        follower;    /* that of the last time, and 1; 0: none */
+    /* What came after it, where another class had been before it, and where itself: the
+     * class of the last time, and 1 (0: none); and was it that of the time before? */
+    uint32_t        follower[2];
+    bool            follows[2];
     uint8_t         n_withdrawn; /* questions, since one was answered */
     uint32_t        in_state;    /* calls */
     uint32_t        recheck;     /* calls of SETTLED until then */
@@ -160,6 +162,12 @@ typedef struct fs_tuner_call {
     /* Nanoseconds, of all candidates the same factor of what they are. */
     uint64_t estimate[FS_N_CANDIDATES];
 } fs_tuner_call_t;
+
+/* The last call of a sequence. All zero: there was none. */
+typedef struct fs_tuner_history {
+    uint32_t last;  /* its class, and 1 */
+    bool     again; /* the one before was of that class, too */
+} fs_tuner_history_t;
 
 /* All zero: nothing seen. */
 typedef struct fs_tuner {
@@ -232,10 +240,10 @@ fs_tuner_question_t fs_tuner_best(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call,
                                   uint32_t               candidates);
 
-/* A call of a class has come after one of another, or the same, which may be forgotten.
- * Which class comes next? The one that followed this one the last two times; else the
- * same again. */
-uint32_t fs_tuner_follow(fs_tuner_t *tuner, uint32_t before, uint32_t of_class);
+/* A call of a class has come after those of the history. Which class comes next? The one
+ * that came the last two times; else the same again. */
+uint32_t fs_tuner_follow(fs_tuner_t *tuner, fs_tuner_history_t *history,
+                         uint32_t of_class);
 
 /* What would serve a call of this class, with the estimates of the last one?
  * Nothing is counted. Reason NONE: there has been none. */

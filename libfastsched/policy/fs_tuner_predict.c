@@ -30,23 +30,6 @@ unsigned fs_tuner_best_measured(const fs_tuner_class_t *class, bool modelled)
     return best;
 }
 
-unsigned fs_tuner_best_other(const fs_tuner_class_t *class)
-{
-    uint64_t least = 0;
-    unsigned best  = FS_N_CANDIDATES;
-
-    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        uint64_t price = fs_tuner_price(class, (fs_candidate_t)c);
-
-        if (c != class->choice && class->seen[c].estimate != 0 && price != 0 &&
-            (least == 0 || price < least)) {
-            least = price;
-            best  = c;
-        }
-    }
-    return best;
-}
-
 /* What this estimate becomes if the model is as wrong as it was about candidate c
  * of that class. */
 static uint64_t correct(uint64_t estimate, const fs_tuner_class_t *class,

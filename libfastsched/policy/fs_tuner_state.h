@@ -62,9 +62,6 @@ void fs_tuner_enter(fs_tuner_class_t *class, fs_tuner_state_t state);
  * modelled; FS_N_CANDIDATES: nothing has been measured. */
 unsigned fs_tuner_best_measured(const fs_tuner_class_t *class, bool modelled);
 
-/* That of the lowest price, of those that are possible, without the choice. */
-unsigned fs_tuner_best_other(const fs_tuner_class_t *class);
-
 /* A price; FS_TUNER_UNKNOWN; 0: it is not possible. */
 uint64_t fs_tuner_predict(const fs_tuner_t *tuner,
                           const fs_tuner_class_t *class, unsigned c);
