@@ -243,6 +243,12 @@ static bool has_coarse_bundles(const fs_request_t *request)
            request->outcome.tuned.estimate[FS_CANDIDATE_BUNDLES_COARSE] != 0;
 }
 
+/* It sends what bundles have left, however much that is. */
+static bool is_planned(fs_candidate_t candidate)
+{
+    return algs[candidate] == FS_ALG_STAGED || algs[candidate] == FS_ALG_PIPE2D;
+}
+
 /* Has the call been offered to bundles as this candidate wants it? */
 static bool suits(const fs_request_t *request, fs_candidate_t candidate)
 {
@@ -250,23 +256,19 @@ static bool suits(const fs_request_t *request, fs_candidate_t candidate)
     uint64_t bundled = request->outcome.traffic.inter_bytes -
                        request->rest.inter_bytes;
 
-    switch (candidate) {
-    case FS_CANDIDATE_NATIVE:
-    case FS_CANDIDATE_EAGER:
+    if (request->plans_only) {
+        return true; /* it has not been offered at all */
+    }
+    if (fs_unseen_can(candidate)) {
         return bundled == 0;
-    case FS_CANDIDATE_BUNDLES:
-    case FS_CANDIDATE_BUNDLES_COARSE:
-        return (limit == limits[candidate] ||
-                !(request->flags & FS_VOTE_REST)) &&
-               has_coarse_bundles(request) ==
-                   (candidate == FS_CANDIDATE_BUNDLES_COARSE);
-    case FS_CANDIDATE_STAGED:
-    case FS_CANDIDATE_COARSE:
-    case FS_CANDIDATE_PIPE2D:
+    }
+    if (is_planned(candidate)) {
         return request->rest.inter_bytes > 0 &&
                (limit <= limits[candidate] || bundled == 0);
     }
-    return false;
+    return (limit == limits[candidate] || !(request->flags & FS_VOTE_REST)) &&
+           has_coarse_bundles(request) ==
+               (candidate == FS_CANDIDATE_BUNDLES_COARSE);
 }
 
 /* Where all that was bundled is not all, the choice is about the rest. */
@@ -296,18 +298,6 @@ static void take_candidate(fs_request_t *request)
     outcome->choice.reason = reasons[outcome->question.reason][how];
 }
 
-/* It sends what bundles have left, however much that is. */
-static bool is_planned(fs_candidate_t candidate)
-{
-    return algs[candidate] == FS_ALG_STAGED || algs[candidate] == FS_ALG_PIPE2D;
-}
-
-/* Whatever has come in bundles, it sends all. */
-static bool sends_all(fs_candidate_t candidate)
-{
-    return candidate == FS_CANDIDATE_NATIVE || candidate == FS_CANDIDATE_EAGER;
-}
-
 static fs_tuner_question_t best(const fs_request_t    *request,
                                 const fs_tuner_call_t *call)
 {
@@ -316,27 +306,28 @@ static fs_tuner_question_t best(const fs_request_t    *request,
 
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         bool possible =
-            request->plans_only || suits(request, (fs_candidate_t)c) ||
+            suits(request, (fs_candidate_t)c) ||
             (is_planned((fs_candidate_t)c) && request->rest.inter_bytes > 0);
 
         candidates |= (uint32_t)possible << c;
     }
     question = fs_tuner_best(&request->comm->tuner, call, candidates);
-    if (!request->plans_only && !suits(request, question.candidate) &&
-        question.reason == FS_TUNER_FOUND) {
+    if (question.reason == FS_TUNER_FOUND &&
+        !suits(request, question.candidate)) {
         question.reason = FS_TUNER_GUESS; /* its time tells nothing */
     }
     return question;
 }
 
-/* To compare it the call may be made although it is not prepared for it. */
-static bool can_force(const fs_tuner_question_t *question)
+/* To compare these all may be sent again, whatever has come in bundles. */
+static bool can_repeat(const fs_tuner_question_t *question)
 {
-    return question->reason != FS_TUNER_FOUND && sends_all(question->candidate);
+    return question->reason != FS_TUNER_FOUND &&
+           fs_unseen_can(question->candidate);
 }
 
 /* What the tuner wants to know. If this call is not prepared for it the next one is
- * asked, a few times; then it is forced, or nobody is asked. */
+ * asked, a few times; then it is repeated, or nobody is asked. */
 static fs_tuner_question_t compare(const fs_request_t    *request,
                                    const fs_tuner_call_t *call)
 {
@@ -345,7 +336,7 @@ static fs_tuner_question_t compare(const fs_request_t    *request,
 
     return suits(request, question.candidate) ||
                    (!fs_tuner_withdraw(tuner, &question) &&
-                    can_force(&question))
+                    can_repeat(&question))
                ? question
                : best(request, call);
 }
@@ -374,8 +365,7 @@ static void apply_tuner(fs_request_t *request)
                             : compare(request, &call);
     if (outcome->question.reason != FS_TUNER_NONE) {
         take_candidate(request);
-        request->repeats = !request->plans_only &&
-                           sends_all(outcome->question.candidate) &&
+        request->repeats = fs_unseen_can(outcome->question.candidate) &&
                            !suits(request, outcome->question.candidate);
     }
     comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;

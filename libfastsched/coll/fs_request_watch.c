@@ -16,14 +16,17 @@ static uint64_t limit_ns(const fs_request_t *request)
     return request->comm->params.watchdog * UINT64_C(1000000000);
 }
 
+/* Does it wait the longer time already? */
+static bool is_patient(const fs_request_t *request)
+{
+    return request->watchdog.limit_ns > limit_ns(request);
+}
+
 /* Seconds until it was an error. */
 static uint32_t waited_s(const fs_request_t *request)
 {
-    uint32_t limit = request->comm->params.watchdog;
-
-    return request->watchdog.limit_ns > limit_ns(request)
-               ? (1 + PATIENT) * limit
-               : limit;
+    return request->comm->params.watchdog *
+           (is_patient(request) ? 1 + PATIENT : 1);
 }
 
 /* ---- text ---- */
@@ -217,15 +220,13 @@ static void warn(const fs_request_t *request)
 
 /* Who is through waits longer, for the times of others: those that still exchange say
  * themselves that they hang, unless it is their process that does. */
-static bool is_patient(fs_request_t *request)
+static bool waits_on(fs_request_t *request)
 {
-    uint64_t limit = limit_ns(request);
-
-    if (request->step != FS_STEP_SLOWEST ||
-        request->watchdog.limit_ns > limit) {
+    if (request->step != FS_STEP_SLOWEST || is_patient(request)) {
         return false;
     }
-    fs_watchdog_start(&request->watchdog, PATIENT * limit, fs_now_ns());
+    fs_watchdog_start(&request->watchdog, PATIENT * limit_ns(request),
+                      fs_now_ns());
     return true;
 }
 
@@ -238,7 +239,7 @@ static fs_status_t stall(fs_request_t *request)
                         request->outcome.gathered_ns > 0;
 
     if (!all_are_here || fs_request_is_nonblocking(request) ||
-        is_patient(request)) {
+        waits_on(request)) {
         warn(request);
         return FS_INPROGRESS;
     }

@@ -495,10 +495,8 @@ static bool is_whole(const fs_control_t *control, uint32_t server,
 static fs_status_t check_head(const fs_control_t *control, uint32_t server,
                               const fs_control_head_t *head, uint64_t len)
 {
-    bool expected = control->servers[server].comes.n > 0;
-
     if (len == sizeof(fs_vote_t)) {
-        return expected ? FS_ERR_MISMATCH : FS_OK;
+        return control->servers[server].comes.n > 0 ? FS_ERR_MISMATCH : FS_OK;
     }
     return len < fs_control_head_len(control->topo) ? FS_ERR_TRUNCATE
            : is_whole(control, server, head, len)   ? FS_OK

@@ -80,9 +80,26 @@ static void print(const char *what, kind_t kind, double *times)
     }
 }
 
-int main(int argc, char **argv)
+/* Calls of the kinds from first to last, in turn, on a communicator of their own. */
+static void run(const char *what, kind_t first, kind_t last)
 {
     double times[N_KINDS][N_CALLS];
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int k = 0; k < N_CALLS; ++k) {
+        for (kind_t kind = first; kind <= last; ++kind) {
+            times[kind][k] = call(kind);
+        }
+    }
+    for (kind_t kind = first; kind <= last; ++kind) {
+        print(what, kind, times[kind]);
+    }
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    size_t most;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -91,29 +108,16 @@ int main(int argc, char **argv)
     bytes[SMALL] = argc > 2 ? atoi(argv[2]) : 0;
     if (size > MAX_RANKS || bytes[LARGE] <= 0 || bytes[SMALL] <= 0) {
         fprintf(stderr,
-                "usage: alternate LARGE SMALL, in bytes; at most %d "
-                "ranks\n",
+                "usage: alternate LARGE SMALL, in bytes; at most %d ranks\n",
                 MAX_RANKS);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    send = calloc((size_t)size, (size_t)(3 * bytes[LARGE] + bytes[SMALL]));
-    recv = calloc((size_t)size, (size_t)(3 * bytes[LARGE] + bytes[SMALL]));
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    for (int k = 0; k < N_CALLS; ++k) {
-        times[LARGE][k] = call(LARGE);
-        times[SMALL][k] = call(SMALL);
-    }
-    print("in turn", LARGE, times[LARGE]);
-    print("in turn", SMALL, times[SMALL]);
-    MPI_Comm_free(&comm);
-    for (kind_t kind = LARGE; kind < N_KINDS; ++kind) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        for (int k = 0; k < N_CALLS; ++k) {
-            times[kind][k] = call(kind);
-        }
-        print("alone", kind, times[kind]);
-        MPI_Comm_free(&comm);
-    }
+    most = (size_t)size * (3 * (size_t)bytes[LARGE] + (size_t)bytes[SMALL]);
+    send = calloc(most, 1);
+    recv = calloc(most, 1);
+    run("in turn", LARGE, SMALL);
+    run("alone", LARGE, LARGE);
+    run("alone", SMALL, SMALL);
     free(send);
     free(recv);
     MPI_Finalize();

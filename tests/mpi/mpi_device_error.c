@@ -113,7 +113,7 @@ static int reduce(int on_device)
 int main(int argc, char **argv)
 {
     const char  *what = argc > 1 ? argv[1] : "";
-    int          later, gaps, rc;
+    int          is_nonblocking, gaps, rc;
     MPI_Datatype type;
 
     MPI_Init(&argc, &argv);
@@ -123,16 +123,17 @@ int main(int argc, char **argv)
     device_open();
     device_alloc(sizeof(recv_buf) * 2, 0, &device, &alias);
     memset(alias, 0xDD, sizeof(recv_buf) * 2);
-    later = strcmp(what, "--nonblocking") == 0;
-    gaps  = (later || strcmp(what, "--gaps") == 0) && test.rank == 1;
-    type  = make_type(gaps);
+    is_nonblocking = strcmp(what, "--nonblocking") == 0;
+    gaps = (is_nonblocking || strcmp(what, "--gaps") == 0) && test.rank == 1;
+    type = make_type(gaps);
     if (strcmp(what, "--later") == 0) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
         reduce(0);
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
-    rc = later || strcmp(what, "--gaps") == 0 || strcmp(what, "--plain") == 0
-             ? exchange(type, gaps ? 2 : 1, later)
+    rc = is_nonblocking || strcmp(what, "--gaps") == 0 ||
+                 strcmp(what, "--plain") == 0
+             ? exchange(type, gaps ? 2 : 1, is_nonblocking)
              : reduce(1);
     printf("mpi_device_error: rank %d: %s\n", test.rank,
            n_wrong > 0         ? "WRONG DATA"

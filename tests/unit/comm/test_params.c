@@ -782,6 +782,22 @@ static void add_digest(Suite *suite)
     suite_add_tcase(suite, tcase);
 }
 
+/* A value that is the same on all ranks has a text, which means this value. */
+START_TEST(text_says_the_default)
+{
+    fs_params_t params, again;
+    char        text[FS_PARAM_TEXT_MAX];
+
+    fs_params_init(&params);
+    fs_params_text(&params, (size_t)_i, text);
+    if (text[0] != '\0') {
+        fs_params_init(&again);
+        set(&again, fields[_i].name, text);
+        ck_assert_uint_eq(fs_params_digest(&again), fs_params_digest(&params));
+    }
+}
+END_TEST
+
 /* One of each type, with a value that is not the default. */
 static const char *const others[][2] = {
     {"algorithm", "staged"}, {"progress_thread", "on"},    {"check", "1"},
@@ -790,8 +806,7 @@ static const char *const others[][2] = {
 };
 #define N_OTHERS ((int)(sizeof(others) / sizeof(others[0])))
 
-/* A value that is the same on all ranks has a text, which means this value, and the
- * default has another. */
+/* Likewise, and the default has another. */
 START_TEST(text_says_the_value)
 {
     fs_params_t params, again;
@@ -833,6 +848,7 @@ int main(void)
     tcase_add_loop_test(tcase, staging_holds_12_chunks, 0, N_PAIRS);
     tcase_add_test(tcase, plan_params);
     tcase_add_test(tcase, words_are_names);
+    tcase_add_loop_test(tcase, text_says_the_default, 0, N_FIELDS);
     tcase_add_loop_test(tcase, text_says_the_value, 0, N_OTHERS);
     suite_add_tcase(suite, tcase);
     add_digest(suite);
