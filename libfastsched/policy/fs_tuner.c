@@ -204,39 +204,47 @@ static bool explore(const fs_tuner_t    *tuner, fs_tuner_class_t *class,
     return rival != FS_N_CANDIDATES;
 }
 
-/* Whom to look at again: the one whose price is the oldest; if the choice has become
- * slow, the best. FS_N_CANDIDATES: there is none. */
-static unsigned pick_rival(const fs_tuner_t *tuner,
-                           const fs_tuner_class_t *class, bool slow)
+/* The lower the sooner it is looked at: the number of looks, with two more where it should
+ * not be faster than the choice, and then the age of its price. */
+static fs_u128_t turn_of(const fs_tuner_class_t *class, unsigned c,
+                         uint64_t price)
 {
-    unsigned rival = FS_N_CANDIDATES;
-    uint64_t least = 0, price;
+    enum { BEHIND = 2 };
+    uint64_t choice = fs_tuner_price(class, (fs_candidate_t) class->choice);
+    bool     slower = price != FS_TUNER_UNKNOWN && price >= choice;
+
+    return (fs_u128_t)(class->seen[c].n_looks + (slower ? BEHIND : 0)) << 64 |
+           class->seen[c].when;
+}
+
+/* Whom to look at again. FS_N_CANDIDATES: there is none. */
+static unsigned pick_rival(const fs_tuner_t *tuner,
+                           const fs_tuner_class_t *class)
+{
+    unsigned  rival = FS_N_CANDIDATES;
+    fs_u128_t least = 0;
 
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        uint64_t rank = slow ? fs_tuner_price(class, (fs_candidate_t)c)
-                             : class->seen[c].when;
+        uint64_t  price;
+        bool      is_rival = fs_tuner_is_rival(tuner, class, c, &price);
+        fs_u128_t turn     = turn_of(class, c, price);
 
-        if (!fs_tuner_is_rival(tuner, class, c, &price) &&
-            (c != FS_CANDIDATE_NATIVE ||
-             !fs_tuner_is_native_overlooked(tuner, class))) {
-            continue;
-        }
-        if (slow && rank == 0) {
-            continue;
-        }
-        if (rival == FS_N_CANDIDATES || rank < least) {
+        if ((is_rival || (c == FS_CANDIDATE_NATIVE &&
+                          fs_tuner_is_native_overlooked(tuner, class))) &&
+            (rival == FS_N_CANDIDATES || turn < least)) {
             rival = c;
-            least = rank;
+            least = turn;
         }
     }
     return rival;
 }
 
-/* It is time: there may be nobody to look at. */
+/* It is time, or the choice has become slow: there may be nobody to look at. */
 static void recheck(const fs_tuner_t *tuner, fs_tuner_class_t *class)
 {
     bool     slow  = class->n_worse >= class->patience;
-    unsigned rival = pick_rival(tuner, class, slow);
+    unsigned rival = slow ? fs_tuner_best_other(class)
+                          : pick_rival(tuner, class);
 
     if (rival == FS_N_CANDIDATES) {
         fs_tuner_enter(class, FS_TUNER_SETTLED);
@@ -248,6 +256,7 @@ static void recheck(const fs_tuner_t *tuner, fs_tuner_class_t *class)
         class->patience = fs_u32_min(2 * class->patience, FS_TUNER_RECHECK);
     } else {
         class->recheck = fs_u32_min(2 * class->recheck, FS_TUNER_RECHECK_MOST);
+        ++class->seen[rival].n_looks;
     }
 }
 
@@ -462,7 +471,6 @@ void fs_tuner_seed(fs_tuner_t *tuner, uint32_t of_class, fs_candidate_t choice,
     class->choice = (uint8_t)choice;
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         class->seen[c] = (fs_tuner_seen_t){.price    = {prices[c], 0},
-                                           .n_timed  = FS_TUNER_WARM,
                                            .estimate = FS_TUNER_UNKNOWN};
     }
     fs_tuner_enter(class, FS_TUNER_SETTLED);

@@ -21,9 +21,10 @@
  * what the model says, corrected by how wrong it was about this candidate in a
  * neighbouring class (half or twice the bytes, or a band of skew away), or about
  * others in this one. The native algorithm, which the program would have without
- * fast, is not left out by the model alone: SOON it gets a probe all the same. The
- * first calls of anything may be slow, as peers connect and buffers are made: until it is
- * WARM they do not tell that it is far, and the class is looked at again SOON.
+ * fast, is not left out by the model alone: SOON it gets a probe all the same. And calls
+ * may have been slow by chance, as peers connect, buffers are made or another call
+ * has left its traces: where the model still has a candidate in front it is looked
+ * at again, and sooner than others.
  *
  * A price is time over the lower bound of the call, so that calls of a class
  * compare though their sizes differ. The first WARM_UPS probes of the native algorithm
@@ -83,10 +84,9 @@ enum {
     FS_TUNER_MARGIN        = 5,  /* percent: less is noise */
     FS_TUNER_FAR           = 2,
     FS_TUNER_EXPLORE_CALLS = 6,
-    FS_TUNER_WARM     = 3, /* calls of a candidate; the first may be slow */
-    FS_TUNER_WARM_UPS = 2, /* of the native algorithm, in a communicator */
-    FS_TUNER_PATIENCE = 4,
-    FS_TUNER_SOON     = 10,         /* calls of SETTLED until RECHECK */
+    FS_TUNER_WARM_UPS      = 2, /* of the native algorithm, in a communicator */
+    FS_TUNER_PATIENCE      = 4,
+    FS_TUNER_SOON          = 10,    /* calls of SETTLED until RECHECK */
     FS_TUNER_WITHDRAWN_MOST = 2,    /* questions of a class in a row */
     FS_TUNER_CLOSE          = 32,   /* calls of SETTLED, one of them is timed */
     FS_TUNER_RECHECK        = 1000, /* likewise, of what an earlier run found */
@@ -110,8 +110,8 @@ typedef struct fs_tuner_seen {
     uint64_t promise;  /* what it should take, when it was last probed */
     uint64_t when;     /* price[0] was measured, or asked for in vain */
     uint8_t  n_asked;  /* calls in EXPLORE or RECHECK */
-    uint8_t  n_timed;  /* calls, WARM at most */
     uint8_t  n_won;    /* of these in a row, clearly faster than the choice */
+    uint32_t n_looks;  /* RECHECKs of it, as it was its turn */
 } fs_tuner_seen_t;
 
 typedef struct fs_tuner_class {

@@ -11,8 +11,6 @@ uint64_t fs_tuner_price(const fs_tuner_class_t *class, fs_candidate_t candidate)
     return price[1] == 0 ? price[0] : fs_u64_min(price[0], price[1]);
 }
 
-/* The candidate of the lowest price, of those that the model has an estimate of if
- * `modelled`; FS_N_CANDIDATES: nothing has been measured. */
 unsigned fs_tuner_best_measured(const fs_tuner_class_t *class, bool modelled)
 {
     unsigned best = FS_N_CANDIDATES;
@@ -22,6 +20,22 @@ unsigned fs_tuner_best_measured(const fs_tuner_class_t *class, bool modelled)
 
         if (price != 0 &&
             (!modelled || fs_tuner_is_known(class->seen[c].estimate)) &&
+            (best == FS_N_CANDIDATES ||
+             price < fs_tuner_price(class, (fs_candidate_t)best))) {
+            best = c;
+        }
+    }
+    return best;
+}
+
+unsigned fs_tuner_best_other(const fs_tuner_class_t *class)
+{
+    unsigned best = FS_N_CANDIDATES;
+
+    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
+        uint64_t price = fs_tuner_price(class, (fs_candidate_t)c);
+
+        if (c != class->choice && class->seen[c].estimate != 0 && price != 0 &&
             (best == FS_N_CANDIDATES ||
              price < fs_tuner_price(class, (fs_candidate_t)best))) {
             best = c;
@@ -150,18 +164,18 @@ static bool is_far(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
            price > (fs_u128_t)best_known(tuner, class) * FS_TUNER_FAR;
 }
 
-/* What it may take once it is warm: of its first calls the model knows better. */
+/* What it may take: its last calls may have been slow by chance, and then the model
+ * knows better. */
 static uint64_t hope(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
                      unsigned          c)
 {
-    const fs_tuner_seen_t *seen  = &class->seen[c];
-    uint64_t               price = fs_tuner_predict(tuner, class, c);
-    unsigned               best  = fs_tuner_best_measured(class, true);
+    uint64_t estimate = class->seen[c].estimate;
+    uint64_t price    = fs_tuner_price(class, (fs_candidate_t)c);
+    unsigned best     = fs_tuner_best_measured(class, true);
 
-    return seen->n_timed > 0 && seen->n_timed < FS_TUNER_WARM &&
-                   fs_tuner_is_known(seen->estimate) && best != FS_N_CANDIDATES
-               ? fs_u64_min(price, correct(seen->estimate, class, best))
-               : price;
+    return price != 0 && fs_tuner_is_known(estimate) && best != FS_N_CANDIDATES
+               ? fs_u64_min(price, correct(estimate, class, best))
+               : fs_tuner_predict(tuner, class, c);
 }
 
 /* May the call be lent to this candidate? *price_p: what it should take. */

@@ -59,8 +59,11 @@ void fs_tuner_enter(fs_tuner_class_t *class, fs_tuner_state_t state);
 /* ---- what a candidate should take ---- */
 
 /* The candidate of the lowest price, of those that the model has an estimate of if
- * modelled; FS_N_CANDIDATES: nothing has been measured. */
+ * `modelled`; FS_N_CANDIDATES: nothing has been measured. */
 unsigned fs_tuner_best_measured(const fs_tuner_class_t *class, bool modelled);
+
+/* The candidate of the lowest price, of those that are possible, without the choice. */
+unsigned fs_tuner_best_other(const fs_tuner_class_t *class);
 
 /* A price; FS_TUNER_UNKNOWN; 0: it is not possible. */
 uint64_t fs_tuner_predict(const fs_tuner_t *tuner,

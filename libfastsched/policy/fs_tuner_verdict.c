@@ -27,28 +27,10 @@ static void judge(fs_tuner_class_t *class, unsigned candidate, uint64_t price)
     }
 }
 
-/* The candidate of the lowest price, of those that are possible, without the choice. */
-static unsigned best_other(const fs_tuner_class_t *class)
-{
-    uint64_t least = 0;
-    unsigned best  = FS_N_CANDIDATES;
-
-    for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        uint64_t price = fs_tuner_price(class, (fs_candidate_t)c);
-
-        if (c != class->choice && class->seen[c].estimate != 0 && price != 0 &&
-            (least == 0 || price < least)) {
-            least = price;
-            best  = c;
-        }
-    }
-    return best;
-}
-
 /* Has a settled choice become slow? */
 static void watch(fs_tuner_class_t *class, uint64_t price)
 {
-    unsigned other = best_other(class);
+    unsigned other = fs_tuner_best_other(class);
     bool     worse =
         other != FS_N_CANDIDATES &&
         fs_tuner_is_above(price, fs_tuner_price(class, (fs_candidate_t)other));
@@ -64,10 +46,9 @@ static void note(fs_tuner_t *tuner, fs_tuner_class_t *class, unsigned candidate,
     bool             afresh = class->state == FS_TUNER_RECHECKS &&
                   candidate == class->rival && seen->n_asked == 1;
 
-    seen->price[1] = afresh ? 0 : seen->price[0];
-    seen->price[0] = price;
-    seen->when     = ++tuner->now;
-    seen->n_timed += seen->n_timed < FS_TUNER_WARM;
+    seen->price[1]  = afresh ? 0 : seen->price[0];
+    seen->price[0]  = price;
+    seen->when      = ++tuner->now;
     class->measured = true;
 }
 

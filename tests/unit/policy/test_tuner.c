@@ -306,6 +306,19 @@ START_TEST(one_slow_call_is_forgiven)
 }
 END_TEST
 
+/* Even if all its calls have been, and the second look as well, while the model has it in
+ * front. */
+START_TEST(slow_calls_are_forgiven_later)
+{
+    two(150, 150, 100, 1000);
+    ck_assert_str_eq(calls(5, class_a), "ssNNn");
+    ck_assert_uint_eq(n_of(calls(FS_TUNER_SOON, class_a), 'S'), 1);
+    takes[STAGED] = 100;
+    calls(3 * FS_TUNER_SOON, class_a);
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
+}
+END_TEST
+
 /* Of the native algorithm, which the program would have, where it is not far: a second
  * call, and the better one counts. */
 START_TEST(one_slow_native_call_is_forgiven)
@@ -566,6 +579,22 @@ START_TEST(another_becomes_fast)
 }
 END_TEST
 
+/* Whom the model has in front is looked at more often, but not alone. */
+START_TEST(all_have_their_turn)
+{
+    const char *text;
+
+    two(100, 100, 130, 130);
+    model[BUNDLES] = 60;
+    takes[BUNDLES] = 190;
+    calls(FS_TUNER_EXPLORE_CALLS, class_a);
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_NATIVE);
+    text = calls(3000, class_a);
+    ck_assert_uint_gt(n_of(text, 'B'), n_of(text, 'S'));
+    ck_assert_uint_gt(n_of(text, 'S'), 1);
+}
+END_TEST
+
 /* ---- neighbours ---- */
 
 /* The model was wrong by four about one candidate: half or twice the bytes know, and
@@ -769,6 +798,7 @@ int main(void)
     tcase_add_test(tcase, only_what_is_possible);
     tcase_add_test(tcase, the_warm_up_may_only_be_lost);
     tcase_add_test(tcase, one_slow_call_is_forgiven);
+    tcase_add_test(tcase, slow_calls_are_forgiven_later);
     tcase_add_test(tcase, one_slow_native_call_is_forgiven);
     tcase_add_test(tcase, one_slow_native_call_of_a_neighbour);
     tcase_add_test(tcase, one_fast_call_decides_nothing);
@@ -783,6 +813,7 @@ int main(void)
     tcase_add_test(tcase, a_rough_time_decides_nothing);
     tcase_add_test(tcase, all_become_slow);
     tcase_add_test(tcase, another_becomes_fast);
+    tcase_add_test(tcase, all_have_their_turn);
     tcase_add_test(tcase, neighbours_correct_the_model);
     tcase_add_test(tcase, neighbours_spare_probes);
     tcase_add_test(tcase, the_unit_of_the_model_is_free);
