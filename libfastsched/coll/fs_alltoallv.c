@@ -360,6 +360,7 @@ static void apply_tuner(fs_request_t *request)
         request->is_early || !fs_eager_can(comm)) {
         call.estimate[FS_CANDIDATE_EAGER] = 0;
     }
+    call.n_unseen = comm->unseen.n_taken;
     outcome->question = request->plans_only || request->is_early
                             ? best(request, &call)
                             : compare(request, &call);

@@ -96,8 +96,8 @@ static fs_tuner_class_t *make(fs_tuner_t *tuner, uint32_t of_class)
 void fs_tuner_enter(fs_tuner_class_t *class, fs_tuner_state_t state)
 {
     class->state    = (uint8_t)state;
-    class->in_state = 0;
-    class->n_worse  = 0;
+    class->in_state = class->n_unseen = 0;
+    class->n_worse                    = 0;
     if (state != FS_TUNER_SETTLED) {
         for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
             class->seen[c].n_asked = class->seen[c].n_won = 0;
@@ -310,7 +310,7 @@ static fs_tuner_question_t step(const fs_tuner_t *tuner,
 
     if (class->state == FS_TUNER_SETTLED &&
         (class->n_worse >= class->patience ||
-         class->in_state >= class->recheck)) {
+         class->in_state + class->n_unseen >= class->recheck)) {
         recheck(tuner, class);
     }
     if (class->state == FS_TUNER_EXPLORE && !explore(tuner, class, &question)) {
@@ -360,6 +360,8 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
     fs_tuner_question_t question;
 
     tuner->n_native -= fs_tuner_is_native(class);
+    class->n_unseen += call->n_unseen;
+    class->n_calls += call->n_unseen;
     question       = step(tuner, class);
     question.bound = call->bound;
     tuner->n_native += fs_tuner_is_native(class);

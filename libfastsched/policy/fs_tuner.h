@@ -12,7 +12,7 @@
  *            After EXPLORE_CALLS calls at most                       -> SETTLED
  *   SETTLED  the choice. If it takes clearly longer than another candidate did,
  *            PATIENCE calls in a row; or after SOON calls, and each time
- *            after twice as many                                     -> RECHECK
+ *            after twice as many, with those that are not seen       -> RECHECK
  *   RECHECK  two probes of that other candidate, and a third one if only the second
  *            was clearly faster; after two that were it is the choice  -> SETTLED
  *
@@ -128,6 +128,7 @@ typedef struct fs_tuner_class {
     bool            follows[2];
     uint8_t         n_withdrawn; /* questions, since one was answered */
     uint32_t        in_state;    /* calls */
+    uint32_t        n_unseen;    /* and others */
     uint32_t        recheck;     /* calls of SETTLED until then */
     uint32_t        n_worse;     /* calls in a row */
     uint32_t        patience;
@@ -159,6 +160,8 @@ typedef struct fs_tuner_question {
 typedef struct fs_tuner_call {
     uint32_t of_class;
     uint64_t bound; /* bytes per lane, 1 or more */
+    uint32_t
+        n_unseen; /* calls that went before it, unseen, as they were like it */
     /* Nanoseconds, of all candidates the same factor of what they are. */
     uint64_t estimate[FS_N_CANDIDATES];
 } fs_tuner_call_t;

@@ -9,6 +9,7 @@ bool fs_unseen_take(fs_unseen_t *unseen, fs_tuned_t tuned, uint64_t own_bytes)
         return false;
     }
     --unseen->left;
+    ++unseen->n_taken;
     unseen->unlike |= !fs_u64_is_like(own_bytes, unseen->own_bytes);
     return true;
 }
@@ -35,7 +36,7 @@ void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen)
     fs_unseen_heed(unseen, seen->unlike);
     unseen->n_settled = goes_on ? unseen->n_settled + 1 : seen->settled;
     unseen->run       = goes_on ? unseen->run : 0;
-    unseen->left      = 0;
+    unseen->left = unseen->n_taken = 0;
     if (seen->settled && seen->counts && unseen->n_settled > patience(unseen)) {
         unseen->run  = fs_u32_min(2 * unseen->run + 1, FS_UNSEEN_MOST);
         unseen->left = unseen->run;

@@ -30,6 +30,7 @@ enum {
 typedef struct fs_unseen {
     uint32_t left;      /* calls that go unseen from now on */
     uint32_t run;       /* as many as the last time */
+    uint32_t n_taken;   /* of them, since a call was seen */
     uint32_t n_settled; /* of those seen in a row that could have gone unseen */
     uint32_t factor;    /* of PATIENCE; 0 is 1 */
     fs_tuned_t     tuned;     /* the collective of all of these */

@@ -595,6 +595,23 @@ START_TEST(all_have_their_turn)
 }
 END_TEST
 
+/* Those that went unseen count until it is time to look again. */
+START_TEST(unseen_calls_count)
+{
+    fs_tuner_call_t unseen = {.of_class = class_a,
+                              .bound    = BOUND,
+                              .estimate = {[NATIVE] = 100, [STAGED] = 150},
+                              .n_unseen = FS_TUNER_SOON - 3};
+
+    two(100, 100, 150, 150);
+    ck_assert_str_eq(calls(5, class_a), "nnSnn");
+    ck_assert_int_eq(fs_tuner_next(&tuner, &unseen).candidate, NATIVE);
+    ck_assert_str_eq(calls(3, class_a), "SSn");
+    ck_assert_uint_eq(fs_tuner_find(&tuner, class_a)->n_calls,
+                      5 + FS_TUNER_SOON - 3 + 1 + 3);
+}
+END_TEST
+
 /* ---- neighbours ---- */
 
 /* The model was wrong by four about one candidate: half or twice the bytes know, and
@@ -814,6 +831,7 @@ int main(void)
     tcase_add_test(tcase, all_become_slow);
     tcase_add_test(tcase, another_becomes_fast);
     tcase_add_test(tcase, all_have_their_turn);
+    tcase_add_test(tcase, unseen_calls_count);
     tcase_add_test(tcase, neighbours_correct_the_model);
     tcase_add_test(tcase, neighbours_spare_probes);
     tcase_add_test(tcase, the_unit_of_the_model_is_free);
