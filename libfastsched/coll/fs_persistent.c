@@ -4,32 +4,10 @@
 #include "base/fs_arith.h"
 #include "comm/fs_control_block.h"
 #include "sched/model/fs_topo.h"
-#include "sched/model/fs_traffic.h"
 
 #include <stdio.h>
 
 /* ---- a communicator of its own ---- */
-
-/* Has every server room for bundles of these blocks between two servers, and for the
- * numbers in them? */
-static bool has_room(const fs_topo_t *topo, uint64_t bytes, uint64_t memory)
-{
-    bool enough = true;
-
-    for (uint32_t v = 0; v < topo->n_servers; ++v) {
-        uint64_t room = fs_control_bundle_bytes(topo, v, memory);
-
-        for (uint32_t u = 0; u < topo->n_servers; ++u) {
-            uint32_t n = fs_topo_n_local(topo, u);
-
-            enough = enough &&
-                     bytes + fs_bundle_ends_len(n) +
-                             n * fs_part_front_max(fs_topo_n_local(topo, v)) <=
-                         room;
-        }
-    }
-    return enough;
-}
 
 /* What bundles need of parameter bundle_memory. Inside a server a rank may have more
  * bytes than for others; what has no room is planned with each start. */
@@ -38,10 +16,10 @@ static uint64_t bundle_memory(const fs_comm_t    *comm,
 {
     enum { LEAST = 4096, POOL = 8 };
     uint64_t most = comm->params.bundle_memory, memory = LEAST;
-    uint64_t cell = fs_traffic_busiest(comm->topo, traffic).cell;
 
-    while (memory < most && (memory < traffic->max_inter * POOL ||
-                             !has_room(comm->topo, cell, memory))) {
+    while (memory < most &&
+           (memory < traffic->max_inter * POOL ||
+            !fs_control_bundles_fit(comm->topo, traffic->bytes, memory))) {
         memory *= 2;
     }
     return fs_u64_min(memory, most);

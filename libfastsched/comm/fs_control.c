@@ -72,19 +72,24 @@ static fs_status_t alloc(fs_control_t *control, const fs_control_setup_t *setup)
                : FS_ERR_NOMEM;
 }
 
-/* Bytes of blocks that fit in a bundle where there is the least room. */
-static uint64_t bundle_max(const fs_control_setup_t *setup)
+/* Bytes of blocks that fit in a bundle where there is the least room, and where the
+ * most. */
+static void find_room(fs_control_t *control)
 {
-    uint64_t least = setup->all_share ? UINT64_MAX : 0, front;
-    uint32_t most  = 0; /* ranks of a server */
+    const fs_topo_t *topo  = control->topo;
+    uint64_t         least = UINT64_MAX, front;
+    uint32_t         most  = 0; /* ranks of a server */
 
-    for (uint32_t u = 0; u < fs_topo_n_servers(setup->topo); ++u) {
-        most  = fs_u32_max(most, fs_topo_n_local(setup->topo, u));
-        least = fs_u64_min(least, fs_control_bundle_bytes(
-                                      setup->topo, u, setup->bundle_memory));
+    for (uint32_t u = 0; u < fs_topo_n_servers(topo); ++u) {
+        uint64_t bytes =
+            fs_control_bundle_bytes(topo, u, control->bundle_memory);
+
+        most                 = fs_u32_max(most, fs_topo_n_local(topo, u));
+        least                = fs_u64_min(least, bytes);
+        control->bundle_most = fs_u64_max(control->bundle_most, bytes);
     }
     front = fs_bundle_ends_len(most) + most * fs_part_front_max(most);
-    return least > front ? least - front : 0;
+    control->bundle_max = least > front ? least - front : 0;
 }
 
 fs_status_t fs_control_create(const fs_control_setup_t *setup, uint32_t rank,
@@ -107,10 +112,12 @@ fs_status_t fs_control_create(const fs_control_setup_t *setup, uint32_t rank,
     control->messages      = setup->shared == NULL && control->n_local > 1;
     control->all_share     = setup->all_share;
     control->bundle_memory = setup->bundle_memory;
-    control->bundle_max    = bundle_max(setup);
     control->n_lanes = setup->all_share ? fs_topo_n_lanes(topo, control->server)
                                         : 1;
-    control->lane    = fs_topo_lane(topo, rank);
+    if (setup->all_share) {
+        find_room(control);
+    }
+    control->lane = fs_topo_lane(topo, rank);
     if (control->lane >= control->n_lanes) {
         control->lane = FS_NO_LANE;
     }
@@ -333,6 +340,13 @@ const fs_vote_t *fs_control_vote(const fs_control_t *control)
 uint64_t fs_control_bundle_max(const fs_control_t *control)
 {
     return control->bundle_max;
+}
+
+bool fs_control_fits(const fs_control_t *control, const uint64_t *bytes,
+                     uint64_t most)
+{
+    return most <= control->bundle_most &&
+           fs_control_bundles_fit(control->topo, bytes, control->bundle_memory);
 }
 
 bool fs_control_can_be_coarse(const fs_control_t *control, uint64_t most)

@@ -101,6 +101,11 @@ bool fs_control_awaits(const fs_control_t *control, uint32_t rank);
 /* The largest bundle that all servers take, bytes; 0: there are none. */
 uint64_t fs_control_bundle_max(const fs_control_t *control);
 
+/* Do blocks of so many bytes from server to server ([N x N], none above `most`) go in
+ * bundles? Unlike servers take bundles of unlike length. */
+bool fs_control_fits(const fs_control_t *control, const uint64_t *bytes,
+                     uint64_t most);
+
 /* Would it matter if bundles of at most so many bytes were coarse? */
 bool fs_control_can_be_coarse(const fs_control_t *control, uint64_t most);
 

@@ -84,6 +84,37 @@ uint64_t fs_control_bundle_bytes(const fs_topo_t *topo, uint32_t server,
     return fs_u64_min(all / 4 / fs_topo_n_servers(topo), LARGEST) / 64 * 64;
 }
 
+/* Bytes of blocks in a bundle from server u to v, at most: each of the two has to have
+ * the memory. */
+static uint64_t room_between(const fs_topo_t *topo, uint32_t u, uint32_t v,
+                             uint64_t bundle_memory)
+{
+    uint32_t n     = fs_topo_n_local(topo, u);
+    uint64_t front = fs_bundle_ends_len(n) +
+                     n * fs_part_front_max(fs_topo_n_local(topo, v));
+    uint64_t bytes =
+        fs_u64_min(fs_control_bundle_bytes(topo, u, bundle_memory),
+                   fs_control_bundle_bytes(topo, v, bundle_memory));
+
+    return bytes > front ? bytes - front : 0;
+}
+
+bool fs_control_bundles_fit(const fs_topo_t *topo, const uint64_t *bytes,
+                            uint64_t bundle_memory)
+{
+    uint32_t n = fs_topo_n_servers(topo);
+
+    for (uint32_t u = 0; u < n; ++u) {
+        for (uint32_t v = 0; v < n; ++v) {
+            if (bytes[(size_t)u * n + v] >
+                room_between(topo, u, v, bundle_memory)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static fs_control_block_t describe(const fs_topo_t *topo, uint32_t server,
                                    uint64_t bundle_memory)
 {

@@ -87,6 +87,11 @@ typedef struct fs_control_block {
 uint64_t fs_control_bundle_bytes(const fs_topo_t *topo, uint32_t server,
                                  uint64_t bundle_memory);
 
+/* Do blocks of so many bytes from server to server ([N x N]) fit in bundles, with the
+ * numbers in front of them? */
+bool fs_control_bundles_fit(const fs_topo_t *topo, const uint64_t *bytes,
+                            uint64_t bundle_memory);
+
 /* Bytes of a block that the server's ranks share, with as many for bundles. */
 size_t fs_control_block_bytes(const fs_topo_t *topo, uint32_t server,
                               uint64_t bundle_memory);

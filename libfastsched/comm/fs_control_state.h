@@ -84,10 +84,11 @@ struct fs_control {
     bool             summary;
     uint64_t         bundle_memory;
     uint64_t         bundle_max;
-    fs_lane_pair_t  *pairs;     /* [N] */
-    uint64_t         least_cut; /* of any pairs */
-    uint64_t         limit;     /* of bundles, in this summary; */
-    bool             coarse;    /* they are */
+    uint64_t         bundle_most; /* to any server */
+    fs_lane_pair_t  *pairs;       /* [N] */
+    uint64_t         least_cut;   /* of any pairs */
+    uint64_t         limit;       /* of bundles, in this summary; */
+    bool             coarse;      /* they are */
     uint64_t block_bytes;   /* of every block in this summary; 0: they differ */
     bool     all_know;      /* what its rows say: none travel */
     uint64_t kept_bytes[2]; /* lane 0: block_bytes of the matrix that is in each

@@ -823,6 +823,35 @@ START_TEST(lanes_share_a_bundle)
 }
 END_TEST
 
+/* Bytes of every block, of servers with 4, 3 and 2 ranks: do they fit in bundles? */
+static const struct {
+    uint64_t block_bytes;
+    bool     fit;
+} sizes[] = {{9, true}, {19000, true}, {21834, true}, {21840, false}};
+
+/* Servers of more ranks have room for longer bundles, and what fits goes in these. */
+START_TEST(what_fits_goes_in_bundles)
+{
+    uint64_t most = 4 * 3 * sizes[_i].block_bytes; /* and 4 x 4 inside */
+    const fs_control_t *control;
+    table_t             table;
+
+    layout_table(&table, 4, 11);
+    control = table.actors[0].control;
+    set_blocks(&table, sizes[_i].block_bytes);
+    table.block_bytes = 0;
+    ck_assert_int_eq(
+        fs_control_fits(control, table.tc.traffic.bytes, most * 4 / 3),
+        sizes[_i].fit);
+    ck_assert(_i == 0 || most > fs_control_bundle_max(control));
+    summary_round(&table);
+    ck_assert_int_eq((fs_control_vote(control)->flags & FS_VOTE_REST) == 0,
+                     sizes[_i].fit);
+    ck_assert(!fs_control_fits(control, table.tc.traffic.bytes, 1 << 20));
+    table_fini(&table);
+}
+END_TEST
+
 /* Long bundles, which lanes share, short ones and none, one after the other: who had a
  * range in the summary before receives the next before it knows whether there is one. */
 START_TEST(ranges_come_and_go)
@@ -1027,6 +1056,8 @@ int main(void)
     tcase_add_loop_test(tcase, prop_late_readers_see_their_round, 0, 20);
     tcase_add_loop_test(tcase, shared_memory_saves_messages, 0, 10);
     tcase_add_loop_test(tcase, waits_for_the_late_rank, 0, 20);
+    tcase_add_loop_test(tcase, what_fits_goes_in_bundles, 0,
+                        sizeof(sizes) / sizeof(sizes[0]));
     tcase_add_loop_test(tcase, lanes_share_a_bundle, 0,
                         sizeof(bundles) / sizeof(bundles[0]));
     tcase_add_loop_test(tcase, ranges_come_and_go, 0,
