@@ -360,7 +360,6 @@ static void apply_tuner(fs_request_t *request)
         request->is_early || !fs_eager_can(comm)) {
         call.estimate[FS_CANDIDATE_EAGER] = 0;
     }
-    call.n_unseen = comm->unseen.n_taken;
     outcome->question = request->plans_only || request->is_early
                             ? best(request, &call)
                             : compare(request, &call);
@@ -446,6 +445,7 @@ static void note_seen(const fs_request_t *request, const fs_vote_t *vote)
     bool                settled = outcome->question.reason == FS_TUNER_FOUND &&
                    fs_unseen_can(served);
     fs_seen_t seen = {.tuned     = request->collective->tuned,
+                      .of_class  = outcome->tuned.of_class,
                       .settled   = settled,
                       .served    = served,
                       .counts    = settled && round_counts(comm, outcome, vote),
@@ -453,6 +453,13 @@ static void note_seen(const fs_request_t *request, const fs_vote_t *vote)
                       .own_bytes = fs_request_own_bytes(request)};
 
     fs_unseen_note(&comm->unseen, &seen);
+}
+
+/* Those that went unseen before this call. */
+static void count_unseen(fs_comm_t *comm)
+{
+    fs_tuner_count(&comm->tuner, comm->unseen.of_class, comm->unseen.n_taken);
+    comm->unseen.n_taken = 0;
 }
 
 static void decide(fs_request_t *request)
@@ -470,6 +477,7 @@ static void decide(fs_request_t *request)
     }
     find_out(request, vote);
     choose_early_chunk(request);
+    count_unseen(comm);
     apply_tuner(request);
     find_plan(request);
     predict(request);

@@ -48,14 +48,6 @@ bool fs_estimate_pays_eager(const fs_request_t *request)
                fs_cost_staged(comm->topo, traffic, outcome->bound, alpha) * 5;
 }
 
-/* Can all go in bundles? Unlike servers have unlike memory for them. */
-static bool can_bundle(const fs_comm_t *comm, const fs_traffic_t *traffic,
-                       uint64_t most)
-{
-    return most <= fs_control_bundle_max(comm->control) ||
-           fs_control_fits(comm->control, traffic->bytes, most);
-}
-
 /* What each candidate should take. A threshold that the user has set forces: the
  * native algorithm is not the first guess above it, and between staged and pipe2d
  * there is no choice. */
@@ -82,7 +74,7 @@ static void estimate(const fs_request_t *request, const fs_busiest_t *busiest,
                                  ? ns[FS_CANDIDATE_NATIVE]
                                  : 0;
     ns[FS_CANDIDATE_BUNDLES] =
-        can_bundle(comm, traffic, busiest->cell)
+        fs_control_fits(comm->control, traffic->bytes, busiest->cell)
             ? as_ns(fs_cost_bundles(outcome->bound, alpha))
             : 0;
     if (fs_control_can_be_coarse(comm->control, busiest->cell)) {

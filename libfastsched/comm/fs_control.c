@@ -337,16 +337,13 @@ const fs_vote_t *fs_control_vote(const fs_control_t *control)
     return &control->vote;
 }
 
-uint64_t fs_control_bundle_max(const fs_control_t *control)
-{
-    return control->bundle_max;
-}
-
 bool fs_control_fits(const fs_control_t *control, const uint64_t *bytes,
                      uint64_t most)
 {
-    return most <= control->bundle_most &&
-           fs_control_bundles_fit(control->topo, bytes, control->bundle_memory);
+    return most <= control->bundle_max ||
+           (most <= control->bundle_most &&
+            fs_control_bundles_fit(control->topo, bytes,
+                                   control->bundle_memory));
 }
 
 bool fs_control_can_be_coarse(const fs_control_t *control, uint64_t most)

@@ -98,11 +98,9 @@ bool fs_control_waits_inside(const fs_control_t *control);
 /* For messages: does the round wait for the vote of this rank? */
 bool fs_control_awaits(const fs_control_t *control, uint32_t rank);
 
-/* The largest bundle that all servers take, bytes; 0: there are none. */
-uint64_t fs_control_bundle_max(const fs_control_t *control);
-
-/* Do blocks of so many bytes from server to server ([N x N], none above `most`) go in
- * bundles? Unlike servers take bundles of unlike length. */
+/* Have blocks of so many bytes from server to server ([N x N], none above `most`) room in
+ * bundles? Unlike servers take bundles of unlike length. A rank's own memory, and lengths
+ * that differ within a part, may keep some out of them. */
 bool fs_control_fits(const fs_control_t *control, const uint64_t *bytes,
                      uint64_t most);
 

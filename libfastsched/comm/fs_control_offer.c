@@ -114,13 +114,12 @@ uint64_t fs_control_offer(fs_control_t *control, const fs_call_t *call,
                    true);
     fs_control_block_turn(block);
     control->block_bytes = block_bytes;
-    control->all_know    = block_bytes >
-                        fs_u64_min(limit, fs_control_bundle_max(control));
-    control->limit  = control->all_share && !control->all_know
-                          ? fs_u64_min(limit, block->bundle_bytes)
-                          : 0;
-    control->coarse = coarse;
-    offer.limit     = control->limit;
+    control->all_know = block_bytes > fs_u64_min(limit, control->bundle_most);
+    control->limit    = control->all_share && !control->all_know
+                            ? fs_u64_min(limit, block->bundle_bytes)
+                            : 0;
+    control->coarse   = coarse;
+    offer.limit       = control->limit;
     memcpy(block->sends + at, counts->send_bytes, p * sizeof(uint64_t));
     memcpy(block->receives + at, counts->recv_bytes, p * sizeof(uint64_t));
     memcpy(fs_control_block_row(block, control->local) + FS_VOTE_LEN,

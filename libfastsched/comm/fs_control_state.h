@@ -83,7 +83,7 @@ struct fs_control {
     bool             all_share;   /* all servers share memory */
     bool             summary;
     uint64_t         bundle_memory;
-    uint64_t         bundle_max;
+    uint64_t         bundle_max;  /* of blocks, that fits everywhere */
     uint64_t         bundle_most; /* to any server */
     fs_lane_pair_t  *pairs;       /* [N] */
     uint64_t         least_cut;   /* of any pairs */

@@ -204,17 +204,21 @@ static bool explore(const fs_tuner_t    *tuner, fs_tuner_class_t *class,
     return rival != FS_N_CANDIDATES;
 }
 
-/* The lower the sooner it is looked at: the number of looks, with two more where it should
- * not be faster than the choice, and then the age of its price. */
+/* The lower the sooner it is looked at: the native algorithm if it never was, then by the
+ * number of looks, with two more where it should not be faster than the choice, then by
+ * the age of its price. */
 static fs_u128_t turn_of(const fs_tuner_class_t *class, unsigned c,
                          uint64_t price)
 {
     enum { BEHIND = 2 };
+    const fs_tuner_seen_t *seen = &class->seen[c];
     uint64_t choice = fs_tuner_price(class, (fs_candidate_t) class->choice);
     bool     slower = price != FS_TUNER_UNKNOWN && price >= choice;
+    uint32_t looks  = seen->n_looks + (slower ? BEHIND : 0);
 
-    return (fs_u128_t)(class->seen[c].n_looks + (slower ? BEHIND : 0)) << 64 |
-           class->seen[c].when;
+    return c == FS_CANDIDATE_NATIVE && seen->when == 0
+               ? 0
+               : (fs_u128_t)looks << 64 | seen->when;
 }
 
 /* Whom to look at again. FS_N_CANDIDATES: there is none. */
@@ -239,12 +243,24 @@ static unsigned pick_rival(const fs_tuner_t *tuner,
     return rival;
 }
 
+/* The best of those that were measured. */
+static unsigned pick_best(const fs_tuner_t *tuner,
+                          const fs_tuner_class_t *class)
+{
+    unsigned best = fs_tuner_best_other(class);
+    uint64_t price;
+
+    return best != FS_N_CANDIDATES &&
+                   fs_tuner_is_rival(tuner, class, best, &price)
+               ? best
+               : FS_N_CANDIDATES;
+}
+
 /* It is time, or the choice has become slow: there may be nobody to look at. */
 static void recheck(const fs_tuner_t *tuner, fs_tuner_class_t *class)
 {
     bool     slow  = class->n_worse >= class->patience;
-    unsigned rival = slow ? fs_tuner_best_other(class)
-                          : pick_rival(tuner, class);
+    unsigned rival = slow ? pick_best(tuner, class) : pick_rival(tuner, class);
 
     if (rival == FS_N_CANDIDATES) {
         fs_tuner_enter(class, FS_TUNER_SETTLED);
@@ -360,13 +376,21 @@ fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
     fs_tuner_question_t question;
 
     tuner->n_native -= fs_tuner_is_native(class);
-    class->n_unseen += call->n_unseen;
-    class->n_calls += call->n_unseen;
     question       = step(tuner, class);
     question.bound = call->bound;
     tuner->n_native += fs_tuner_is_native(class);
     tuner->n_warm_ups += question.warm_up;
     return question;
+}
+
+void fs_tuner_count(fs_tuner_t *tuner, uint32_t of_class, uint32_t n_calls)
+{
+    fs_tuner_class_t *class = fs_tuner_class_to_change(tuner, of_class);
+
+    if (class != NULL) {
+        class->n_unseen += n_calls;
+        class->n_calls += n_calls;
+    }
 }
 
 bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)

@@ -111,7 +111,7 @@ typedef struct fs_tuner_seen {
     uint64_t when;     /* price[0] was measured, or asked for in vain */
     uint8_t  n_asked;  /* calls in EXPLORE or RECHECK */
     uint8_t  n_won;    /* of these in a row, clearly faster than the choice */
-    uint32_t n_looks;  /* RECHECKs of it, as it was its turn */
+    uint32_t n_looks;  /* RECHECKs of it as it was its turn, with this choice */
 } fs_tuner_seen_t;
 
 typedef struct fs_tuner_class {
@@ -128,7 +128,7 @@ typedef struct fs_tuner_class {
     bool            follows[2];
     uint8_t         n_withdrawn; /* questions, since one was answered */
     uint32_t        in_state;    /* calls */
-    uint32_t        n_unseen;    /* and others */
+    uint32_t        n_unseen;    /* and fs_tuner_count() */
     uint32_t        recheck;     /* calls of SETTLED until then */
     uint32_t        n_worse;     /* calls in a row */
     uint32_t        patience;
@@ -160,8 +160,6 @@ typedef struct fs_tuner_question {
 typedef struct fs_tuner_call {
     uint32_t of_class;
     uint64_t bound; /* bytes per lane, 1 or more */
-    uint32_t
-        n_unseen; /* calls that went before it, unseen, as they were like it */
     /* Nanoseconds, of all candidates the same factor of what they are. */
     uint64_t estimate[FS_N_CANDIDATES];
 } fs_tuner_call_t;
@@ -232,9 +230,13 @@ static inline uint32_t fs_tuner_class_of(uint32_t bytes_log2, uint32_t mtm_band,
 fs_tuner_question_t fs_tuner_next(fs_tuner_t            *tuner,
                                   const fs_tuner_call_t *call);
 
+/* So many calls, which should have been of this class, were served by its choice and are
+ * not known. */
+void fs_tuner_count(fs_tuner_t *tuner, uint32_t of_class, uint32_t n_calls);
+
 /* The call cannot be served so, as it was prepared for another candidate: the next
  * one of the class is asked the same. False: there is no question, or it has been put
- * off often enough, and another candidate is looked at before it is again. */
+ * off often enough. */
 bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question);
 
 /* What should serve this call, of the candidates whose bit 1 << c is set? The choice, or

@@ -21,6 +21,9 @@ static void judge(fs_tuner_class_t *class, unsigned candidate, uint64_t price)
     class->choice = (uint8_t)candidate;
     seen->n_won   = 0;
     if (class->state != FS_TUNER_EXPLORE) {
+        for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
+            class->seen[c].n_looks = 0;
+        }
         class->recheck  = FS_TUNER_SOON;
         class->patience = FS_TUNER_PATIENCE;
         fs_tuner_enter(class, FS_TUNER_SETTLED);

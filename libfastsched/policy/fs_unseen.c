@@ -36,12 +36,13 @@ void fs_unseen_note(fs_unseen_t *unseen, const fs_seen_t *seen)
     fs_unseen_heed(unseen, seen->unlike);
     unseen->n_settled = goes_on ? unseen->n_settled + 1 : seen->settled;
     unseen->run       = goes_on ? unseen->run : 0;
-    unseen->left = unseen->n_taken = 0;
+    unseen->left      = 0;
     if (seen->settled && seen->counts && unseen->n_settled > patience(unseen)) {
         unseen->run  = fs_u32_min(2 * unseen->run + 1, FS_UNSEEN_MOST);
         unseen->left = unseen->run;
     }
     unseen->tuned     = seen->tuned;
     unseen->served    = seen->served;
+    unseen->of_class  = seen->of_class;
     unseen->own_bytes = seen->own_bytes;
 }

@@ -30,7 +30,8 @@ enum {
 typedef struct fs_unseen {
     uint32_t left;      /* calls that go unseen from now on */
     uint32_t run;       /* as many as the last time */
-    uint32_t n_taken;   /* of them, since a call was seen */
+    uint32_t n_taken;   /* of them, since a call was seen, */
+    uint32_t of_class;  /* which was of this class, fs_tuner.h */
     uint32_t n_settled; /* of those seen in a row that could have gone unseen */
     uint32_t factor;    /* of PATIENCE; 0 is 1 */
     fs_tuned_t     tuned;     /* the collective of all of these */
@@ -42,6 +43,7 @@ typedef struct fs_unseen {
 /* A call that was seen. */
 typedef struct fs_seen {
     fs_tuned_t     tuned;
+    uint32_t       of_class;
     bool           settled; /* the tuner has found what needs no summary: */
     fs_candidate_t served;
     bool           counts; /* the summary, that is: it takes more than a PART */

@@ -579,6 +579,24 @@ START_TEST(another_becomes_fast)
 }
 END_TEST
 
+/* First Open MPI's own if nobody has looked at it, whatever the model says; when another
+ * choice is made all begin anew. */
+START_TEST(the_native_one_has_the_first_turn)
+{
+    two(5000, 5000, 100, 100);
+    model[BUNDLES] = 90;
+    takes[BUNDLES] = 1000;
+    calls(FS_TUNER_EXPLORE_CALLS, class_a);
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_STAGED);
+    ck_assert_uint_eq(n_of(calls(FS_TUNER_SOON, class_a), 'N'), 1);
+    ck_assert_uint_gt(n_of(calls(500, class_a), 'B'), 2);
+    takes[STAGED] = 5000;
+    calls(100, class_a);
+    ck_assert_int_eq(choice_of(class_a), FS_CANDIDATE_BUNDLES);
+    ck_assert_uint_eq(fs_tuner_find(&tuner, class_a)->seen[BUNDLES].n_looks, 0);
+}
+END_TEST
+
 /* Whom the model has in front is looked at more often, but not alone. */
 START_TEST(all_have_their_turn)
 {
@@ -598,17 +616,15 @@ END_TEST
 /* Those that went unseen count until it is time to look again. */
 START_TEST(unseen_calls_count)
 {
-    fs_tuner_call_t unseen = {.of_class = class_a,
-                              .bound    = BOUND,
-                              .estimate = {[NATIVE] = 100, [STAGED] = 150},
-                              .n_unseen = FS_TUNER_SOON - 3};
-
     two(100, 100, 150, 150);
     ck_assert_str_eq(calls(5, class_a), "nnSnn");
-    ck_assert_int_eq(fs_tuner_next(&tuner, &unseen).candidate, NATIVE);
-    ck_assert_str_eq(calls(3, class_a), "SSn");
+    ck_assert_str_eq(calls(5, class_b), "nnSnn");
+    fs_tuner_count(&tuner, class_a, FS_TUNER_SOON - 3);
+    fs_tuner_count(&tuner, larger, 1); /* nothing is known of it */
+    ck_assert_str_eq(calls(4, class_b), "nnnn");
+    ck_assert_str_eq(calls(4, class_a), "nSSn");
     ck_assert_uint_eq(fs_tuner_find(&tuner, class_a)->n_calls,
-                      5 + FS_TUNER_SOON - 3 + 1 + 3);
+                      5 + FS_TUNER_SOON - 3 + 4);
 }
 END_TEST
 
@@ -830,6 +846,7 @@ int main(void)
     tcase_add_test(tcase, a_rough_time_decides_nothing);
     tcase_add_test(tcase, all_become_slow);
     tcase_add_test(tcase, another_becomes_fast);
+    tcase_add_test(tcase, the_native_one_has_the_first_turn);
     tcase_add_test(tcase, all_have_their_turn);
     tcase_add_test(tcase, unseen_calls_count);
     tcase_add_test(tcase, neighbours_correct_the_model);
