@@ -230,8 +230,8 @@ test_endings() {
     test_signal INT 130
 
     try "$lab" run --name "$a" --mpi ompi --timeout 1 -- sh -c "$stubborn wait"
-    [[ $status == 124 ]] && lab_is_clean "$a"
-    report $? "a job that takes too long: exit status 124, no process left"
+    [[ $status == 124 && $output =~ lab:\ [a-z_.0-9]+:\ "$work/$straggler" ]] && lab_is_clean "$a"
+    report $? "a job that takes too long: exit status 124, what it waits for, no process left"
 
     start_stubborn
     kill -KILL $job
