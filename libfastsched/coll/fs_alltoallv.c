@@ -458,8 +458,11 @@ static void note_seen(const fs_request_t *request, const fs_vote_t *vote)
 /* Those that went unseen before this call. */
 static void count_unseen(fs_comm_t *comm)
 {
-    fs_tuner_count(&comm->tuner, comm->unseen.of_class, comm->unseen.n_taken);
-    comm->unseen.n_taken = 0;
+    if (comm->unseen.n_taken > 0) {
+        fs_tuner_count(&comm->tuner, comm->unseen.of_class,
+                       comm->unseen.n_taken);
+        comm->unseen.n_taken = 0;
+    }
 }
 
 static void decide(fs_request_t *request)

@@ -11,18 +11,25 @@ uint64_t fs_tuner_price(const fs_tuner_class_t *class, fs_candidate_t candidate)
     return price[1] == 0 ? price[0] : fs_u64_min(price[0], price[1]);
 }
 
+/* Of these two that of the lower price, c if it is; FS_N_CANDIDATES: none so far. */
+static unsigned cheaper(const fs_tuner_class_t *class, unsigned best,
+                        unsigned c)
+{
+    uint64_t price = fs_tuner_price(class, (fs_candidate_t)c);
+
+    return price != 0 && (best == FS_N_CANDIDATES ||
+                          price < fs_tuner_price(class, (fs_candidate_t)best))
+               ? c
+               : best;
+}
+
 unsigned fs_tuner_best_measured(const fs_tuner_class_t *class, bool modelled)
 {
     unsigned best = FS_N_CANDIDATES;
 
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        uint64_t price = fs_tuner_price(class, (fs_candidate_t)c);
-
-        if (price != 0 &&
-            (!modelled || fs_tuner_is_known(class->seen[c].estimate)) &&
-            (best == FS_N_CANDIDATES ||
-             price < fs_tuner_price(class, (fs_candidate_t)best))) {
-            best = c;
+        if (!modelled || fs_tuner_is_known(class->seen[c].estimate)) {
+            best = cheaper(class, best, c);
         }
     }
     return best;
@@ -33,12 +40,8 @@ unsigned fs_tuner_best_other(const fs_tuner_class_t *class)
     unsigned best = FS_N_CANDIDATES;
 
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        uint64_t price = fs_tuner_price(class, (fs_candidate_t)c);
-
-        if (c != class->choice && class->seen[c].estimate != 0 && price != 0 &&
-            (best == FS_N_CANDIDATES ||
-             price < fs_tuner_price(class, (fs_candidate_t)best))) {
-            best = c;
+        if (c != class->choice && class->seen[c].estimate != 0) {
+            best = cheaper(class, best, c);
         }
     }
     return best;

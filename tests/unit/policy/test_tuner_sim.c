@@ -20,6 +20,7 @@ enum {
     N_COLD        = 2, /* first calls of a class */
     N_COLD_NATIVE = 2, /* which set up the MPI's connections, */
     COLD          = 3, /* and take so many times as long */
+    SLOWEST_MILLI = 4000,
     N_LANES       = 4
 };
 
@@ -29,13 +30,18 @@ typedef struct law {
     uint64_t start, rate, skew_milli, model_milli;
 } law_t;
 
-typedef struct world {
-    fs_rng_t rng;
-    law_t    laws[FS_N_CANDIDATES];
+/* What makes times differ from the laws. */
+typedef struct trouble {
     uint64_t noise_milli; /* at most */
     /* Calls in a thousand are slow, from 1.5 to so many times; in thousandths. */
     uint64_t slow_milli, slowest_milli;
     unsigned n_cold, n_cold_native; /* first calls in a class */
+} trouble_t;
+
+typedef struct world {
+    fs_rng_t  rng;
+    law_t     laws[FS_N_CANDIDATES];
+    trouble_t trouble;
 } world_t;
 
 static uint64_t between(fs_rng_t *rng, uint64_t least, uint64_t most)
@@ -50,7 +56,7 @@ static world_t make_world(uint64_t seed, uint64_t wrong_milli)
 
     memset(&w, 0, sizeof(w));
     fs_rng_init(&w.rng, seed);
-    w.slowest_milli = 4000;
+    w.trouble.slowest_milli = SLOWEST_MILLI;
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
         w.laws[c] =
             (law_t){.start       = between(&w.rng, 20000, 400000),
@@ -75,10 +81,10 @@ static uint64_t measured(world_t *w, unsigned c, uint64_t bytes, uint32_t mtm)
 {
     uint64_t ns = truth(w, c, bytes, mtm);
 
-    if (fs_rng_below(&w->rng, 1000) < w->slow_milli) {
-        ns = ns * between(&w->rng, 1500, w->slowest_milli) / 1000;
+    if (fs_rng_below(&w->rng, 1000) < w->trouble.slow_milli) {
+        ns = ns * between(&w->rng, 1500, w->trouble.slowest_milli) / 1000;
     }
-    return ns * between(&w->rng, 1000, 1000 + w->noise_milli) / 1000;
+    return ns * between(&w->rng, 1000, 1000 + w->trouble.noise_milli) / 1000;
 }
 
 static fs_tuner_call_t describe(const world_t *w, uint64_t bytes, uint32_t mtm)
@@ -128,8 +134,9 @@ static void try_class(world_t *w, fs_tuner_t *tuner, uint64_t bytes,
         question = fs_tuner_next(tuner, &call);
         ns       = measured(w, question.candidate, bytes, mtm);
         if (n_of[question.candidate]++ <
-            (question.candidate == FS_CANDIDATE_NATIVE ? w->n_cold_native
-                                                       : w->n_cold)) {
+            (question.candidate == FS_CANDIDATE_NATIVE
+                 ? w->trouble.n_cold_native
+                 : w->trouble.n_cold)) {
             ns *= COLD;
         }
         fs_tuner_update(tuner, &question, ns);
@@ -162,14 +169,32 @@ static score_t try_noisy(uint64_t seed, uint64_t wrong_milli, unsigned stride,
         world_t    w     = make_world(seed + s, wrong_milli);
         fs_tuner_t tuner = {.n_warm_ups = FS_TUNER_WARM_UPS};
 
-        w.noise_milli = noise_milli;
-        w.slow_milli  = slow_milli;
+        w.trouble.noise_milli = noise_milli;
+        w.trouble.slow_milli  = slow_milli;
         for (uint32_t mtm = 1; mtm <= 8; mtm *= 2) {
             for (unsigned k = 0; k < N_SIZES; ++k) {
                 try_class(&w, &tuner,
                           UINT64_C(1) << (LOG2_LEAST + k * stride % N_SIZES),
                           mtm, N_CALLS, &score);
             }
+        }
+    }
+    return score;
+}
+
+/* Ten times as many calls of each size. */
+static score_t try_long(uint64_t seed, trouble_t trouble)
+{
+    score_t score = {0};
+
+    for (uint64_t s = 0; s < N_WORLDS; ++s) {
+        world_t    w     = make_world(seed + s, 400);
+        fs_tuner_t tuner = {.n_warm_ups = FS_TUNER_WARM_UPS};
+
+        w.trouble = trouble;
+        for (unsigned k = 0; k < N_SIZES; ++k) {
+            try_class(&w, &tuner, UINT64_C(1) << (LOG2_LEAST + k), 1,
+                      10 * N_CALLS, &score);
         }
     }
     return score;
@@ -222,19 +247,11 @@ END_TEST
 /* What the first calls said is looked at again. */
 START_TEST(finds_the_best_after_cold_calls)
 {
-    score_t score = {0};
+    score_t score = try_long(1700, (trouble_t){.n_cold        = N_COLD,
+                                               .noise_milli   = 30,
+                                               .slow_milli    = 30,
+                                               .slowest_milli = SLOWEST_MILLI});
 
-    for (uint64_t s = 0; s < N_WORLDS; ++s) {
-        world_t    w     = make_world(1700 + s, 400);
-        fs_tuner_t tuner = {.n_warm_ups = FS_TUNER_WARM_UPS};
-
-        w.n_cold      = N_COLD;
-        w.noise_milli = w.slow_milli = 30;
-        for (unsigned k = 0; k < N_SIZES; ++k) {
-            try_class(&w, &tuner, UINT64_C(1) << (LOG2_LEAST + k), 1,
-                      10 * N_CALLS, &score);
-        }
-    }
     say("cold calls", &score);
     ck_assert_uint_ge(score.n_good * 100, score.n_classes * 95);
 }
@@ -251,9 +268,9 @@ START_TEST(finds_the_mpis_own_when_it_is_warm)
             world_t    w     = make_world(1800 + s, 400);
             fs_tuner_t tuner = {0};
 
-            w.n_cold        = 1;
-            w.n_cold_native = N_COLD_NATIVE;
-            w.noise_milli = w.slow_milli = 30;
+            w.trouble.n_cold        = 1;
+            w.trouble.n_cold_native = N_COLD_NATIVE;
+            w.trouble.noise_milli = w.trouble.slow_milli = 30;
             w.laws[FS_CANDIDATE_NATIVE].model_milli =
                 between(&w.rng, 1000, 3000);
             try_class(&w, &tuner, UINT64_C(1) << (LOG2_LEAST + k), 1,
@@ -268,20 +285,10 @@ END_TEST
 /* As where a small call comes behind a large one. */
 START_TEST(finds_the_best_among_very_slow_calls)
 {
-    score_t score = {0};
+    score_t score = try_long(1900, (trouble_t){.noise_milli   = 100,
+                                               .slow_milli    = 100,
+                                               .slowest_milli = 20000});
 
-    for (uint64_t s = 0; s < N_WORLDS; ++s) {
-        world_t    w     = make_world(1900 + s, 400);
-        fs_tuner_t tuner = {.n_warm_ups = FS_TUNER_WARM_UPS};
-
-        w.noise_milli   = 100;
-        w.slow_milli    = 100;
-        w.slowest_milli = 20000;
-        for (unsigned k = 0; k < N_SIZES; ++k) {
-            try_class(&w, &tuner, UINT64_C(1) << (LOG2_LEAST + k), 1,
-                      10 * N_CALLS, &score);
-        }
-    }
     say("one call in ten up to 20 times as long", &score);
     ck_assert_uint_ge(score.n_good * 100, score.n_classes * 95);
 }
@@ -309,7 +316,7 @@ START_TEST(never_far)
         fs_tuner_t tuner = {.n_warm_ups = FS_TUNER_WARM_UPS};
         score_t    score = {0};
 
-        w.noise_milli = w.slow_milli = 0;
+        w.trouble.noise_milli = w.trouble.slow_milli = 0;
         for (unsigned k = 0; k < N_SIZES; ++k) {
             try_class(&w, &tuner, UINT64_C(1) << (LOG2_LEAST + k), 1 + k % 4,
                       N_CALLS, &score);
