@@ -371,6 +371,23 @@ static void apply_tuner(fs_request_t *request)
     comm->stats.tuner_probes += outcome->question.reason == FS_TUNER_PROBE;
 }
 
+/* What does not change from call to call has its plan made once: that is not what a
+ * candidate takes. */
+static void note_alike(fs_request_t *request)
+{
+    fs_outcome_t  *outcome  = &request->outcome;
+    fs_forecast_t *forecast = fs_request_forecast(request);
+    uint64_t       bytes    = outcome->traffic.inter_bytes;
+
+    outcome->plan_lasts = !outcome->recalled && !request->is_early &&
+                          outcome->question.reason != FS_TUNER_NONE &&
+                          is_planned(outcome->question.candidate) &&
+                          bytes == forecast->inter_bytes &&
+                          outcome->bound == forecast->bound;
+    forecast->inter_bytes = bytes;
+    forecast->bound       = outcome->bound;
+}
+
 /* The next call of this collective will be like this one, or like what came after such
  * calls. Of one that has begun early only the rest is known. Where the class has changed
  * in no order that is known, it may change again: the next call is not prepared for a
@@ -483,6 +500,7 @@ static void decide(fs_request_t *request)
     count_unseen(comm);
     apply_tuner(request);
     find_plan(request);
+    note_alike(request);
     predict(request);
     if (request->is_early) {
         fs_unseen_heed(&comm->unseen, vote->flags & FS_FLAG_UNLIKE);

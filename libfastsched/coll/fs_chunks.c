@@ -15,12 +15,15 @@ enum {
      * how many of them are on their way to a lane. */
     QUEUE        = 192 << 10,
     FEWEST_SHORT = 4,
+    LEAST_SHORT  = 8192, /* bytes of one, at most where NICs are slower */
     SHORT_WINDOW = 2
 };
 
 uint64_t fs_chunks_short(const fs_comm_t *comm)
 {
-    return comm->quarter < comm->params.chunk ? comm->quarter : 0;
+    uint64_t bytes = fs_u64_max(comm->quarter, LEAST_SHORT);
+
+    return comm->quarter > 0 && bytes < comm->params.chunk ? bytes : 0;
 }
 
 /* A short stage would be in the queue of its sender's NIC as soon as it is granted.

@@ -18,6 +18,16 @@ fs_plan_params_t fs_estimate_params(const fs_comm_t *comm)
     return params;
 }
 
+/* Until it is measured, no more than the fastest run says: see fs_calibration.h. */
+static uint64_t start_cost(const fs_comm_t *comm)
+{
+    uint64_t alpha = comm->params.stage_cost;
+
+    return comm->quarter > 0 && !comm->calibration.done
+               ? fs_u64_min(alpha, comm->quarter)
+               : alpha;
+}
+
 /* For the tuner, a byte as a nanosecond: it finds the factor. */
 static uint64_t as_ns(fs_u128_t cost)
 {
@@ -41,7 +51,7 @@ bool fs_estimate_pays_eager(const fs_request_t *request)
     const fs_comm_t    *comm    = request->comm;
     const fs_outcome_t *outcome = &request->outcome;
     const fs_traffic_t *traffic = &outcome->traffic;
-    uint64_t            alpha   = comm->params.stage_cost;
+    uint64_t            alpha   = start_cost(comm);
 
     return traffic->inter_bytes > 0 && may_be_eager(request) &&
            fs_cost_native(comm->topo, traffic, outcome->bound, alpha) * 4 <=
@@ -59,7 +69,7 @@ static void estimate(const fs_request_t *request, const fs_busiest_t *busiest,
     const fs_topo_t    *topo    = comm->topo;
     const fs_traffic_t *traffic = &outcome->traffic;
     fs_plan_params_t    params  = fs_estimate_params(comm);
-    uint64_t            alpha   = params.stage_cost;
+    uint64_t            alpha   = start_cost(comm);
     uint64_t            chunk   = fs_chunks_cut(request, false).chunk;
     bool     forced = comm->params.mtm_threshold != FS_MTM_THRESHOLD_AUTO;
     uint64_t staged =

@@ -172,7 +172,7 @@ static inline void fs_last_call_close(fs_last_call_t     *last,
                                       uint64_t ended_ns, uint64_t now_ns)
 {
     last->round_ns = now_ns - ended_ns;
-    last->whole_ns = now_ns - outcome->entered_ns;
+    last->whole_ns = now_ns - outcome->entered_ns - outcome->plan_ns;
     if (last->is_eager) {
         last->waited_ns = last->whole_ns;
     }

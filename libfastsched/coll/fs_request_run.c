@@ -104,6 +104,10 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     stats->copy_ns      = fs_exec_copy_ns(comm->exec);
     /* Without stages the busiest server has about one round for each other
      * one. */
+    request->outcome.plan_ns   = request->outcome.plan_lasts
+                                     ? request->started_ns -
+                                         request->outcome.decided_ns
+                                     : 0;
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
     if (!fs_request_is_nonblocking(request)) {

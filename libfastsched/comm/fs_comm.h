@@ -34,6 +34,8 @@ typedef struct fs_outcome {
     bool         summarised;  /* what follows is known */
     fs_status_t  status;      /* of the decision */
     bool         recalled;    /* the plan comes from an earlier call */
+    bool         plan_lasts;  /* it is new, and calls seem to be alike */
+    uint64_t     plan_ns;     /* what it took then, which later calls save */
     uint64_t     ended_ns;    /* if it is closed: before that */
     fs_choice_t  choice;
     fs_traffic_t traffic;
@@ -58,6 +60,7 @@ typedef struct fs_forecast {
     fs_candidate_t     candidate;
     uint32_t           of_class; /* what it should be of */
     fs_tuner_history_t history;
+    uint64_t           inter_bytes, bound; /* of the last one */
 } fs_forecast_t;
 
 /* What the next summary reports about a call: times on this rank, 0 if unknown,
@@ -70,7 +73,8 @@ typedef struct fs_last_call {
     fs_tuner_question_t question;
     fs_timed_run_t      run; /* from the end of the summary on */
     uint64_t round_ns; /* of its summary; if it was closed, of that round */
-    uint64_t whole_ns; /* if it was closed: of all, that round too */
+    uint64_t
+        whole_ns; /* if it was closed: of all, that round too, but plan_ns */
     uint64_t
         waited_ns; /* until all had entered, and it knew; of one that is_eager:
                            whole_ns */

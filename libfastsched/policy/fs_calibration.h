@@ -11,7 +11,8 @@
  * with alpha in bytes. Two runs give both unknowns, if one has short rounds and
  * the other long ones; of a few runs of each kind the fastest counts, because
  * all disturbances make a run slower. A communicator whose calls are all of one
- * kind measures nothing, and keeps parameter stage_cost.
+ * kind does not measure alpha, and keeps parameter stage_cost; the tuner's model takes
+ * no more than a NIC sends in a quarter of a millisecond, as no start takes longer.
  *
  * Pure: times come from outside, maxima over all ranks, so every rank learns
  * the same.
@@ -23,11 +24,10 @@
 #include <stdint.h>
 
 enum {
-    FS_CALIBRATION_RUNS  = 4,    /* of each kind */
-    FS_CALIBRATION_SHORT = 4,    /* alphas: rounds of fewer bytes are short */
-    FS_CALIBRATION_LONG  = 16,   /* of more are long */
-    FS_CALIBRATION_LEAST = 8192, /* bytes of a quarter */
-    FS_CALIBRATION_RANGE = 16    /* the result is at most so many times alpha as
+    FS_CALIBRATION_RUNS  = 4,  /* of each kind */
+    FS_CALIBRATION_SHORT = 4,  /* alphas: rounds of fewer bytes are short */
+    FS_CALIBRATION_LONG  = 16, /* of more are long */
+    FS_CALIBRATION_RANGE = 16  /* the result is at most so many times alpha as
                                   it was, or one part in so many */
 };
 
@@ -51,8 +51,8 @@ bool fs_calibration_update(fs_calibration_t *c, const fs_timed_run_t *run,
                            uint64_t *alpha);
 
 /* What a lane has sent in a quarter of a millisecond of this run, bytes, rounded up to a
- * power of two, FS_CALIBRATION_LEAST or more; start-up counts, so it is no more than
- * the network can. 0: it was no run. */
+ * power of two; start-up counts, so it is no more than the network can. 0: it was no
+ * run. */
 uint64_t fs_calibration_quarter(const fs_timed_run_t *run);
 
 #endif

@@ -206,19 +206,19 @@ static bool explore(const fs_tuner_t    *tuner, fs_tuner_class_t *class,
 
 /* The lower the sooner it is looked at: the native algorithm if it never was, then by the
  * number of looks, with two more where it should not be faster than the choice, then by
- * the age of its price. */
-static fs_u128_t turn_of(const fs_tuner_class_t *class, unsigned c,
-                         uint64_t price)
+ * what it took, or should. */
+static fs_u128_t turn_of(const fs_tuner_t *tuner, const fs_tuner_class_t *class,
+                         unsigned c, uint64_t hope)
 {
     enum { BEHIND = 2 };
     const fs_tuner_seen_t *seen = &class->seen[c];
     uint64_t choice = fs_tuner_price(class, (fs_candidate_t) class->choice);
-    bool     slower = price != FS_TUNER_UNKNOWN && price >= choice;
+    bool     slower = hope != FS_TUNER_UNKNOWN && hope >= choice;
     uint32_t looks  = seen->n_looks + (slower ? BEHIND : 0);
 
-    return c == FS_CANDIDATE_NATIVE && seen->when == 0
+    return c == FS_CANDIDATE_NATIVE && seen->price[0] == 0 && seen->n_looks < 2
                ? 0
-               : (fs_u128_t)looks << 64 | seen->when;
+               : (fs_u128_t)looks << 64 | fs_tuner_predict(tuner, class, c);
 }
 
 /* Whom to look at again. FS_N_CANDIDATES: there is none. */
@@ -229,9 +229,9 @@ static unsigned pick_rival(const fs_tuner_t *tuner,
     fs_u128_t least = 0;
 
     for (unsigned c = 0; c < FS_N_CANDIDATES; ++c) {
-        uint64_t  price;
-        bool      is_rival = fs_tuner_is_rival(tuner, class, c, &price);
-        fs_u128_t turn     = turn_of(class, c, price);
+        uint64_t  hope;
+        bool      is_rival = fs_tuner_is_rival(tuner, class, c, &hope);
+        fs_u128_t turn     = turn_of(tuner, class, c, hope);
 
         if ((is_rival || (c == FS_CANDIDATE_NATIVE &&
                           fs_tuner_is_native_overlooked(tuner, class))) &&
@@ -403,7 +403,6 @@ bool fs_tuner_withdraw(fs_tuner_t *tuner, const fs_tuner_question_t *question)
         return false;
     }
     if (class->n_withdrawn == FS_TUNER_WITHDRAWN_MOST) {
-        class->seen[question->candidate].when = ++tuner->now;
         return false;
     }
     tuner->n_warm_ups -= question->warm_up;

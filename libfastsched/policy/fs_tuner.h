@@ -108,7 +108,6 @@ typedef struct fs_tuner_seen {
     uint64_t price[2]; /* of its last two calls, the latest first; 0: none */
     uint64_t estimate; /* by the model, of the last call of the class */
     uint64_t promise;  /* what it should take, when it was last probed */
-    uint64_t when;     /* price[0] was measured, or asked for in vain */
     uint8_t  n_asked;  /* calls in EXPLORE or RECHECK */
     uint8_t  n_won;    /* of these in a row, clearly faster than the choice */
     uint32_t n_looks;  /* RECHECKs of it as it was its turn, with this choice */

@@ -42,8 +42,7 @@ static void watch(fs_tuner_class_t *class, uint64_t price)
 }
 
 /* A price that is looked at again is no longer what it was. */
-static void note(fs_tuner_t *tuner, fs_tuner_class_t *class, unsigned candidate,
-                 uint64_t price)
+static void note(fs_tuner_class_t *class, unsigned candidate, uint64_t price)
 {
     fs_tuner_seen_t *seen   = &class->seen[candidate];
     bool             afresh = class->state == FS_TUNER_RECHECKS &&
@@ -51,7 +50,6 @@ static void note(fs_tuner_t *tuner, fs_tuner_class_t *class, unsigned candidate,
 
     seen->price[1]  = afresh ? 0 : seen->price[0];
     seen->price[0]  = price;
-    seen->when      = ++tuner->now;
     class->measured = true;
 }
 
@@ -86,7 +84,7 @@ void fs_tuner_update(fs_tuner_t *tuner, const fs_tuner_question_t *question,
     class->alarmed     = false;
     class->n_withdrawn = 0;
     add_time(class, run_ns, question->bound);
-    note(tuner, class, candidate, price);
+    note(class, candidate, price);
     if (candidate != class->choice) {
         judge(class, candidate, price);
     } else if (class->state == FS_TUNER_SETTLED) {

@@ -92,6 +92,13 @@ START_TEST(coarse_ones)
 }
 END_TEST
 
+START_TEST(no_short_stages_of_less_than_pays)
+{
+    comm.quarter = 1024;
+    ck_assert_uint_eq(fs_chunks_short(&comm), 8192);
+}
+END_TEST
+
 /* A run of so many bytes in a millisecond. */
 static void hear(uint64_t bytes)
 {
@@ -127,6 +134,7 @@ int main(void)
     tcase_add_test(tcase,
                    no_longer_than_the_parameter_and_no_shorter_than_pays);
     tcase_add_test(tcase, no_short_stages_on_fast_networks);
+    tcase_add_test(tcase, no_short_stages_of_less_than_pays);
     tcase_add_test(tcase, one_stage);
     tcase_add_test(tcase, coarse_ones);
     tcase_add_test(tcase, the_fastest_run_counts);
