@@ -11,8 +11,9 @@ enum {
     FEWEST = 6,
     FINEST = 4096, /* a chunk: in a shorter one start-up counts */
     ALIGN  = 64,
-    /* Bytes of a stage that a NIC's queue holds; into how many chunks it is cut then, and
-     * how many of them are on their way to a lane. */
+    /* Bytes of a stage that a NIC's queue holds, twice as many where a chunk takes longer
+     * than a millisecond; into how many chunks it is cut then, and how many of them are
+     * on their way to a lane. */
     QUEUE        = 192 << 10,
     FEWEST_SHORT = 4,
     LEAST_SHORT  = 8192, /* bytes of one, at most where NICs are slower */
@@ -26,6 +27,11 @@ uint64_t fs_chunks_short(const fs_comm_t *comm)
     return comm->quarter > 0 && bytes < comm->params.chunk ? bytes : 0;
 }
 
+static uint64_t queue_bytes(const fs_comm_t *comm)
+{
+    return comm->quarter < comm->params.chunk / 4 ? 2 * QUEUE : QUEUE;
+}
+
 /* A short stage would be in the queue of its sender's NIC as soon as it is granted.
  * Behind it would wait, if the NIC is slow, the grants for which the next stages of
  * others wait. So most of it is left with the sender: what is on its way is what a
@@ -36,7 +42,7 @@ fs_plan_params_t fs_chunks_cut(const fs_request_t *request, bool coarse)
     fs_plan_params_t params   = fs_params_plan(&comm->params);
     uint64_t         bound    = request->outcome.bound;
     uint32_t         n_stages = fs_ports_most_peers(comm->topo);
-    bool is_short = n_stages > 1 && bound <= (uint64_t)n_stages * QUEUE &&
+    bool is_short = n_stages > 1 && bound <= n_stages * queue_bytes(comm) &&
                     fs_chunks_short(comm) > 0;
     uint64_t n_chunks = n_stages == 1 ? 1
                         : is_short    ? n_stages * FEWEST_SHORT

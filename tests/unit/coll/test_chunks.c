@@ -92,10 +92,14 @@ START_TEST(coarse_ones)
 }
 END_TEST
 
-START_TEST(no_short_stages_of_less_than_pays)
+START_TEST(slow_networks)
 {
     comm.quarter = 1024;
     ck_assert_uint_eq(fs_chunks_short(&comm), 8192);
+    ck_assert_uint_eq(cut(3 * 393216, false).chunk, 8192);
+    ck_assert_uint_eq(cut(3 * 393216, false).window, 2);
+    ck_assert_uint_eq(cut(3 * 393216 + 1, false).chunk, CHUNK);
+    ck_assert_uint_eq(cut(3 * 393216 + 1, false).window, WINDOW);
 }
 END_TEST
 
@@ -134,7 +138,7 @@ int main(void)
     tcase_add_test(tcase,
                    no_longer_than_the_parameter_and_no_shorter_than_pays);
     tcase_add_test(tcase, no_short_stages_on_fast_networks);
-    tcase_add_test(tcase, no_short_stages_of_less_than_pays);
+    tcase_add_test(tcase, slow_networks);
     tcase_add_test(tcase, one_stage);
     tcase_add_test(tcase, coarse_ones);
     tcase_add_test(tcase, the_fastest_run_counts);
