@@ -11,10 +11,11 @@ enum {
     FEWEST = 6,
     FINEST = 4096, /* a chunk: in a shorter one start-up counts */
     ALIGN  = 64,
-    /* Bytes of a stage that a NIC's queue holds, twice as many where a chunk takes longer
-     * than a millisecond; into how many chunks it is cut then, and how many of them are
-     * on their way to a lane. */
+    /* Bytes of a stage that a NIC's queue holds, and where a chunk takes longer than a
+     * millisecond; into how many chunks it is cut then, and how many of them are on
+     * their way to a lane. */
     QUEUE        = 192 << 10,
+    SLOW_QUEUE   = 256 << 10,
     FEWEST_SHORT = 4,
     LEAST_SHORT  = 8192, /* bytes of one, at most where NICs are slower */
     SHORT_WINDOW = 2
@@ -29,7 +30,7 @@ uint64_t fs_chunks_short(const fs_comm_t *comm)
 
 static uint64_t queue_bytes(const fs_comm_t *comm)
 {
-    return comm->quarter < comm->params.chunk / 4 ? 2 * QUEUE : QUEUE;
+    return comm->quarter < comm->params.chunk / 4 ? SLOW_QUEUE : QUEUE;
 }
 
 /* A short stage would be in the queue of its sender's NIC as soon as it is granted.

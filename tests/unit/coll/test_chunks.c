@@ -96,10 +96,10 @@ START_TEST(slow_networks)
 {
     comm.quarter = 1024;
     ck_assert_uint_eq(fs_chunks_short(&comm), 8192);
-    ck_assert_uint_eq(cut(3 * 393216, false).chunk, 8192);
-    ck_assert_uint_eq(cut(3 * 393216, false).window, 2);
-    ck_assert_uint_eq(cut(3 * 393216 + 1, false).chunk, CHUNK);
-    ck_assert_uint_eq(cut(3 * 393216 + 1, false).window, WINDOW);
+    ck_assert_uint_eq(cut(3 * 262144, false).chunk, 8192);
+    ck_assert_uint_eq(cut(3 * 262144, false).window, 2);
+    ck_assert_uint_eq(cut(3 * 262144 + 1, false).chunk, 43712);
+    ck_assert_uint_eq(cut(3 * 262144 + 1, false).window, WINDOW);
 }
 END_TEST
 
