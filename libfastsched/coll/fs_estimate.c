@@ -18,13 +18,15 @@ fs_plan_params_t fs_estimate_params(const fs_comm_t *comm)
     return params;
 }
 
-/* Until it is measured, no more than the fastest run says: see fs_calibration.h. */
+/* Until it is measured, no more than the fastest run says: see fs_calibration.h. A run of
+ * a few bytes says nothing. */
 static uint64_t start_cost(const fs_comm_t *comm)
 {
+    enum { LEAST = 2048 };
     uint64_t alpha = comm->params.stage_cost;
 
     return comm->quarter > 0 && !comm->calibration.done
-               ? fs_u64_min(alpha, comm->quarter)
+               ? fs_u64_min(alpha, fs_u64_max(comm->quarter, LEAST))
                : alpha;
 }
 
