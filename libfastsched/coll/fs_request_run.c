@@ -102,12 +102,12 @@ static void count(fs_request_t *request, uint64_t ended_ns)
     stats->peak_staging = fs_u64_max(stats->peak_staging, plan->staging_bytes);
     stats->peak_senders = fs_exec_peak_senders(comm->exec);
     stats->copy_ns      = fs_exec_copy_ns(comm->exec);
+    request->outcome.plan_ns = request->outcome.plan_lasts
+                                   ? request->started_ns -
+                                         request->outcome.decided_ns
+                                   : 0;
     /* Without stages the busiest server has about one round for each other
      * one. */
-    request->outcome.plan_ns   = request->outcome.plan_lasts
-                                     ? request->started_ns -
-                                         request->outcome.decided_ns
-                                     : 0;
     request->outcome.decompose = plan->decompose;
     request->outcome.n_stages  = plan->n_stages;
     if (!fs_request_is_nonblocking(request)) {
